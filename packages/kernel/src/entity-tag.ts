@@ -1,0 +1,66 @@
+import { invalidRequest } from './error-codes.ts'
+
+/** An entity tag as sent in a list (RFC 9110 section 8.8.3). */
+export interface EntityTag {
+  readonly weak: boolean
+  readonly value: string
+}
+
+/** What an `If-Match` or `If-None-Match` says: any representation, or one of these. */
+export type EntityTagList = '*' | readonly EntityTag[]
+
+/** The strong entity tag of a version: `"7"`. */
+export function formatEntityTag(version: number): string {
+  return `"${version}"`
+}
+
+// etagc of RFC 9110 section 8.8.3: no control characters, no blanks, no quotes; a backslash is an ordinary character.
+const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/y
+const BLANKS = /[ \t]*/y
+
+/**
+ * Reads the value of `If-Match` or `If-None-Match`. Commas may stand inside a tag; empty members of the list are
+ * passed over (RFC 9110 section 5.6.1).
+ * @throws invalidRequest for everything else, so that a broken condition is never taken for none
+ */
+export function parseEntityTagList(value: string): EntityTagList {
+  if (value.trim() === '*') return '*'
+  const tags: EntityTag[] = []
+  let position = 0
+  const skipBlanks = (): void => {
+    BLANKS.lastIndex = position
+    BLANKS.exec(value)
+    position = BLANKS.lastIndex
+  }
+  for (;;) {
+    skipBlanks()
+    TAG.lastIndex = position
+    const found = TAG.exec(value)
+    if (found !== null) {
+      tags.push({ weak: found[1] !== undefined, value: found[2] ?? '' })
+      position = TAG.lastIndex
+      skipBlanks()
+    }
+    if (position === value.length) break
+    if (value[position] !== ',') throw malformed()
+    position += 1
+  }
+  if (tags.length === 0) throw malformed()
+  return tags
+}
+
+function malformed(): Error {
+  return invalidRequest({}, { says: 'A list of entity tags in double quotes, or *, is needed' })
+}
+
+/** Whether a list names this version, by strong comparison (RFC 9110 section 8.8.3.2); null is a resource that is not there. */
+export function matchesStrongly(list: EntityTagList, version: number | null): boolean {
+  if (version === null) return false
+  return list === '*' || list.some((tag) => !tag.weak && tag.value === String(version))
+}
+
+/** Whether a list names this version, by weak comparison; null is a resource that is not there. */
+export function matchesWeakly(list: EntityTagList, version: number | null): boolean {
+  if (version === null) return false
+  return list === '*' || list.some((tag) => tag.value === String(version))
+}

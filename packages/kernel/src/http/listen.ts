@@ -1,0 +1,74 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SettingsError } from '../settings.ts'
+
+/** Where and how a listener takes requests. Times are milliseconds. */
+export interface ListenOptions {
+  readonly handler: RequestListener
+  readonly host: string
+  readonly port: number
+  readonly headersTimeoutMs?: number
+  readonly requestTimeoutMs?: number
+  readonly maxConnections?: number
+  /** Adds listeners for what Node answers by itself (`clientError`, `connect`, `checkContinue`). */
+  readonly prepare?: (server: Server) => void
+}
+
+/** A listener that takes requests. */
+export interface Listener {
+  readonly port: number
+  /** Takes no more connections, lets requests in flight end for `graceMs`, then closes what is left. */
+  close(graceMs: number): Promise<void>
+}
+
+const MAX_HEADER_BYTES = 16_384
+const IDLE_CHECK_MS = 50
+
+/**
+ * Opens an HTTP/1.1 listener with bounds on headers, time and connections.
+ * @throws SettingsError when the address cannot be had
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: options.headersTimeoutMs ?? 5_000,
+      requestTimeout: options.requestTimeoutMs ?? 10_000,
+      connectionsCheckingInterval: 1_000,
+      // Longer than the idle time of the usual balancers (60 s), or they meet sockets that we have just closed.
+      keepAliveTimeout: 65_000,
+      noDelay: true,
+    },
+    options.handler,
+  )
+  server.maxConnections = options.maxConnections ?? 1_000
+  options.prepare?.(server)
+  await bind(server, options)
+  return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) }
+}
+
+function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onError = (cause: NodeJS.ErrnoException): void => {
+      const why = cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be opened (${cause.code})`
+      reject(new SettingsError([`Address ${host}:${port} ${why}`], { cause }))
+    }
+    server.once('error', onError)
+    server.listen(port, host, () => {
+      server.off('error', onError)
+      resolve()
+    })
+  })
+}
+
+function close(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
+    const late = setTimeout(() => server.closeAllConnections(), graceMs)
+    server.close(() => {
+      clearInterval(idle)
+      clearTimeout(late)
+      resolve()
+    })
+  })
+}

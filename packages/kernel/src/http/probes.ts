@@ -1,0 +1,72 @@
+import type { RequestListener } from 'node:http'
+import type { Registry } from 'prom-client'
+
+/** What a service must be able to reach to be ready: a name and a check that throws when it cannot. */
+export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
+
+/** What the probes tell about. */
+export interface ProbeOptions {
+  readonly checks: ReadinessChecks
+  readonly metrics: Registry
+}
+
+const CHECK_MS = 2_500
+
+/**
+ * Creates the handler of `/livez` (the process answers), `/readyz` (each dependency by name, 503 when one is away) and
+ * `/metrics` (Prometheus text). It resolves to false for every other path and leaves that request alone.
+ */
+export function createProbes(options: ProbeOptions): (...call: Parameters<RequestListener>) => Promise<boolean> {
+  return async (request, response) => {
+    const path = request.url?.split('?', 1)[0]
+    const answer = path === undefined ? undefined : await answerOf(path, options)
+    if (answer === undefined) return false
+    const readable = request.method === 'GET' || request.method === 'HEAD'
+    const { status, type, body } = readable ? answer : NOT_READABLE
+    response.writeHead(status, {
+      'Content-Type': type,
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'no-store',
+      ...(readable ? {} : { Allow: 'GET, HEAD' }),
+    })
+    response.end(request.method === 'HEAD' ? undefined : body)
+    return true
+  }
+}
+
+interface ProbeAnswer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const NOT_READABLE: ProbeAnswer = {
+  status: 405,
+  type: JSON_TYPE,
+  body: '{"error":"This method is not allowed here","code":"method_not_allowed","requestId":""}',
+}
+
+async function answerOf(path: string, { checks, metrics }: ProbeOptions): Promise<ProbeAnswer | undefined> {
+  if (path === '/livez') return { status: 200, type: JSON_TYPE, body: '{"status":"ok"}' }
+  if (path === '/metrics') return { status: 200, type: metrics.contentType, body: await metrics.metrics() }
+  if (path !== '/readyz') return undefined
+  const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)]))
+  const ready = results.every(([, state]) => state === 'ok')
+  const body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) })
+  return { status: ready ? 200 : 503, type: JSON_TYPE, body }
+}
+
+async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
+  const late = Promise.withResolvers<'unavailable'>()
+  const timer = setTimeout(() => late.resolve('unavailable'), CHECK_MS)
+  try {
+    const state = check().then(
+      () => 'ok' as const,
+      () => 'unavailable' as const,
+    )
+    return await Promise.race([state, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest, payloadTooLarge } from '../error-codes.ts'
+
+/**
+ * Reads the bytes of a request's body, at most `maxBytes` of them. What is beyond is not buffered; the rest of a
+ * refused body is left unread, and the connection is to be closed after the answer.
+ * @throws payloadTooLarge, or badRequest when the sender broke off
+ */
+export function readRawBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (end: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
+      end()
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size <= maxBytes) {
+        chunks.push(chunk)
+        return
+      }
+      request.pause()
+      settle(() => reject(tooLarge(maxBytes)))
+    }
+    const onEnd = (): void =>
+      settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    const onBroken = (): void => settle(() => reject(badRequest({ reason: 'body broken off' })))
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
+  })
+}
+
+function tooLarge(maxBytes: number): Error {
+  return payloadTooLarge({ maxBytes }, { headers: { Connection: 'close' } })
+}

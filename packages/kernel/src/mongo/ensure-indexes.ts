@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
+import { SettingsError } from '../settings.ts'
+
+/** An index that a collection needs, known by its name. */
+export type NeededIndex = Pick<
+  IndexDescription,
+  'key' | 'unique' | 'sparse' | 'partialFilterExpression' | 'expireAfterSeconds'
+> & { readonly name: string }
+
+/** The indexes of one collection. */
+export interface NeededIndexes {
+  readonly collection: string
+  readonly indexes: readonly NeededIndex[]
+}
+
+const NAMESPACE_NOT_FOUND = 26
+const NAMESPACE_EXISTS = 48
+// Index options conflict, key specs conflict, cannot create index, duplicate key.
+const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
+
+/**
+ * Makes the indexes that are missing and compares the others with what is needed.
+ * @throws SettingsError naming every index that has another shape or cannot be made
+ */
+export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): Promise<void> {
+  const problems: string[] = []
+  for (const { collection: name, indexes } of needed) {
+    const collection = await ensureCollection(db, name)
+    const present = new Map((await collection.indexes()).map((index) => [index.name, index]))
+    for (const index of indexes) {
+      const found = present.get(index.name)
+      const problem = found === undefined ? await create(collection, index) : differenceOf(found, index)
+      if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems)
+}
+
+async function ensureCollection(db: Db, name: string): Promise<Collection> {
+  try {
+    return await db.createCollection(name)
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === NAMESPACE_EXISTS) return db.collection(name)
+    throw error
+  }
+}
+
+async function create(collection: Collection, index: NeededIndex): Promise<string | null> {
+  try {
+    await collection.createIndexes([index])
+    return null
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || !FOR_A_PERSON.has(Number(error.code))) throw error
+    return error.code === 11_000 ? 'cannot be made: there are duplicates already' : `cannot be made (${error.codeName})`
+  }
+}
+
+const SHAPE = ['key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds'] as const
+
+function differenceOf(found: IndexDescription, needed: NeededIndex): string | null {
+  const different = SHAPE.filter((part) => !isDeepStrictEqual(plain(found[part]), plain(needed[part])))
+  return different.length === 0 ? null : `has another shape: ${different.join(', ')}`
+}
+
+/** Member order counts in a key pattern, so it is kept; false and absent are the same flag. */
+function plain(part: unknown): unknown {
+  if (part === undefined || part === false) return null
+  return part instanceof Map ? [...part] : typeof part === 'object' && part !== null ? Object.entries(part) : part
+}
+
+/** Whether a collection is missing, which reads as empty. */
+export function isMissingCollection(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Db, MongoClient, type MongoClientOptions, MongoParseError } from 'mongodb'
+import type { Logger } from '../logger.ts'
+import type { Secret } from '../secret.ts'
+import { SettingsError } from '../settings.ts'
+
+/** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
+export interface MongoOptions {
+  readonly uri: Secret
+  readonly database: string
+  readonly appName: string
+  readonly maxPoolSize: number
+  readonly logger: Logger
+  /** Emits command events, for tests that watch what is sent. Default: false. */
+  readonly monitorCommands?: boolean
+}
+
+/** A connection to one database with majority writes and an end to every wait. */
+export interface MongoConnection {
+  readonly client: MongoClient
+  readonly db: Db
+  /**
+   * Connects and runs `prepare` (indexes). While the deployment cannot be reached or refuses the credentials it tries
+   * again every second; it gives up only for what a person must put right.
+   * @throws SettingsError
+   */
+  open(prepare?: (db: Db) => Promise<void>): Promise<void>
+  /** Throws unless the deployment answers now and `open` has ended. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+const RETRY_MS = 1_000
+
+// Together below the 10 s of a request; the socket outlasts the wait for a majority, or a write that is stored would
+// be reported as lost. Driver 7.8 ignores timeoutMS.
+const BOUNDS = {
+  connectTimeoutMS: 2_000,
+  serverSelectionTimeoutMS: 3_000,
+  heartbeatFrequencyMS: 2_000,
+  waitQueueTimeoutMS: 3_000,
+  socketTimeoutMS: 5_500,
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
+} as const satisfies MongoClientOptions
+
+/** What every raw write command of ours carries: `db.command` takes no write concern from the client. */
+export const MAJORITY = { w: 'majority', j: true, wtimeout: 4_000 } as const
+
+/**
+ * Creates a connection that is not open yet.
+ * @throws SettingsError when the address is malformed or asks for less than a journaled majority
+ */
+export function createMongoConnection(options: MongoOptions): MongoConnection {
+  refuseWeakWrites(options.uri)
+  const client = new MongoClient(options.uri.reveal(), {
+    ...BOUNDS,
+    appName: options.appName,
+    maxPoolSize: options.maxPoolSize,
+    monitorCommands: options.monitorCommands ?? false,
+  })
+  const db = client.db(options.database)
+  let opened = false
+  let closed = false
+  return {
+    client,
+    db,
+    async open(prepare) {
+      for (let tries = 0; !opened && !closed; tries += 1) {
+        try {
+          await client.connect()
+          await refuseStandalone(db)
+          await prepare?.(db)
+          opened = true
+        } catch (error) {
+          if (error instanceof SettingsError) throw error
+          if (tries % 10 === 0) options.logger.warn({ error, database: options.database }, 'mongodb.unreachable')
+          await sleep(RETRY_MS)
+        }
+      }
+    },
+    async ping() {
+      if (!opened) throw new Error('The database is not open yet')
+      await db.command({ ping: 1 })
+    },
+    async close() {
+      closed = true
+      await client.close()
+    },
+  }
+}
+
+function refuseWeakWrites(uri: Secret): void {
+  let asked: MongoClient['options']['writeConcern']
+  try {
+    asked = new MongoClient(uri.reveal()).options.writeConcern
+  } catch (cause) {
+    // A parse error may quote the address, and with it a password.
+    const why = cause instanceof MongoParseError ? 'cannot be parsed' : 'is not valid'
+    throw new SettingsError([`MONGODB_URI ${why}`])
+  }
+  const problems: string[] = []
+  if (asked?.w !== undefined && asked.w !== 'majority')
+    problems.push('MONGODB_URI asks for a write concern below majority')
+  if (asked?.journal === false) problems.push('MONGODB_URI switches the journal off')
+  if (problems.length > 0) throw new SettingsError(problems)
+}
+
+async function refuseStandalone(db: Db): Promise<void> {
+  const hello = await db.command({ hello: 1 })
+  if (typeof hello.setName === 'string' || hello.msg === 'isdbgrid') return
+  throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
+}

@@ -1,0 +1,40 @@
+import { type Document, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb'
+import { unavailable } from '../error-codes.ts'
+import type { AppError } from '../errors.ts'
+
+/** What became of one write: durable on a majority, refused because an earlier durable one has its key, or unknown. */
+export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
+
+const DUPLICATE_KEY = 11_000
+
+/**
+ * Reads the reply of an unordered write command of `count` statements, a verdict for each. A write-concern error speaks
+ * for the whole command, so it is looked at before any single duplicate key: a duplicate of something that may yet be
+ * rolled back is no duplicate.
+ */
+export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
+  if (reply.writeConcernError !== undefined) return Array<WriteVerdict>(count).fill('unknown')
+  const verdicts = Array<WriteVerdict>(count).fill('stored')
+  for (const error of (reply.writeErrors ?? []) as { index: number; code: number }[]) {
+    verdicts[error.index] = error.code === DUPLICATE_KEY ? 'duplicate' : 'unknown'
+  }
+  return verdicts
+}
+
+/** Whether a single write was refused cleanly by a unique index; `index` narrows it to one by name. */
+export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
+  if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false
+  if (error instanceof MongoWriteConcernError || error.errorResponse?.writeConcernError !== undefined) return false
+  return index === undefined || String(error.message).includes(` index: ${index} `)
+}
+
+/** The catalogue error for a driver's error: `unavailable`, for the outcome is unknown and a retry is safe. Else null. */
+export function toUnavailable(error: unknown): AppError | null {
+  return error instanceof MongoError ? unavailable({ reason: errorClass(error) }, { cause: error }) : null
+}
+
+/** A short name of a driver's error, fit for a metric label. */
+export function errorClass(error: unknown): string {
+  if (error instanceof MongoServerError) return `server_${error.code ?? 'unknown'}`
+  return error instanceof Error ? error.name : 'unknown'
+}

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { Secret, secretProblem } from './secret.ts'
+
+/** Exit status for what a person must put right (sysexits.h EX_CONFIG). */
+export const EXIT_CONFIG = 78
+
+/** Why a service refuses to start: every problem in one line, no secret in any. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join('\n'), options)
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads the settings of a service from its environment; `NAME_FILE` names a file that holds the value of `NAME`.
+ * The result is frozen.
+ * @throws SettingsError with all problems at once
+ */
+export function readSettings<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+  const values: Record<string, string> = {}
+  const problems: string[] = []
+  for (const name of Object.keys(schema.shape)) {
+    const { value, problem } = readOne(name, env)
+    if (problem !== undefined) problems.push(problem)
+    if (value !== undefined) values[name] = value
+  }
+  const parsed = schema.safeParse(values)
+  const unreadable = new Set(problems.map((line) => line.split(' ', 1)[0]?.replace(/_FILE$/, '')))
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const name = issue.path.map(String).join('.') || 'settings'
+      if (!unreadable.has(name)) problems.push(`${name} ${issue.message}`)
+    }
+  }
+  if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
+  Object.freeze(parsed.data)
+  return parsed.data
+}
+
+function readOne(name: string, env: NodeJS.ProcessEnv): { value?: string; problem?: string } {
+  const direct = env[name]
+  const file = env[`${name}_FILE`]
+  if (file === undefined || file === '') return direct === undefined ? {} : { value: direct }
+  if (direct !== undefined && direct !== '') return { problem: `${name} is set twice: as ${name} and by ${name}_FILE` }
+  try {
+    return { value: readFileSync(file, 'utf8').replace(/\r?\n$/, '') }
+  } catch (cause) {
+    return { problem: `${name}_FILE cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})` }
+  }
+}
+
+const text = z.string({ error: 'is not set' })
+
+/** A text that must be set, or has a default. */
+export function textSetting(fallback?: string) {
+  const checked = text.refine((value) => value.trim() !== '', { error: 'is empty' })
+  return fallback === undefined ? checked : checked.default(fallback)
+}
+
+/** A secret of at least `minLength` characters that is no sample. */
+export function secretSetting(minLength: number) {
+  return text.transform((value, context) => {
+    const problem = secretProblem(value, minLength)
+    if (problem === null) return new Secret(value)
+    context.addIssue({ code: 'custom', message: problem })
+    return z.NEVER
+  })
+}
+
+/** A whole number within bounds, written in decimal digits. */
+export function integerSetting(range: { min: number; max: number; fallback: number }) {
+  return z
+    .string()
+    .default(String(range.fallback))
+    .transform((value, context) => {
+      const number = /^\d{1,15}$/.test(value.trim()) ? Number(value) : Number.NaN
+      if (number >= range.min && number <= range.max) return number
+      context.addIssue({ code: 'custom', message: `must be a whole number from ${range.min} to ${range.max}` })
+      return z.NEVER
+    })
+}
+
+/** A URL of one of the given protocols (`http:` and so on). */
+export function urlSetting(protocols: readonly string[], fallback?: string) {
+  const checked = text.transform((value, context) => {
+    const url = URL.parse(value)
+    if (url !== null && protocols.includes(url.protocol)) return url
+    context.addIssue({ code: 'custom', message: `must be a URL that begins with ${protocols.join('// or ')}//` })
+    return z.NEVER
+  })
+  return fallback === undefined ? checked : text.default(fallback).pipe(checked)
+}
+
+/** The address of a MongoDB deployment, kept secret because it may carry a password. */
+export function mongoUriSetting() {
+  return text.transform((value, context) => {
+    if (/^mongodb(\+srv)?:\/\/./.test(value)) return new Secret(value)
+    context.addIssue({ code: 'custom', message: 'must begin with mongodb:// or mongodb+srv://' })
+    return z.NEVER
+  })
+}
+
+/** How much is logged. */
+export const logLevelSetting = z
+  .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    error: 'must be one of trace, debug, info, warn, error, fatal, silent',
+  })
+  .default('info')
+
+/** A TCP port; 0 lets the system choose one. */
+export function portSetting(fallback: number) {
+  return integerSetting({ min: 0, max: 65_535, fallback })
+}

@@ -1,0 +1,127 @@
+import { invalidBody } from './error-codes.ts'
+
+/** How strict a reader of JSON is beyond RFC 8259. */
+export interface StrictJsonOptions {
+  /** Refuse every number that a double cannot hold exactly as written. Default: false. */
+  readonly exactNumbers?: boolean
+  /** Levels of nesting beyond which a text is refused. Default: 64. */
+  readonly maxDepth?: number
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Reads JSON as RFC 7493 (I-JSON) asks: valid UTF-8 without a byte-order mark, no member name twice in an object,
+ * bounded depth.
+ * @throws invalidBody
+ */
+export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): unknown {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw invalidBody({ reason: 'utf-8' }, { says: 'The body is not valid UTF-8' })
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's message quotes the body, so it is not kept.
+    throw invalidBody({ reason: 'syntax' })
+  }
+  refuseAmbiguity(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
+  return value
+}
+
+const NUMBER = /-?\d[\d.eE+-]*/y
+const BLANK = /[ \t\n\r]*/y
+
+/**
+ * Walks a text that JSON.parse has accepted. A loop and not a recursion or one large pattern: with those the sender
+ * would choose the depth of our stack.
+ */
+function refuseAmbiguity(text: string, options: Required<StrictJsonOptions>): void {
+  const open: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text[at]) {
+      case '"': {
+        const end = endOfString(text, at)
+        if (isMemberName(text, end)) addName(open.at(-1), text.slice(at, end))
+        at = end - 1
+        break
+      }
+      case '{':
+      case '[':
+        open.push(text[at] === '{' ? new Set() : null)
+        if (open.length > options.maxDepth) throw tooDeep()
+        break
+      case '}':
+      case ']':
+        open.pop()
+        break
+      default:
+        if (options.exactNumbers) at = skipExactNumber(text, at)
+    }
+  }
+}
+
+/** The position behind the closing quote of the string that opens at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0
+    while (text[quote - 1 - backslashes] === '\\') backslashes += 1
+    if (backslashes % 2 === 0) return quote + 1
+  }
+}
+
+function isMemberName(text: string, end: number): boolean {
+  if (text[end] === ':') return true
+  BLANK.lastIndex = end
+  BLANK.exec(text)
+  return text[BLANK.lastIndex] === ':'
+}
+
+/** The position of the last character of the number at `start`; `start` itself where there is none. */
+function skipExactNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start
+  const literal = NUMBER.exec(text)?.[0]
+  if (literal === undefined) return start
+  if (isExact(literal)) return start + literal.length - 1
+  throw invalidBody({ reason: 'number' }, { says: 'The body has a number that cannot be kept exactly' })
+}
+
+function tooDeep(): Error {
+  return invalidBody({ reason: 'depth' }, { says: 'The body is nested too deeply' })
+}
+
+function addName(seen: Set<string> | null | undefined, literal: string): void {
+  const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1)
+  if (seen?.has(name)) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
+  seen?.add(name)
+}
+
+function isExact(literal: string): boolean {
+  const number = Number(literal)
+  return Number.isInteger(number)
+    ? Number.isSafeInteger(number) && asInteger(literal) === BigInt(number)
+    : hasFewDigits(literal)
+}
+
+/** The integer that a JSON number denotes, or null when it denotes none or an absurdly long one. */
+function asInteger(literal: string): bigint | null {
+  const parts = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(literal)
+  if (parts === null) return null
+  const digits = `${parts[1]}${parts[2] ?? ''}`
+  const shift = Number(parts[3] ?? 0) - (parts[2]?.length ?? 0)
+  if (shift >= 0) return shift > 400 ? null : BigInt(digits) * 10n ** BigInt(shift)
+  const kept = digits.slice(0, shift)
+  return /^0*$/.test(digits.slice(shift)) ? BigInt(kept === '' || kept === '-' ? '0' : kept) : null
+}
+
+function hasFewDigits(literal: string): boolean {
+  const digits = literal
+    .replace(/[eE].*/, '')
+    .replace(/[^\d]/g, '')
+    .replace(/^0+/, '')
+  return Number.isFinite(Number(literal)) && digits.length <= 15
+}
