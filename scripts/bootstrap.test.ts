@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+
+// A clone in miniature: the real bootstrap, a lock file without dependencies, one script to run.
+async function clone(script: string) {
+  const path = await mkdtemp(join(tmpdir(), 'oncehook-clone-'))
+  await mkdir(join(path, 'scripts'))
+  for (const name of ['bootstrap.mjs', 'process-lock.mjs']) {
+    await copyFile(join(import.meta.dirname, name), join(path, 'scripts', name))
+  }
+  const manifest = { name: 'clone', version: '1.0.0', private: true, type: 'module' }
+  const lock = {
+    ...manifest,
+    lockfileVersion: 3,
+    packages: { '': { ...manifest, devDependencies: { tiny: 'file:tiny' } } },
+  }
+  await writeFile(join(path, 'package.json'), JSON.stringify({ ...manifest, devDependencies: { tiny: 'file:tiny' } }))
+  await mkdir(join(path, 'tiny'))
+  await writeFile(join(path, 'tiny', 'package.json'), JSON.stringify({ name: 'tiny', version: '1.0.0' }))
+  const packages = {
+    ...lock.packages,
+    tiny: { version: '1.0.0', dev: true },
+    'node_modules/tiny': { resolved: 'tiny', link: true },
+  }
+  await writeFile(join(path, 'package-lock.json'), JSON.stringify({ ...lock, packages }))
+  await writeFile(join(path, 'script.ts'), script)
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+function start(path: string, ...args: string[]): ChildProcess {
+  return spawn(process.execPath, ['scripts/bootstrap.mjs', 'script.ts', ...args], { cwd: path, stdio: 'pipe' })
+}
+
+async function result(child: ChildProcess) {
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, 'exit'),
+  ])
+  return { stdout, stderr, code, signal }
+}
+
+describe('bootstrap', { timeout: 60_000 }, () => {
+  it('installs once, then runs the script at once, and leaves stdout to it', async () => {
+    await using folder = await clone('console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 7')
+    const first = await result(start(folder.path, '--json', 'a b'))
+    expect(first).toMatchObject({ code: 7, stdout: '["--json","a b"]\n' })
+    expect(first.stderr).toMatch(/^Installing the dependencies .*\nInstalled the dependencies in \d+ s\n$/)
+    expect(await result(start(folder.path))).toMatchObject({ code: 7, stdout: '[]\n', stderr: '' })
+  })
+
+  it('installs again when the lock file is newer than what is installed', async () => {
+    await using folder = await clone('')
+    await result(start(folder.path))
+    const later = new Date(Date.now() + 60_000)
+    await utimes(join(folder.path, 'package-lock.json'), later, later)
+    expect((await result(start(folder.path))).stderr).toContain('Installed the dependencies')
+  })
+
+  it('installs once when it is called twice at the same time', async () => {
+    await using folder = await clone('console.log("ran")')
+    const both = await Promise.all([result(start(folder.path)), result(start(folder.path))])
+    expect(both.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [0, 'ran\n'],
+      [0, 'ran\n'],
+    ])
+    expect(both.filter(({ stderr }) => stderr.includes('Installed the dependencies'))).toHaveLength(1)
+  })
+
+  it('says what to do when the installation fails', async () => {
+    await using folder = await clone('')
+    await writeFile(
+      join(folder.path, 'package.json'),
+      JSON.stringify({ name: 'clone', devDependencies: { other: '1.0.0' } }),
+    )
+    const failed = await result(start(folder.path))
+    expect(failed).toMatchObject({ code: 1, stdout: '' })
+    expect(failed.stderr).toContain('npm ci failed; its reason is above')
+  })
+
+  it('hands SIGTERM to the script and ends as the script does', async () => {
+    await using folder = await clone(
+      'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1e6); console.log("up")',
+    )
+    const child = start(folder.path)
+    const ended = result(child)
+    await once(child.stdout!, 'data')
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: 0, signal: null })
+  })
+
+  it('takes the script along when npm is killed outright', async () => {
+    await using folder = await clone(
+      'process.on("SIGTERM", () => { console.log("told"); process.exit(0) }); setInterval(() => {}, 1e6); console.log("up")',
+    )
+    const line = `${process.execPath} scripts/bootstrap.mjs script.ts & wait`
+    const shell = spawn('sh', ['-c', line], { cwd: folder.path, stdio: 'pipe' })
+    const output = text(shell.stdout!)
+    await once(shell.stdout!, 'data')
+    shell.kill('SIGKILL')
+    expect(await output).toContain('told')
+  })
+})
+
+describe('process lock', () => {
+  it('is taken over from a process that died, by exactly one of many', async () => {
+    await using folder = await clone('')
+    const lock = join(folder.path, 'a.lock')
+    await writeFile(lock, JSON.stringify({ pid: process.pid, born: 'another life' }))
+    const code = `import { takeLock } from './scripts/process-lock.mjs'
+      const lock = takeLock(process.argv[1])
+      console.log('release' in lock ? 'taken' : 'held')
+      process.stdin.resume() // lives, and with it the lock, until the race is over`
+    const racers = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', code, lock], { cwd: folder.path, stdio: 'pipe' }),
+    )
+    const outcomes = await Promise.all(racers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()))
+    for (const racer of racers) racer.stdin.end()
+    expect(outcomes.sort()).toEqual(['held', 'held', 'held', 'held', 'held', 'taken'])
+  })
+})

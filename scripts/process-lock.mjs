@@ -1,0 +1,103 @@
+// Plain JavaScript for any Node >= 20: bootstrap.mjs needs it before Node 24 is there.
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * @typedef {object} Holder
+ * @property {number} pid
+ * @property {string | undefined} born when that process began, so that a number used again is not taken for it
+ */
+
+/**
+ * Takes the lock at `path`, a file that names the process which holds it. A lock whose process has died is taken over.
+ * Never waits.
+ * @param {string} path
+ * @returns {{ release: () => void } | { heldBy: number }} the lock, or the number of the living process that has it
+ */
+export function takeLock(path) {
+  mkdirSync(dirname(path), { recursive: true })
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, JSON.stringify({ pid: process.pid, born: born(process.pid) }))
+  try {
+    while (!linked(draft, path)) {
+      const holder = readHolder(path)
+      if (holder && isAlive(holder)) return { heldBy: holder.pid }
+      if (holder) removeStale(path, holder)
+    }
+    return { release: () => rmSync(path, { force: true }) }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/**
+ * Whether the process that wrote this holder still lives.
+ * @param {Holder} holder
+ */
+export function isAlive(holder) {
+  const now = born(holder.pid)
+  return now !== undefined && now === holder.born
+}
+
+/**
+ * When the process with this number began, in a form that only serves comparison; undefined when there is none.
+ * @param {number} pid
+ * @returns {string | undefined}
+ */
+export function born(pid) {
+  try {
+    if (process.platform !== 'linux') {
+      return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+    }
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ') // the name may hold spaces
+    return fields[0] === 'Z' ? undefined : fields[19] // proc(5): state, and starttime, which is field 22
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * @param {string} draft
+ * @param {string} path
+ */
+function linked(draft, path) {
+  try {
+    linkSync(draft, path)
+    return true
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Holder | undefined}
+ */
+function readHolder(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) return { pid: 0, born: undefined } // written by nobody we know: as good as dead
+    return undefined
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {Holder} stale
+ */
+function removeStale(path, stale) {
+  const aside = `${path}.stale.${process.pid}`
+  try {
+    renameSync(path, aside)
+  } catch {
+    return // another process was quicker
+  }
+  const moved = readHolder(aside)
+  if (moved && moved.pid !== stale.pid) linked(aside, path) // what we moved was a new lock already: give it back
+  rmSync(aside, { force: true })
+}
