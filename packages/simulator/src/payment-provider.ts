@@ -1,0 +1,135 @@
+import { type Corruption, type SignedDelivery, signCorrupted } from './corruption.ts'
+import type { PaymentEvent } from './payment-event.ts'
+import type { Signer, SigningRequest, SigningSettings } from './signers/signer.ts'
+
+/** What the provider takes from the outside world. */
+export interface PaymentProviderDeps {
+  readonly fetch: typeof fetch
+  /** Milliseconds since 1970, with fractions: it also measures the answers. */
+  readonly now: () => number
+  readonly sleep: (ms: number) => Promise<void>
+}
+
+/** Where a provider delivers, and how it signs there. */
+export interface WebhookEndpoint {
+  /** The whole address, such as `http://127.0.0.1:8080/api/webhooks/acme`. */
+  readonly url: string
+  readonly signer: Signer
+  readonly secret: string
+  readonly settings?: SigningSettings
+  /** How long it waits for an answer; 10 s, as most providers, unless said otherwise. */
+  readonly timeoutMs?: number
+  /** By how much the provider's clock is wrong. */
+  readonly skewMs?: number
+}
+
+/** The bytes of one delivery and the id of the event in them. */
+export interface Message {
+  readonly eventId: string
+  readonly body: Uint8Array
+}
+
+/** What one delivery came to. `status` is null when there was no answer; `failure` then says why. */
+export interface DeliveryReport {
+  readonly eventId: string
+  readonly status: number | null
+  readonly body: string
+  readonly ms: number
+  readonly failure: string | null
+}
+
+/** How fast deliveries follow each other. */
+export interface Pace {
+  /** How many may be on their way at once. */
+  readonly parallel: number
+  /** Deliveries begun a second, whatever the answers take, as far as `parallel` allows; as fast as possible without. */
+  readonly perSecond?: number
+}
+
+/** A payment provider with one endpoint. */
+export interface PaymentProvider {
+  /** The event in the shape of the scheme. */
+  write(event: PaymentEvent): Message
+  /**
+   * Signs a message as of now and posts it; no answer is a report too. Redirects are not followed.
+   * @throws SigningError when nothing can be signed
+   */
+  deliver(message: Message, corruption?: Corruption): Promise<DeliveryReport>
+  /** Delivers a list in its order at a pace; the reports stand in the same order. */
+  deliverAll(messages: readonly Message[], pace: Pace, corruption?: Corruption): Promise<DeliveryReport[]>
+}
+
+/** A payment provider that builds, signs and posts like a real one, but never tries again by itself. */
+export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: WebhookEndpoint): PaymentProvider {
+  const deliver = (message: Message, corruption?: Corruption): Promise<DeliveryReport> => {
+    const signed = sign(endpoint, message, { now: deps.now(), corruption })
+    return post(deps, endpoint, { eventId: message.eventId, ...signed })
+  }
+  return {
+    write: (event) => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
+    deliver: async (message, corruption) => deliver(message, corruption),
+    deliverAll: (messages, pace, corruption) =>
+      runPaced(
+        deps,
+        pace,
+        messages.map((message) => async () => deliver(message, corruption)),
+      ),
+  }
+}
+
+function sign(
+  { signer, secret, settings = {}, skewMs = 0 }: WebhookEndpoint,
+  { eventId, body }: Message,
+  { now, corruption }: { now: number; corruption: Corruption | undefined },
+): SignedDelivery {
+  const request: SigningRequest = { body, secret, now: now + skewMs, eventId, settings }
+  return corruption ? signCorrupted(signer, request, corruption) : { headers: signer.sign(request), body }
+}
+
+async function post(
+  { fetch, now }: PaymentProviderDeps,
+  { url, timeoutMs = 10_000 }: WebhookEndpoint,
+  { eventId, headers, body }: SignedDelivery & { eventId: string },
+): Promise<DeliveryReport> {
+  const begun = now()
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: [['content-type', 'application/json'], ['user-agent', 'oncehook-simulator'], ...toPairs(headers)],
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    return { eventId, status: response.status, body: await response.text(), ms: now() - begun, failure: null }
+  } catch (error) {
+    return { eventId, status: null, body: '', ms: now() - begun, failure: describeFailure(error) }
+  }
+}
+
+function toPairs(headers: SignedDelivery['headers']): [string, string][] {
+  return headers.map(([name, value]) => [name, value])
+}
+
+/** fetch hides the reason: the code of a socket's error stands in its cause. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  if (error.name === 'TimeoutError') return 'timeout'
+  const cause: unknown = error.cause
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : error.message
+}
+
+async function runPaced<T>(deps: PaymentProviderDeps, pace: Pace, tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const begun = deps.now()
+  const intervalMs = pace.perSecond ? 1000 / pace.perSecond : 0
+  const results: T[] = []
+  const queue = tasks.entries()
+  const work = async (): Promise<void> => {
+    for (const [index, task] of queue) {
+      const wait = begun + index * intervalMs - deps.now()
+      if (wait > 0) await deps.sleep(wait)
+      results[index] = await task()
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(pace.parallel, tasks.length) }, work))
+  return results
+}

@@ -1,0 +1,55 @@
+import type { PaymentEvent, PaymentTypes } from '../payment-event.ts'
+
+/** One header line, name and value, as it goes out. */
+export type HeaderLine = readonly [name: string, value: string]
+
+/** The settings of one provider, named as in the gateway's own `PROVIDERS`; a signer ignores those it does not know. */
+export type SigningSettings = Readonly<Record<string, unknown>>
+
+/** What is to be signed, with what, and when. */
+export interface SigningRequest {
+  /** The exact bytes that will be sent. */
+  readonly body: Uint8Array
+  /** As the provider shows it to its customer, prefix included. */
+  readonly secret: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** For the schemes that carry the id of the event in a header. */
+  readonly eventId?: string
+  readonly settings?: SigningSettings
+}
+
+/** One scheme, seen from the sender's side. */
+export interface Signer {
+  /** What the scheme calls a payment that succeeded and one that failed. */
+  readonly types: PaymentTypes
+  /** The settings that `sign` reads. */
+  readonly settings: readonly string[]
+  /** The body in the scheme's own shape: the same event gives the same bytes. */
+  writeEvent(event: PaymentEvent): Uint8Array
+  /**
+   * The header lines that prove the body.
+   * @throws SigningError when the secret, the id or a setting is not one the scheme can sign with
+   */
+  sign(request: SigningRequest): HeaderLine[]
+}
+
+/** Nothing could be signed: the message names what is wrong, never its value. */
+export class SigningError extends Error {
+  override readonly name = 'SigningError'
+}
+
+/**
+ * A setting that is a text, or undefined when it is not set.
+ * @throws SigningError when it is anything else
+ */
+export function readTextSetting(settings: SigningSettings | undefined, name: string): string | undefined {
+  const value = settings?.[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new SigningError(`The setting ${name} must be a text`)
+}
+
+/** Unix time in whole seconds, the unit most schemes sign. */
+export function toSeconds(now: number): string {
+  return String(Math.floor(now / 1000))
+}
