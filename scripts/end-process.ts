@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { born } from './process-lock.mjs'
+
+const POLL_MS = 25
+
+/**
+ * Asks a process, child or not, to end by SIGTERM and waits until it is gone; after `graceMs`, or at once when `hurry` is
+ * aborted, it is killed. Answers whether it went by itself.
+ */
+export async function endProcess(pid: number, graceMs: number, hurry?: AbortSignal): Promise<boolean> {
+  const impatient = AbortSignal.any([AbortSignal.timeout(graceMs), ...(hurry ? [hurry] : [])])
+  signal(pid, 'SIGTERM')
+  while (born(pid) !== undefined && !impatient.aborted) await sleep(POLL_MS)
+  if (born(pid) === undefined) return true
+  signal(pid, 'SIGKILL')
+  const buried = AbortSignal.timeout(1_000)
+  while (born(pid) !== undefined && !buried.aborted) await sleep(POLL_MS)
+  return false
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

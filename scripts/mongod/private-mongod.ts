@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, openSync } from 'node:fs'
+import { readFile, realpath, writeFile } from 'node:fs/promises'
+import { MongoClient } from 'mongodb'
+import { endProcess } from '../end-process.ts'
+import { freePort, isListening } from '../port.ts'
+import type { FoundMongod } from './find-mongod.ts'
+import { mongodArguments, REPLICA_SET } from './mongod-arguments.ts'
+import { becomePrimary } from './replica-set-of-one.ts'
+
+/** Where a server that keeps its data lives, and how its program is found, which an adopted server does not need. */
+export interface PrivateMongodOptions {
+  readonly dbPath: string
+  /** Remembers the port between runs. */
+  readonly portFile: string
+  readonly logFile: string
+  readonly find: () => Promise<FoundMongod>
+  readonly signal: AbortSignal
+}
+
+/** A server of ours that is a writable primary. */
+export interface PrivateMongod {
+  readonly uri: string
+  readonly pid: number
+  /** It was still running: whoever had started it was killed. */
+  readonly adopted: boolean
+  /** SIGTERM, and SIGKILL after `graceMs`, which loses nothing that was journaled. Answers whether SIGTERM was enough. */
+  stop(graceMs: number): Promise<boolean>
+}
+
+const START_TIMEOUT_MS = 120_000
+// Below the range that systems hand out by themselves, so that no outgoing connection takes the port between two runs.
+const FIRST_PORT = 27_117
+const LAST_PORT = 27_617
+
+/**
+ * Starts a real replica set of one that keeps its data and listens on loopback only; one that still runs on this data is
+ * adopted. It leads a process group of its own, so that a terminal's Ctrl-C leaves it for the end.
+ */
+export async function startPrivateMongod(options: PrivateMongodOptions): Promise<PrivateMongod> {
+  mkdirSync(options.dbPath, { recursive: true, mode: 0o700 })
+  const remembered = Number.parseInt(await readFile(options.portFile, 'utf8').catch(() => ''), 10) || FIRST_PORT
+  const survivor = await findSurvivor(remembered, options.dbPath)
+  if (survivor !== undefined) return running(remembered, survivor, true)
+  const { binary } = await options.find()
+  options.signal.throwIfAborted()
+  const port = await nextFreePort(remembered)
+  await writeFile(options.portFile, String(port))
+  return running(port, await launch(binary, port, options), false)
+}
+
+function running(port: number, pid: number, adopted: boolean): PrivateMongod {
+  return {
+    uri: `mongodb://127.0.0.1:${port}/?replicaSet=${REPLICA_SET}`,
+    pid,
+    adopted,
+    stop: (graceMs) => endProcess(pid, graceMs),
+  }
+}
+
+async function findSurvivor(port: number, dbPath: string): Promise<number | undefined> {
+  const address = `127.0.0.1:${port}`
+  if (!(await isListening(address))) return undefined
+  await using client = new MongoClient(`mongodb://${address}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 2_000,
+  })
+  try {
+    const admin = client.db('admin')
+    const { parsed } = await admin.command({ getCmdLineOpts: 1 })
+    if ((await realpath(parsed.storage.dbPath)) !== (await realpath(dbPath))) return undefined
+    const { pid } = await admin.command({ serverStatus: 1 })
+    await becomePrimary({ address, timeoutMs: START_TIMEOUT_MS })
+    return Number(pid)
+  } catch {
+    return undefined // something else listens there
+  }
+}
+
+async function nextFreePort(from: number): Promise<number> {
+  for (let port = from; port <= LAST_PORT; port += 1) {
+    if ((await freePort(port)) !== undefined) return port
+  }
+  throw new Error(`No free port between ${from} and ${LAST_PORT} for MongoDB`)
+}
+
+async function launch(binary: string, port: number, options: PrivateMongodOptions): Promise<number> {
+  const { dbPath, logFile, signal } = options
+  const log = openSync(logFile, 'w', 0o600)
+  const child = spawn(binary, mongodArguments({ dbPath, port }), { detached: true, stdio: ['ignore', log, log] })
+  child.unref()
+  const died = new AbortController()
+  child.on('exit', (code, killedBy) => died.abort(new Error(describeDeath(code ?? killedBy, options))))
+  child.on('error', (error) => died.abort(error))
+  await Promise.race([once(child, 'spawn'), once(died.signal, 'abort')])
+  const { pid } = child
+  try {
+    await becomePrimary({
+      address: `127.0.0.1:${port}`,
+      timeoutMs: START_TIMEOUT_MS,
+      signal: AbortSignal.any([signal, died.signal]),
+    })
+    if (pid === undefined) throw died.signal.reason
+    return pid
+  } catch (error) {
+    const reason = signal.aborted ? signal.reason : died.signal.reason // read before the server is ended, which is a death too
+    if (pid !== undefined) await endProcess(pid, 3_000)
+    throw reason ?? new Error(`mongod did not become ready; its log says why (${logFile})`, { cause: error })
+  }
+}
+
+const DEATHS: Readonly<Record<string, string>> = {
+  48: 'its port was taken by another program in that moment; try again',
+  62: 'the data was written by another MongoDB version; use that one, or move the data folder away',
+  100: 'the data is in use by another mongod, or damaged',
+}
+
+function describeDeath(code: number | NodeJS.Signals | null, { dbPath, logFile }: PrivateMongodOptions): string {
+  const meaning = DEATHS[String(code)] ?? 'its log says why'
+  return `mongod ended with ${code} on the data in ${dbPath}: ${meaning} (${logFile})`
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Document, MongoClient, MongoServerError } from 'mongodb'
+import { isListening } from '../port.ts'
+import { REPLICA_SET } from './mongod-arguments.ts'
+
+/** A server that is to become a replica set of one. */
+export interface SingleMember {
+  /** Host and port at which it is reached from here. */
+  readonly address: string
+  /** Host and port under which it knows itself, where that differs (a container's mapped port). */
+  readonly member?: string
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+const ALREADY_INITIALIZED = 23
+const INVALID_REPLICA_SET_CONFIG = 93
+
+/**
+ * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
+ * port is told the new one. Throws when that takes longer than `timeoutMs`.
+ */
+export async function becomePrimary({ address, member = address, timeoutMs, signal }: SingleMember): Promise<void> {
+  const deadline = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])])
+  while (!(await isListening(address))) await sleep(20, undefined, { signal: deadline })
+  await using client = new MongoClient(`mongodb://${address}/?directConnection=true`, {
+    serverSelectionTimeoutMS: timeoutMs,
+    connectTimeoutMS: 2_000,
+  })
+  const admin = client.db('admin')
+  const run = (command: Document) => unlessAborted(admin.command(command), deadline)
+  await run({ replSetInitiate: { _id: REPLICA_SET, members: [{ _id: 0, host: member }] } }).catch(
+    ignoring(ALREADY_INITIALIZED),
+  )
+  for (let moved = false; ; await sleep(20, undefined, { signal: deadline })) {
+    if ((await run({ hello: 1 })).isWritablePrimary) return
+    if (!moved) moved = await moveMember(run, member)
+  }
+}
+
+/** Answers true once the member needed to be told its new address, and was. */
+async function moveMember(run: (command: Document) => Promise<Document>, member: string): Promise<boolean> {
+  const status = await run({ replSetGetStatus: 1 }).catch((error: unknown) => error)
+  if (!(status instanceof MongoServerError && status.code === INVALID_REPLICA_SET_CONFIG)) return false
+  const { config } = await run({ replSetGetConfig: 1 })
+  const members = [{ ...config.members[0], host: member }]
+  await run({ replSetReconfig: { ...config, members, version: config.version + 1 }, force: true })
+  return true
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function ignoring(code: number) {
+  return (error: unknown) => {
+    if (!(error instanceof MongoServerError && error.code === code)) throw error
+  }
+}
