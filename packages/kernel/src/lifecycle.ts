@@ -1,5 +1,6 @@
 import type { Logger } from './logger.ts'
 import { EXIT_CONFIG, SettingsError } from './settings.ts'
+import { LATE, within } from './within.ts'
 
 /** A step of the orderly stop: what it is called in the log, what it does, how long it may take. */
 export interface StopStage {
@@ -48,15 +49,11 @@ export class Lifecycle {
 }
 
 async function bounded(stage: StopStage): Promise<'stopped' | { error: unknown }> {
-  const late = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => late.resolve('late'), stage.withinMs)
   try {
-    const ended = await Promise.race([Promise.resolve(stage.stop()), late.promise])
-    return ended === 'late' ? { error: new Error('The stage took too long') } : 'stopped'
+    const ended = await within(Promise.resolve(stage.stop()), stage.withinMs)
+    return ended === LATE ? { error: new Error('The stage took too long') } : 'stopped'
   } catch (error) {
     return { error }
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { Registry } from 'prom-client'
+import { LATE, within } from '../within.ts'
 
 /** What a service must be able to reach to be ready: a name and a check that throws when it cannot. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
@@ -58,15 +59,9 @@ async function answerOf(path: string, { checks, metrics }: ProbeOptions): Promis
 }
 
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
-  const late = Promise.withResolvers<'unavailable'>()
-  const timer = setTimeout(() => late.resolve('unavailable'), CHECK_MS)
   try {
-    const state = check().then(
-      () => 'ok' as const,
-      () => 'unavailable' as const,
-    )
-    return await Promise.race([state, late.promise])
-  } finally {
-    clearTimeout(timer)
+    return (await within(check(), CHECK_MS)) === LATE ? 'unavailable' : 'ok'
+  } catch {
+    return 'unavailable'
   }
 }

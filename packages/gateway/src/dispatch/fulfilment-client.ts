@@ -1,0 +1,84 @@
+import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { AppError, type RetryClass } from '@oncehook/kernel/errors'
+import type { ServiceTokens } from '@oncehook/kernel/service-token'
+import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
+import type { PaymentProcedures } from './apply-payments.ts'
+
+/** The procedures of fulfilment, typed by its router. */
+export type FulfilmentClient = TRPCClient<FulfilmentRouter>
+
+/** Where fulfilment is and how it is called. Times are milliseconds. */
+export interface FulfilmentClientOptions {
+  readonly url: URL
+  readonly tokens: ServiceTokens
+  readonly fetch: typeof globalThis.fetch
+  readonly timeoutMs: number
+}
+
+/** Creates a client: one call a request, a fresh service token, an end to every wait. Pass errors to `toFulfilmentError`. */
+export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: FulfilmentClientOptions): FulfilmentClient {
+  return createTRPCClient<FulfilmentRouter>({
+    links: [
+      httpLink({
+        url: new URL('trpc', url.href.endsWith('/') ? url : `${url.href}/`).href,
+        fetch: (input, init) => fetch(input, { ...init, signal: withTimeout(init?.signal, timeoutMs) } as RequestInit),
+        async headers({ op }) {
+          const { requestId } = op.context
+          const authorization = `Bearer ${await tokens.issue()}`
+          return typeof requestId === 'string' ? { authorization, 'x-request-id': requestId } : { authorization }
+        },
+      }),
+    ],
+  })
+}
+
+function withTimeout(signal: AbortSignal | null | undefined, timeoutMs: number): AbortSignal {
+  const timeout = AbortSignal.timeout(timeoutMs)
+  return signal ? AbortSignal.any([signal, timeout]) : timeout
+}
+
+/** What fulfilment adds to an error besides tRPC's own members. */
+interface ErrorData {
+  readonly httpStatus: number
+  readonly reason: string
+  readonly retry: RetryClass
+  readonly version?: number | null
+}
+
+/**
+ * Turns what a call threw back into the catalogue error that fulfilment raised. Whatever is no verdict of fulfilment
+ * (no answer, a refused token, a fault of its own) becomes `unavailable`; the current version of a 412 is in `details`.
+ */
+export function toFulfilmentError(thrown: unknown): AppError {
+  const data = thrown instanceof TRPCClientError ? (thrown.data as Partial<ErrorData> | undefined | null) : undefined
+  if (!isVerdict(data))
+    return unavailable({ dependency: 'fulfilment', status: data?.httpStatus ?? null }, { cause: thrown })
+  const { reason, httpStatus: status, retry, version } = data
+  const says = (thrown as Error).message
+  return new AppError(reason, { status, retry, says }, { details: version === undefined ? {} : { version } })
+}
+
+function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorData {
+  const status = data?.httpStatus
+  if (typeof data?.reason !== 'string' || status === undefined) return false
+  return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
+}
+
+/** The two procedures that carry events, as the dispatcher uses them. */
+export function createPaymentProcedures(client: FulfilmentClient): PaymentProcedures {
+  return {
+    async versions(orderIds) {
+      const versions = await client.payments.versions.query({ orderIds }).catch(rethrow)
+      return new Map(Object.entries(versions))
+    },
+    async applyEvents(events) {
+      const { results } = await client.payments.applyEvents.mutate({ events: [...events] }).catch(rethrow)
+      return results
+    },
+  }
+}
+
+function rethrow(thrown: unknown): never {
+  throw toFulfilmentError(thrown)
+}

@@ -1,0 +1,20 @@
+import { defineError } from '@oncehook/kernel/errors'
+
+/** The delivery is not authentic, for whatever reason: every reason gets this one answer. */
+export const signatureInvalid = defineError('signature_invalid', {
+  status: 401,
+  retry: 'never',
+  says: 'The signature does not match the body',
+})
+/** The bytes are authentic and JSON, but no event can be read from them. */
+export const eventInvalid = defineError('event_invalid', {
+  status: 400,
+  retry: 'never',
+  says: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
+})
+/** The event could not be stored on a majority now: the provider delivers it again. */
+export const notStored = defineError('not_stored', {
+  status: 500,
+  retry: 'later',
+  says: 'The event could not be stored now: deliver it again',
+})

@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'koa'
+
+const DRAIN_MS = 1_000
+const DRAIN_BYTES = 8 * 1024 * 1024
+
+/**
+ * Sends an answer while the sender may still be sending: the whole answer goes out first, what follows is dropped for a
+ * bounded while, then the connection closes. Closing at once would reset it, and the sender would lose the answer.
+ */
+export async function answerBeforeBody(ctx: Context): Promise<void> {
+  ctx.respond = false
+  const { req, res } = ctx
+  const body = Buffer.from(String(ctx.body))
+  res.setHeader('Content-Length', body.length)
+  res.flushHeaders()
+  if (req.method !== 'HEAD') res.write(body)
+  await drain(req)
+  res.end()
+}
+
+function drain(request: IncomingMessage): Promise<void> {
+  if (request.complete) return Promise.resolve()
+  return new Promise((resolve) => {
+    let bytes = 0
+    const timer = setTimeout(end, DRAIN_MS)
+    function end(): void {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', end).off('close', end)
+      resolve()
+    }
+    function onData(chunk: Buffer): void {
+      bytes += chunk.length
+      if (bytes > DRAIN_BYTES) end()
+    }
+    request.on('data', onData).on('end', end).on('close', end).resume()
+  })
+}

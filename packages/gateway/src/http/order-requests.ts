@@ -1,0 +1,72 @@
+import { formatEntityTag } from '@oncehook/kernel/entity-tag'
+import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import type { Context } from 'koa'
+import { toFulfilmentError } from '../dispatch/fulfilment-client.ts'
+
+const ORDER_ID = /^[A-Za-z0-9._~-]{1,128}$/
+const RETRY_AFTER_SECONDS = '2'
+
+/**
+ * The id in the path.
+ * @throws invalidRequest for an id that no order can have, notFound where the path names none
+ */
+export function orderIdOf(ctx: Context): string {
+  const id: unknown = (ctx as { params?: { id?: unknown } }).params?.id
+  if (typeof id !== 'string') throw notFound()
+  if (ORDER_ID.test(id) && id !== '.' && id !== '..') return id
+  throw invalidRequest({}, { says: 'An order id is 1 to 128 characters of A-Z, a-z, 0-9 and . _ ~ -' })
+}
+
+/** The preconditions of a request, as sent; fulfilment reads and judges them (RFC 9110 section 13.1). */
+export function conditionsOf(ctx: Context): { ifMatch?: string; ifNoneMatch?: string } {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
+  return { ...(ifMatch === undefined ? {} : { ifMatch }), ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) }
+}
+
+const LIST_MEMBERS = new Set(['limit', 'after', 'status'])
+
+/**
+ * What `GET /api/orders` asks for.
+ * @throws invalidRequest
+ */
+export function listInputOf(ctx: Context): { limit: number; after?: string; status?: string } {
+  const { searchParams } = new URL(ctx.req.url ?? '', 'http://localhost')
+  const names = [...searchParams.keys()]
+  if (names.some((name) => !LIST_MEMBERS.has(name)) || new Set(names).size < names.length) {
+    throw invalidRequest({}, { says: 'limit, after and status are known here, each once' })
+  }
+  const limit = searchParams.get('limit') ?? '20'
+  if (!/^(?:[1-9]\d?|100)$/.test(limit))
+    throw invalidRequest({}, { says: 'limit must be a whole number from 1 to 100' })
+  const after = searchParams.get('after')
+  const status = searchParams.get('status')
+  return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }
+}
+
+/**
+ * The answer of fulfilment, or its refusal as one of ours: a 412 tells the current version, a 503 when to come again.
+ * @throws AppError
+ */
+export async function ask<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (thrown) {
+    const error = toFulfilmentError(thrown)
+    throw new AppError(
+      error.code,
+      { status: error.status, retry: error.retry, says: error.message },
+      {
+        cause: error,
+        details: error.details,
+        headers: { ...error.headers, ...headersFor(error) },
+      },
+    )
+  }
+}
+
+function headersFor({ status, details }: AppError): Record<string, string> {
+  if (status === 503 || status === 409) return { 'Retry-After': RETRY_AFTER_SECONDS }
+  const { version } = details
+  return status === 412 && typeof version === 'number' ? { ETag: formatEntityTag(version) } : {}
+}

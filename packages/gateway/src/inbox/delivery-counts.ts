@@ -1,0 +1,107 @@
+import { setInterval } from 'node:timers'
+import type { Logger } from '@oncehook/kernel/logger'
+import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Db } from 'mongodb'
+import { EVENTS } from './event-document.ts'
+
+/** A delivery of an event that is stored already. */
+export interface RepeatedDelivery {
+  readonly provider: string
+  readonly eventId: string
+  readonly bodyHash: string
+}
+
+/** What the counter works with. `flushMs` is how long a count may wait in memory. */
+export interface DeliveryCountsDeps {
+  readonly db: Db
+  readonly logger: Logger
+  readonly flushMs: number
+  readonly onMismatch: (provider: string, times: number) => void
+}
+
+/** Counts repeated deliveries on their records, in bulk and after the answer: best effort, bounded, never in the way. */
+export interface DeliveryCounts {
+  add(delivery: RepeatedDelivery): void
+  /** Writes what has been counted so far. */
+  flush(): Promise<void>
+  /** Ends the regular flushing and flushes once more. */
+  stop(): Promise<void>
+}
+
+interface Counted extends RepeatedDelivery {
+  times: number
+}
+
+// Beyond this many different events between two flushes further counts are dropped: they are statistics, not promises.
+const MAX_COUNTED = 10_000
+
+/** Creates the counter and starts its regular flushing. */
+export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
+  let counted = new Map<string, Counted>()
+  let underWay: Promise<void> = Promise.resolve()
+  const flush = (): Promise<void> => {
+    const batch = [...counted.values()]
+    counted = new Map()
+    if (batch.length > 0) {
+      underWay = underWay
+        .then(() => write(deps, batch))
+        .catch((error: unknown) => deps.logger.warn({ error, dropped: batch.length }, 'inbox.counts-dropped'))
+    }
+    return underWay
+  }
+  const timer = setInterval(() => void flush(), deps.flushMs)
+  timer.unref()
+  return {
+    add(delivery) {
+      const key = `${delivery.provider}\n${delivery.eventId}\n${delivery.bodyHash}`
+      const present = counted.get(key)
+      if (present !== undefined) present.times += 1
+      else if (counted.size < MAX_COUNTED) counted.set(key, { ...delivery, times: 1 })
+    },
+    flush,
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}
+
+const WRITE_AT_ONCE = 500
+
+async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Promise<void> {
+  for (let from = 0; from < counted.length; from += WRITE_AT_ONCE) {
+    const batch = counted.slice(from, from + WRITE_AT_ONCE)
+    const hashes = await storedHashes(deps.db, batch)
+    const updates = batch.map((item) => {
+      const differs = hashes.get(`${item.provider}\n${item.eventId}`) !== item.bodyHash
+      if (differs) reportMismatch(deps, item)
+      return {
+        q: { provider: item.provider, eventId: item.eventId },
+        u: [
+          {
+            $set: {
+              deliveries: { $add: ['$deliveries', item.times] },
+              mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
+              lastDeliveryAt: '$$NOW',
+            },
+          },
+        ],
+      }
+    })
+    await deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
+  }
+}
+
+function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, eventId, times }: Counted): void {
+  onMismatch(provider, times)
+  logger.warn({ provider, eventId: eventId.slice(0, 64), times }, 'webhook.mismatch')
+}
+
+async function storedHashes(db: Db, batch: readonly Counted[]): Promise<Map<string, string>> {
+  const stored = await db
+    .collection(EVENTS)
+    .find({ $or: batch.map(({ provider, eventId }) => ({ provider, eventId })) })
+    .project<{ provider: string; eventId: string; bodyHash: string }>({ _id: 0, provider: 1, eventId: 1, bodyHash: 1 })
+    .toArray()
+  return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record.bodyHash]))
+}

@@ -1,0 +1,73 @@
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Binary, ObjectId, Timestamp } from 'mongodb'
+import type { PaymentFacts } from '../event.ts'
+
+/** Where a record stands: due or waiting, held by a process, or settled. */
+export type EventState = 'pending' | 'processing' | 'done' | 'unhandled' | 'dead'
+
+/** One try of ours to give an event its effect. `at` is the database's clock. */
+export interface Attempt {
+  readonly at: Date
+  readonly ms: number
+  readonly outcome: string
+  readonly code: string | null
+  readonly message: string | null
+}
+
+/** A stored event: evidence (never changed) and the state of its processing (changed only under a fence). */
+export interface EventDocument {
+  readonly _id: ObjectId
+  readonly provider: string
+  readonly eventId: string
+  readonly type: string
+  readonly objectId: string
+  readonly orderId: string
+  readonly facts: Omit<PaymentFacts, 'orderId'>
+  readonly receivedAt: Date
+  readonly raw: Binary
+  /** SHA-256 of `raw`, base64: tells a repetition from another body under the same id. */
+  readonly bodyHash: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly secretId: string
+  readonly requestId: string
+  readonly state: EventState
+  readonly reason: string | null
+  /** Claims so far; `lost` of them in a row ended without any verdict, which is what a dying process leaves. */
+  readonly starts: number
+  readonly lost: number
+  readonly failures: number
+  readonly fence: number
+  readonly leaseOwner?: string
+  /** Inserted empty, filled by the server's own clock; a born claim counts from here. */
+  readonly claimedAt?: Timestamp
+  readonly leaseUntil?: Date
+  /** Absent on a pending record means: due now. */
+  readonly dueAt?: Date
+  readonly firstFailedAt?: Date
+  readonly attempts: readonly Attempt[]
+  readonly lastError: { readonly code: string; readonly message: string; readonly at: Date } | null
+  readonly outcome: { readonly kind: string; readonly version: number | null } | null
+  readonly deliveries: number
+  readonly lastDeliveryAt?: Date
+  readonly mismatches: number
+  readonly settledAt?: Date
+  readonly expireAt?: Date
+}
+
+/** The collection of the inbox. */
+export const EVENTS = 'events'
+
+/**
+ * The unique index is the deduplication. The others are partial, so that a settled record costs them nothing and an
+ * insert appends to them in order.
+ */
+export const EVENT_INDEXES: NeededIndexes = {
+  collection: EVENTS,
+  indexes: [
+    { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true },
+    { name: 'pending_due', key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
+    { name: 'processing', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
+    { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
+    { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
+  ],
+}

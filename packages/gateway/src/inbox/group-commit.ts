@@ -1,0 +1,99 @@
+import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+
+/** Bounds of a group and of the queue in front of it. Sizes are bytes. */
+export interface GroupLimits {
+  readonly maxMembers: number
+  readonly maxBytes: number
+  /** A member larger than this goes alone. */
+  readonly aloneBytes: number
+  /** What may wait or be under way at most; beyond it a member is turned away at once. */
+  readonly maxWaitingBytes: number
+}
+
+/** Limits that keep a group within one command (48 MB of message, 100,000 members at the server). */
+export const GROUP_LIMITS: GroupLimits = {
+  maxMembers: 500,
+  maxBytes: 4 * 1024 * 1024,
+  aloneBytes: 256 * 1024,
+  maxWaitingBytes: 64 * 1024 * 1024,
+}
+
+/** Shares write commands between callers that come at the same time. */
+export interface GroupCommit<Member> {
+  /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full. */
+  write(member: Member, bytes: number): Promise<WriteVerdict>
+  /** Members that wait or are under way. */
+  readonly waiting: number
+}
+
+interface Waiter<Member> {
+  readonly member: Member
+  readonly bytes: number
+  readonly resolve: (verdict: WriteVerdict) => void
+}
+
+/**
+ * Creates a group commit: one command in flight, no timer. Whoever comes while a command is under way waits for the
+ * next; `writeGroup` yields a verdict for each member, and a group whose command throws is `unknown` as a whole.
+ */
+export function createGroupCommit<Member>(
+  writeGroup: (members: Member[]) => Promise<readonly WriteVerdict[]>,
+  limits: GroupLimits,
+): GroupCommit<Member> {
+  let queue: Waiter<Member>[] = []
+  let waitingBytes = 0
+  let underWay = 0
+  let running = false
+
+  const run = async (): Promise<void> => {
+    running = true
+    while (queue.length > 0) {
+      const size = groupSize(queue, limits)
+      const group = queue.slice(0, size)
+      queue = queue.slice(size)
+      underWay = size
+      const verdicts = await attempt(group.map(({ member }) => member))
+      group.forEach((waiter, index) => {
+        waitingBytes -= waiter.bytes
+        waiter.resolve(verdicts[index] ?? 'unknown')
+      })
+      underWay = 0
+    }
+    running = false
+  }
+  const attempt = async (members: Member[]): Promise<readonly WriteVerdict[]> => {
+    try {
+      return await writeGroup(members)
+    } catch {
+      return []
+    }
+  }
+  return {
+    write(member, bytes) {
+      if (waitingBytes + bytes > limits.maxWaitingBytes) return Promise.resolve('unknown')
+      waitingBytes += bytes
+      return new Promise((resolve) => {
+        queue.push({ member, bytes, resolve })
+        // Deferred by a microtask, so that requests which arrive in one read of the sockets share a command.
+        if (!running) {
+          running = true
+          queueMicrotask(() => void run())
+        }
+      })
+    },
+    get waiting() {
+      return queue.length + underWay
+    },
+  }
+}
+
+function groupSize(queue: readonly { bytes: number }[], limits: GroupLimits): number {
+  let bytes = 0
+  for (const [index, { bytes: size }] of queue.entries()) {
+    const alone = size > limits.aloneBytes
+    if (index > 0 && (alone || index >= limits.maxMembers || bytes + size > limits.maxBytes)) return index
+    if (alone) return 1
+    bytes += size
+  }
+  return queue.length
+}

@@ -1,0 +1,92 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** Counts deliveries by what became of them. */
+export interface DeliveryMetrics {
+  delivered(provider: string, outcome: string): void
+  mismatched(provider: string, times: number): void
+}
+
+/** Counts what the dispatcher did. */
+export interface DispatchMetrics {
+  settled(state: string, outcome: string): void
+  lostClaims(count: number): void
+}
+
+/** All counters of the gateway. */
+export type GatewayMetrics = DeliveryMetrics & DispatchMetrics
+
+/** Creates the gateway's counters in a registry. */
+export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+  const registers = [registry]
+  const deliveries = new Counter({
+    name: 'oncehook_deliveries_total',
+    help: 'Deliveries by provider and outcome: recorded, duplicate, unhandled, or the code of the refusal',
+    labelNames: ['provider', 'outcome'],
+    registers,
+  })
+  const mismatches = new Counter({
+    name: 'oncehook_delivery_mismatches_total',
+    help: 'Deliveries whose body differs from the one stored under the same event id',
+    labelNames: ['provider'],
+    registers,
+  })
+  const attempts = new Counter({
+    name: 'oncehook_event_attempts_total',
+    help: 'Tries to give an event its effect, by the state they led to and their outcome',
+    labelNames: ['state', 'outcome'],
+    registers,
+  })
+  const lost = new Counter({
+    name: 'oncehook_claims_lost_total',
+    help: 'Claims that another worker had taken over before they were settled',
+    registers,
+  })
+  return {
+    delivered: (provider, outcome) => deliveries.inc({ provider, outcome }),
+    mismatched: (provider, times) => mismatches.inc({ provider }, times),
+    settled: (state, outcome) => attempts.inc({ state, outcome }),
+    lostClaims: (count) => lost.inc(count),
+  }
+}
+
+/** What the inbox holds at this instant. */
+export interface InboxDepth {
+  readonly unsettled: number
+  readonly dead: number
+  readonly oldestUnsettledSeconds: number
+}
+
+/** Adds gauges that ask the inbox when they are read. */
+export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
+  const gauges: [name: string, help: string, member: keyof InboxDepth][] = [
+    ['oncehook_events_unsettled', 'Events that are due, waiting or being processed', 'unsettled'],
+    ['oncehook_events_dead', 'Events that failed for good and wait for an operator', 'dead'],
+    [
+      'oncehook_events_oldest_unsettled_seconds',
+      'Age of the oldest event that is not settled',
+      'oldestUnsettledSeconds',
+    ],
+  ]
+  for (const [name, help, member] of gauges) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const depth = await readDepth().catch(() => null)
+        if (depth !== null) gauge.set(depth[member])
+      },
+    })
+  }
+}
+
+/** Adds the histogram of the seconds that requests took, by route and status. */
+export function createRequestTimer(registry: Registry): Histogram<'route' | 'status'> {
+  return new Histogram({
+    name: 'oncehook_request_seconds',
+    help: 'Seconds from the head of a request to its answer, by route and status',
+    labelNames: ['route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+}

@@ -1,0 +1,33 @@
+/** One HTTP delivery as it came in: bytes and header lines, nothing interpreted. */
+export interface Delivery {
+  readonly rawBody: Buffer
+  /** Names and values in turn, as Node gives them: repeated lines are visible here only. */
+  readonly rawHeaders: readonly string[]
+}
+
+declare const verified: unique symbol
+
+/** A delivery that is proved authentic; only a provider's `verify` makes one, and only these are read. */
+export interface VerifiedDelivery {
+  readonly rawBody: Buffer
+  readonly secretId: string
+  /** The event's id where the scheme signs one in a header. */
+  readonly signedId?: string
+  readonly [verified]: true
+}
+
+/** All values of a header, one for each line; names are compared without case. */
+export function headerLines(rawHeaders: readonly string[], name: string): string[] {
+  const values: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const candidate = rawHeaders[at]
+    if (candidate?.length === name.length && candidate.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? '')
+  }
+  return values
+}
+
+/** The value of a header that occurs on exactly one line; null when it is missing or repeated. */
+export function singleHeader(rawHeaders: readonly string[], name: string): string | null {
+  const lines = headerLines(rawHeaders, name)
+  return lines.length === 1 ? (lines[0] ?? null) : null
+}

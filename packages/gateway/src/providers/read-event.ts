@@ -1,0 +1,114 @@
+import { invalidBody } from '@oncehook/kernel/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { eventInvalid } from '../errors.ts'
+import type { PaymentFacts, WebhookEvent } from '../event.ts'
+import { resolvePointer } from './json-pointer.ts'
+
+/** How a provider's body is read where it differs from our own shape. */
+export interface ReadingRules {
+  /** The scheme's own names of types -> ours. */
+  readonly types?: Readonly<Record<string, string>>
+  /** More names of types -> ours, from the settings; they win. */
+  readonly events?: Readonly<Record<string, string>> | undefined
+  /** Where the order's id stands in the body (RFC 6901), in place of the usual members. */
+  readonly orderReference?: string | undefined
+  /** Members of the object that hold the amount, the first present one counts. Default: `amount`. */
+  readonly amountMembers?: readonly string[]
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/**
+ * Reads the bytes of an authentic delivery as one JSON object.
+ * @throws invalidBody
+ */
+export function readStrictObject(rawBody: Buffer): JsonObject {
+  // Deeper than any payment, shallow enough for every reader behind us.
+  const value = parseStrictJson(rawBody, { maxDepth: 512 })
+  if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
+  return value
+}
+
+/**
+ * Reads an event of the shape `{id, type, data: {object: {id}}}`, and what it says about an order.
+ * @throws eventInvalid
+ */
+export function readEvent(body: JsonObject, rules: ReadingRules): WebhookEvent {
+  const { id, type, data } = body
+  const object = isObject(data) ? data.object : undefined
+  if (!isObject(object) || !isEventText(id) || !isEventText(type) || !isEventText(object.id)) throw eventInvalid()
+  return {
+    id,
+    type: ownMember(rules.events, type) ?? ownMember(rules.types, type) ?? type,
+    objectId: object.id,
+    facts: {
+      orderId: orderIdOf({ body, object, reference: rules.orderReference }) ?? object.id,
+      ...amountOf(object, rules.amountMembers ?? ['amount']),
+      ...currencyOf(object),
+      ...occurredAtOf(body),
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** Whether a value can be an id or a type: well-formed text of 1 to 255 bytes, not blank, without control characters. */
+export function isEventText(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > 255 || value.trim() === '') return false
+  return value.isWellFormed() && Buffer.byteLength(value) <= 255 && !CONTROL.test(value)
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function ownMember(map: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
+}
+
+interface OrderPlace {
+  readonly body: JsonObject
+  readonly object: JsonObject
+  readonly reference: string | undefined
+}
+
+function orderIdOf({ body, object, reference }: OrderPlace): string | undefined {
+  if (reference !== undefined) return toId(resolvePointer(body, reference))
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  const places = [object.orderId, object.order_id, metadata.orderId, metadata.order_id]
+  return places.map(toId).find((id) => id !== undefined)
+}
+
+/** Some shops number their orders; a number that a double holds exactly is taken as its digits. */
+function toId(value: unknown): string | undefined {
+  if (isEventText(value)) return value
+  return Number.isSafeInteger(value) ? String(value) : undefined
+}
+
+function amountOf(object: JsonObject, members: readonly string[]): Pick<PaymentFacts, 'amount' | 'unreadable'> {
+  const amount = members.map((member) => object[member]).find(isPresent)
+  if (amount === undefined) return {}
+  return Number.isSafeInteger(amount) ? { amount: amount as number } : { unreadable: 'amount_mismatch' }
+}
+
+function currencyOf({ currency }: JsonObject): Pick<PaymentFacts, 'currency' | 'unreadable'> {
+  if (!isPresent(currency)) return {}
+  if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return { unreadable: 'currency_mismatch' }
+  return { currency: currency.toUpperCase() }
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** `created` in seconds (Stripe) or `timestamp` in ISO 8601 (Standard Webhooks); anything else tells nothing. */
+function occurredAtOf({ created, timestamp }: JsonObject): Pick<PaymentFacts, 'occurredAt'> {
+  const instant =
+    typeof created === 'number'
+      ? new Date(created * 1000)
+      : new Date(typeof timestamp === 'string' && ISO_INSTANT.test(timestamp) ? timestamp : Number.NaN)
+  return Number.isNaN(instant.getTime()) ? {} : { occurredAt: instant.toISOString() }
+}

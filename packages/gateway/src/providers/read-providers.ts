@@ -1,0 +1,91 @@
+import { secretProblem } from '@oncehook/kernel/secret'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { createProvider, type Provider } from './provider.ts'
+import { type ProviderSettings, providersSettings } from './provider-settings.ts'
+
+/** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
+export interface ProviderSources {
+  readonly readEnv: (name: string) => string | undefined
+  readonly readFile: (path: string) => string
+  readonly maxBytes: number
+  readonly toleranceSeconds: number
+}
+
+/** All configured providers by their name in the path. */
+export type Providers = ReadonlyMap<string, Provider>
+
+/**
+ * Reads the `PROVIDERS` setting.
+ * @throws SettingsError with every problem of every provider, quoting no value
+ */
+export function readProviders(json: string, sources: ProviderSources): Providers {
+  const parsed = providersSettings.safeParse(parseJson(json))
+  if (!parsed.success) {
+    throw new SettingsError(
+      parsed.error.issues.map(
+        ({ path, message }) => `${['PROVIDERS', ...path.map(String)].join('.')} ${lower(message)}`,
+      ),
+    )
+  }
+  const problems: string[] = []
+  const providers = new Map<string, Provider>()
+  for (const [name, settings] of Object.entries(parsed.data)) {
+    const result = readProvider({ name, settings }, sources)
+    if ('problems' in result) problems.push(...result.problems)
+    else providers.set(name, result)
+  }
+  if (problems.length > 0) throw new SettingsError(problems)
+  return providers
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    // The parser's message quotes the text, and the text holds secrets.
+    throw new SettingsError(['PROVIDERS is not valid JSON'])
+  }
+}
+
+function lower(message: string): string {
+  return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+type Named = { readonly name: string; readonly settings: ProviderSettings }
+
+function readProvider({ name, settings }: Named, sources: ProviderSources): Provider | { problems: string[] } {
+  const problems = templateProblems(settings).map((problem) => `PROVIDERS.${name}: ${problem}`)
+  const ids = new Set<string>()
+  const secretTexts = settings.secrets.map(({ id, value }) => {
+    if (ids.has(id)) problems.push(`PROVIDERS.${name}: secret ${id} is named twice`)
+    ids.add(id)
+    const text = textOf(value, sources)
+    const problem = text === null ? 'cannot be read' : secretProblem(text, 1)
+    if (problem !== null) problems.push(`PROVIDERS.${name}: secret ${id} ${problem}`)
+    return text ?? ''
+  })
+  if (problems.length > 0) return { problems }
+  const toleranceSeconds = settings.toleranceSeconds ?? sources.toleranceSeconds
+  const maxBytes = settings.maxBytes ?? sources.maxBytes
+  return createProvider({ name, settings: { ...settings, toleranceSeconds }, secretTexts, maxBytes })
+}
+
+type SecretValue = ProviderSettings['secrets'][number]['value']
+
+function textOf(value: SecretValue, { readEnv, readFile }: ProviderSources): string | null {
+  if (typeof value === 'string') return value
+  if ('env' in value) return readEnv(value.env) ?? null
+  try {
+    return readFile(value.file).replace(/\r?\n$/, '')
+  } catch {
+    return null
+  }
+}
+
+/** A timestamp that is not signed protects nothing, and one that is signed must come from somewhere. */
+function templateProblems(settings: ProviderSettings): string[] {
+  if (settings.scheme !== 'hmac' || settings.signedText === undefined) return []
+  const named = settings.signedText.includes('{timestamp}')
+  if (named === (settings.timestampHeader !== undefined)) return []
+  return [named ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out']
+}

@@ -1,0 +1,66 @@
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+
+/** A secret of a provider, its key made ready once. */
+export interface LiveSecret {
+  readonly id: string
+  readonly key: KeyObject
+  /** From then on (milliseconds) it counts no more; null: no end. */
+  readonly notAfter: number | null
+}
+
+/** How many signatures of one header are looked at. */
+export const MAX_CANDIDATES = 8
+
+/** Text and bytes that are signed one after the other. */
+export type SignedParts = readonly (string | Uint8Array)[]
+
+/** The HMAC (RFC 2104) of the parts. */
+export function hmac(algorithm: string, key: KeyObject, parts: SignedParts): Buffer {
+  const mac = createHmac(algorithm, key)
+  for (const part of parts) mac.update(part)
+  return mac.digest()
+}
+
+/**
+ * The id of the live secret whose MAC is among the candidates, or null. Every secret and every candidate is tried, so
+ * that the time taken does not tell which one came near; candidates of another length never match.
+ */
+export function findSigner(
+  secrets: readonly LiveSecret[],
+  candidates: readonly Uint8Array[],
+  { now, macOf }: { readonly now: number; readonly macOf: (key: KeyObject) => Buffer },
+): string | null {
+  let signer: string | null = null
+  for (const secret of secrets) {
+    if (secret.notAfter !== null && now >= secret.notAfter) continue
+    const expected = macOf(secret.key)
+    for (const candidate of candidates.slice(0, MAX_CANDIDATES)) {
+      const equal = candidate.length === expected.length && timingSafeEqual(candidate, expected)
+      if (equal) signer ??= secret.id
+    }
+  }
+  return signer
+}
+
+const HEX = /^(?:[0-9a-f]{2})+$/
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** The bytes of lower-case hexadecimal digits, or null for anything else. */
+export function decodeHex(text: string): Buffer | null {
+  return HEX.test(text) ? Buffer.from(text, 'hex') : null
+}
+
+/** The bytes of padded, canonical base64 (RFC 4648 section 4), or null for anything else. */
+export function decodeBase64(text: string): Buffer | null {
+  if (text === '' || !BASE64.test(text)) return null
+  const bytes = Buffer.from(text, 'base64')
+  // Unused bits of the last digit could spell one value in several ways.
+  return bytes.toString('base64') === text ? bytes : null
+}
+
+const SECONDS = /^\d{10}$/
+
+/** Whether a timestamp of ten digits lies within the tolerance of `now` (milliseconds), in the past and in the future. */
+export function isWithinTolerance(timestamp: string, toleranceSeconds: number, now: number): boolean {
+  return SECONDS.test(timestamp) && Math.abs(now / 1000 - Number(timestamp)) <= toleranceSeconds
+}

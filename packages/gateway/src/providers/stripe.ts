@@ -1,0 +1,54 @@
+import { singleHeader } from './delivery.ts'
+import { readEvent, readStrictObject } from './read-event.ts'
+import type { CheckSignature, Finding, Scheme } from './scheme.ts'
+import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
+import { toleranceOf } from './tolerance.ts'
+
+const TYPES = {
+  'payment_intent.succeeded': 'payment.succeeded',
+  'payment_intent.payment_failed': 'payment.failed',
+} as const
+
+/**
+ * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
+ * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are passed over.
+ */
+export const stripe: Scheme = {
+  readKey: (text) => Buffer.from(text, 'utf8'),
+  signedHeaders: () => ['stripe-signature'],
+  prepare(settings, secrets): CheckSignature {
+    const tolerance = toleranceOf(settings)
+    return ({ rawHeaders, rawBody }, now): Finding => {
+      const header = singleHeader(rawHeaders, 'stripe-signature')
+      if (!header) return { refused: 'header_missing' }
+      const members = header.split(',').map(splitMember)
+      const timestamps = members.filter(([name]) => name === 't')
+      const timestamp = timestamps.length === 1 ? timestamps[0]?.[1] : undefined
+      if (timestamp === undefined) return { refused: 'header_malformed' }
+      if (!isWithinTolerance(timestamp, tolerance, now)) return { refused: 'timestamp_outside_window' }
+      const signatures = members
+        .filter(([name]) => name === 'v1')
+        .map(([, value]) => decodeHex(value))
+        .filter((bytes) => bytes !== null)
+      const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
+      const secretId = findSigner(secrets, signatures, { now, macOf })
+      return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+    }
+  },
+  prepareReader(settings) {
+    return ({ rawBody }) => {
+      const event = readStrictObject(rawBody)
+      return readEvent(event, { ...settings, types: TYPES, amountMembers: amountMembersOf(event.type) })
+    }
+  },
+}
+
+/** What was received tells of a success; of a failure it is 0, and what was asked for tells. */
+function amountMembersOf(type: unknown): readonly string[] {
+  return type === 'payment_intent.succeeded' ? ['amount_received', 'amount'] : ['amount']
+}
+
+function splitMember(member: string): [name: string, value: string] {
+  const equals = member.indexOf('=')
+  return equals === -1 ? [member, ''] : [member.slice(0, equals), member.slice(equals + 1)]
+}

@@ -1,0 +1,22 @@
+import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { parse } from 'content-type'
+import { headerLines } from '../providers/delivery.ts'
+
+/**
+ * Lets pass what says it is JSON in UTF-8, or says nothing; providers leave the type out.
+ * @throws unsupportedMediaType, or badRequest for two lines of Content-Type
+ */
+export function refuseMediaType(rawHeaders: readonly string[]): void {
+  const lines = headerLines(rawHeaders, 'content-type')
+  const [value] = lines
+  if (value === undefined || value === 'application/json') return
+  if (lines.length > 1) throw badRequest({ reason: 'content-type repeated' })
+  if (!isJsonInUtf8(value)) throw unsupportedMediaType({}, { headers: { Accept: 'application/json' } })
+}
+
+/** Whether a Content-Type is `application/json` or a `+json` type, with no charset but UTF-8 (RFC 8259 section 11). */
+export function isJsonInUtf8(value: string): boolean {
+  const { type, parameters } = parse(value)
+  const charset = parameters.charset?.toLowerCase()
+  return /^application\/(?:[\w.+-]+\+)?json$/.test(type) && (charset === undefined || charset === 'utf-8')
+}

@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { secretProblem } from '@oncehook/kernel/secret'
+import {
+  integerSetting,
+  logLevelSetting,
+  mongoUriSetting,
+  portSetting,
+  readSettings,
+  SettingsError,
+  secretSetting,
+  textSetting,
+  urlSetting,
+} from '@oncehook/kernel/settings'
+import { z } from 'zod'
+import { type Providers, readProviders } from './providers/read-providers.ts'
+
+const MIN_TOKEN_LENGTH = 32
+const DAY_MS = 86_400_000
+
+/** The gateway's settings, one member a variable of the environment. */
+export const gatewaySchema = z.object({
+  GATEWAY_HOST: textSetting('127.0.0.1'),
+  GATEWAY_PORT: portSetting(8080),
+  ADMIN_HOST: textSetting('127.0.0.1'),
+  ADMIN_PORT: portSetting(8081),
+  MONGODB_URI: mongoUriSetting(),
+  GATEWAY_DB: textSetting('oncehook_gateway'),
+  FULFILMENT_URL: urlSetting(['http:', 'https:'], 'http://127.0.0.1:8090'),
+  SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
+  PROVIDERS: textSetting(),
+  OPERATOR_TOKENS: tokensSetting(),
+  API_TOKENS: tokensSetting(),
+  MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 1_048_576 }),
+  MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
+  SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
+  HEADERS_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 5_000 }),
+  REQUEST_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 10_000 }),
+  EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
+  DISPATCH_BATCH: integerSetting({ min: 1, max: 500, fallback: 500 }),
+  DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),
+  LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 30_000 }),
+  RETRY_BASE_MS: integerSetting({ min: 1, max: 3_600_000, fallback: 2_000 }),
+  RETRY_CAP_MS: integerSetting({ min: 1, max: 86_400_000, fallback: 900_000 }),
+  RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
+  MAX_STARTS: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
+  LOG_LEVEL: logLevelSetting,
+})
+
+/** The SHA-256 of a token, in hexadecimal -> whose it is: the tokens themselves are not kept. */
+export type TokenHolders = ReadonlyMap<string, string>
+
+/** What the gateway runs with. */
+export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> & { readonly providers: Providers }
+
+/**
+ * Reads the gateway's settings, the providers' secrets included.
+ * @throws SettingsError with every problem
+ */
+export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
+  const problems: string[] = []
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error
+      problems.push(...error.problems)
+      return undefined
+    }
+  }
+  const { PROVIDERS: providersSchema, ...others } = gatewaySchema.shape
+  const providersText = attempt(() => readSettings(z.object({ PROVIDERS: providersSchema }), env))
+  const settings = attempt(() => readSettings(z.object(others), env))
+  const providers =
+    providersText &&
+    attempt(() =>
+      readProviders(providersText.PROVIDERS, {
+        readEnv: (name) => env[name],
+        readFile: (path) => readFileSync(path, 'utf8'),
+        maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
+        toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
+      }),
+    )
+  if (settings === undefined || providers === undefined) throw new SettingsError(problems)
+  return { ...settings, providers }
+}
+
+/** JSON: name -> token. */
+function tokensSetting() {
+  return z
+    .string()
+    .default('{}')
+    .transform((text, context): TokenHolders => {
+      const tokens = z.record(z.string().min(1).max(64), z.string()).safeParse(parseJson(text))
+      const issue = (message: string): void => context.addIssue({ code: 'custom', message })
+      if (!tokens.success) issue('must be a JSON object of names and tokens')
+      const holders = new Map<string, string>()
+      for (const [name, token] of Object.entries(tokens.data ?? {})) {
+        const problem = secretProblem(token, MIN_TOKEN_LENGTH)
+        if (problem !== null) issue(`: the token of ${name} ${problem}`)
+        const digest = hash('sha256', token)
+        if (holders.has(digest)) issue(`: ${name} has the token of another name`)
+        holders.set(digest, name)
+      }
+      return holders
+    })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
