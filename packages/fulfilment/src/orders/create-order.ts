@@ -1,0 +1,82 @@
+import type { Logger } from '@oncehook/kernel/logger'
+import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
+import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from './idempotency-keys.ts'
+import { type Order, type OrderContent, parseOrderContent } from './order.ts'
+import { newOrder, toOrder } from './order-document.ts'
+import { insertOrder } from './order-store.ts'
+import type { OrderDeps } from './put-order.ts'
+
+/** What making orders works with. */
+export interface CreateDeps extends OrderDeps {
+  readonly keys: IdempotencyKeys
+  readonly logger: Logger
+  readonly newOrderId: () => string
+  /** Makes a name for each run under an idempotency key. */
+  readonly newRunId: () => string
+}
+
+/** An order to be made under an id of ours, perhaps under an Idempotency-Key. */
+export interface CreateRequest {
+  /** The order as sent: it is looked at after the key. */
+  readonly order: unknown
+  readonly idempotency?: KeyedRequest | undefined
+}
+
+/** The order as it was made; `replayed` when an earlier request with the same key made it. */
+export interface Created {
+  readonly order: Order
+  readonly replayed: boolean
+}
+
+/**
+ * Makes an order, once for each idempotency key. The key reserves the id before the order is inserted, so a crash
+ * between the two heals at the retry: it inserts under the same id.
+ * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable
+ */
+export async function createOrder(deps: CreateDeps, { order, idempotency }: CreateRequest): Promise<Created> {
+  if (idempotency === undefined) return { order: await makeOrder(deps, parseOrderContent(order)), replayed: false }
+  let content: OrderContent
+  try {
+    content = parseOrderContent(order)
+  } catch (error) {
+    // What the key says comes before what the body says, and an invalid body never takes a key.
+    const row = await deps.keys.find(idempotency)
+    if (row !== null) return replay(row, idempotency)
+    throw error
+  }
+  return runKeyed(deps, idempotency, content)
+}
+
+async function makeOrder({ orders, clock, newOrderId }: CreateDeps, content: OrderContent): Promise<Order> {
+  const order = newOrder(newOrderId(), content, new Date(clock.now()))
+  if (!(await insertOrder(orders, order))) throw new Error('A random order id is taken')
+  return toOrder(order)
+}
+
+async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderContent): Promise<Created> {
+  const fresh = { run: deps.newRunId(), orderId: deps.newOrderId() }
+  try {
+    const row = await deps.keys.claim(request, fresh)
+    if (row.run !== fresh.run) return replay(row, request)
+    const document = newOrder(row.orderId, content, row.createdAt)
+    // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
+    await insertOrder(deps.orders, document)
+    const order = toOrder(document)
+    await deps.keys.finish(row, JSON.stringify(order))
+    return { order, replayed: false }
+  } catch (error) {
+    if (!idempotencyKeyReused.is(error) && !idempotencyInProgress.is(error)) releaseLater(deps, request, fresh.run)
+    throw error
+  }
+}
+
+function replay(row: IdempotencyRow, request: KeyedRequest): Created {
+  if (row.fingerprint !== request.fingerprint) throw idempotencyKeyReused()
+  if (row.answer === undefined) throw idempotencyInProgress({}, { headers: { 'Retry-After': '1' } })
+  return { order: JSON.parse(row.answer) as Order, replayed: true }
+}
+
+// Not waited for: the caller's answer is due, and where this fails the lease lapses by itself.
+function releaseLater({ keys, logger }: CreateDeps, request: KeyedRequest, run: string): void {
+  keys.release(request, run).catch((error: unknown) => logger.warn({ error }, 'idempotency.release-failed'))
+}

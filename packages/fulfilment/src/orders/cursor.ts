@@ -1,0 +1,29 @@
+import { invalidRequest } from '@oncehook/kernel/error-codes'
+
+/** Writes the place where a page ended as an opaque text for the next request. */
+export function writeCursor(parts: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+/**
+ * Reads a place that `writeCursor` wrote, its parts of the given types.
+ * @throws invalidRequest for anything else
+ */
+export function readCursor<const Types extends readonly ('string' | 'number')[]>(
+  cursor: string,
+  types: Types,
+): { -readonly [Index in keyof Types]: Types[Index] extends 'string' ? string : number } {
+  const parts = decode(cursor)
+  const fits =
+    Array.isArray(parts) && parts.length === types.length && types.every((type, i) => typeof parts[i] === type)
+  if (!fits) throw invalidRequest({}, { says: 'The member after is not a cursor of this list' })
+  return parts as never
+}
+
+function decode(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,47 @@
+import { readConditions } from './conditions.ts'
+import { isLive, type LiveOrder } from './order-document.ts'
+import { readOrder, updateOrder } from './order-store.ts'
+import type { OrderDeps } from './put-order.ts'
+import { untilUnbeaten } from './until-unbeaten.ts'
+
+/** The end of an order. */
+export interface DeleteRequest {
+  readonly id: string
+  readonly ifMatch?: string | undefined
+}
+
+const GONE = [
+  'access',
+  'customerId',
+  'currency',
+  'items',
+  'amountDue',
+  'email',
+  'note',
+  'metadata',
+  'createdAt',
+  'updatedAt',
+]
+
+/**
+ * Deletes an order; what is gone already, or never was, is left so, whatever the condition. A tombstone keeps the
+ * version, the payments, the events applied and the receipts.
+ * @throws preconditionFailed
+ */
+export function deleteOrder(deps: OrderDeps, { id, ifMatch }: DeleteRequest): Promise<{ deleted: boolean }> {
+  const check = readConditions({ ifMatch })
+  return untilUnbeaten(deps.random, async () => {
+    const found = await readOrder(deps.orders, id)
+    if (!isLive(found)) return { deleted: false }
+    check(found.version)
+    return (await bury(deps, found)) ? { deleted: true } : null
+  })
+}
+
+function bury({ orders, clock }: OrderDeps, order: LiveOrder): Promise<boolean> {
+  return updateOrder(orders, order, {
+    $set: { status: 'deleted', deletedAt: new Date(clock.now()) },
+    $inc: { version: 1 },
+    $unset: Object.fromEntries(GONE.map((member) => [member, ''])),
+  })
+}

@@ -1,0 +1,140 @@
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Collection, Db } from 'mongodb'
+
+/** The collection of idempotency keys. */
+export const IDEMPOTENCY_KEYS = 'idempotency_keys'
+
+/** One request under an Idempotency-Key: the key belongs to its principal, the fingerprint to the request. */
+export interface KeyedRequest {
+  readonly principal: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** What a key has reserved: the order that its request makes, whoever finishes it. */
+export interface Reservation {
+  readonly orderId: string
+  readonly createdAt: Date
+}
+
+/** The stored form of a key. All times are the database's. */
+export interface IdempotencyRow extends KeyedRequest, Reservation {
+  readonly state: 'running' | 'done'
+  /** The run that holds the key. */
+  readonly run: string
+  readonly leaseUntil: Date
+  /** From then on the key is as if it had never been used, whether or not the row has been removed yet. */
+  readonly expiresAt: Date
+  /** The JSON of the order as it was made. */
+  readonly answer?: string
+}
+
+/** The indexes of the collection; the one on expiry is housekeeping only. */
+export const IDEMPOTENCY_INDEXES: NeededIndexes = {
+  collection: IDEMPOTENCY_KEYS,
+  indexes: [
+    { name: 'one_row_per_key', key: { principal: 1, key: 1 }, unique: true },
+    { name: 'expired', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  ],
+}
+
+/** How long a key is kept and how long a run holds it. Milliseconds. */
+export interface KeyTimes {
+  readonly ttlMs: number
+  readonly leaseMs: number
+}
+
+/** The keys in the database. */
+export interface IdempotencyKeys {
+  /**
+   * Takes the key for a run when it is free, expired, or its run of the same request is dead (lease lapsed), and tells
+   * what the row says then: the caller holds the key if `run` is its own.
+   */
+  claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<IdempotencyRow>
+  /** The row of a key that has not expired; null when the key is free. */
+  find(request: KeyedRequest): Promise<IdempotencyRow | null>
+  /** Stores the answer, if the run still holds the key. */
+  finish(row: IdempotencyRow, answer: string): Promise<void>
+  /** Lets the next request take over from this run at once. */
+  release(request: KeyedRequest, run: string): Promise<void>
+}
+
+/** Creates the keys of this database. */
+export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys {
+  const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+  return {
+    async claim(request, fresh) {
+      try {
+        return await claim(rows, claimPipeline(request, fresh, times), request)
+      } catch (error) {
+        // Two first requests at once: the unique index let one in, and the row is there now.
+        if (isDuplicateKey(error)) return claim(rows, claimPipeline(request, fresh, times), request)
+        throw toUnavailable(error) ?? error
+      }
+    },
+    async find(request) {
+      const live = { $expr: { $not: [EXPIRED] } }
+      return await reachable(
+        rows.findOne({ ...ofKey(request), ...live }, { readConcern: 'majority', maxTimeMS: 4_000 }),
+      )
+    },
+    async finish(row, answer) {
+      await reachable(rows.updateOne({ ...ofKey(row), run: row.run }, { $set: { state: 'done', answer } }))
+    },
+    async release(request, run) {
+      await rows.updateOne({ ...ofKey(request), run, state: 'running' }, { $set: { leaseUntil: new Date(0) } })
+    },
+  }
+}
+
+function ofKey({ principal, key }: Pick<KeyedRequest, 'principal' | 'key'>) {
+  return { principal: { $eq: principal }, key: { $eq: key } }
+}
+
+const LAPSED = { $lte: ['$leaseUntil', '$$NOW'] }
+// A run that is still alive keeps its key beyond the expiry: its order would be made twice.
+const EXPIRED = {
+  $and: [{ $lte: ['$expiresAt', '$$NOW'] }, { $or: [{ $eq: ['$state', 'done'] }, LAPSED] }],
+}
+const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
+
+/** One statement decides on the database's clock, so that no two runs can hold a key. */
+function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
+  const after = (ms: number) => ({ $add: ['$$NOW', ms] })
+  const lease = { run: { $literal: fresh.run }, leaseUntil: after(times.leaseMs) }
+  const row = {
+    _id: '$_id',
+    principal: { $literal: request.principal },
+    key: { $literal: request.key },
+    fingerprint: { $literal: request.fingerprint },
+    orderId: { $literal: fresh.orderId },
+    createdAt: '$$NOW',
+    state: 'running',
+    expiresAt: after(times.ttlMs),
+    ...lease,
+  }
+  const sameDead = {
+    $and: [{ $eq: ['$state', 'running'] }, LAPSED, { $eq: ['$fingerprint', { $literal: request.fingerprint }] }],
+  }
+  const kept = { $cond: [sameDead, { $mergeObjects: ['$$ROOT', lease] }, '$$ROOT'] }
+  return [{ $replaceWith: { $cond: [{ $or: [ABSENT, EXPIRED] }, row, kept] } }]
+}
+
+async function claim(
+  rows: Collection<IdempotencyRow>,
+  pipeline: object[],
+  request: KeyedRequest,
+): Promise<IdempotencyRow> {
+  const row = await rows.findOneAndUpdate(ofKey(request), pipeline, { upsert: true, returnDocument: 'after' })
+  if (row === null) throw new Error('An upsert gave no row')
+  return row
+}
+
+async function reachable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}

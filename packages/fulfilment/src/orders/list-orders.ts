@@ -1,0 +1,57 @@
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Filter } from 'mongodb'
+import { readCursor, writeCursor } from './cursor.ts'
+import type { Order, OrderStatus } from './order.ts'
+import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
+import type { Orders } from './order-store.ts'
+
+/** Which page of the orders is asked for; `after` is the `next` of the page before. */
+export interface ListRequest {
+  readonly limit: number
+  readonly after?: string | undefined
+  readonly status?: OrderStatus | undefined
+}
+
+/** One page, newest first; `next` is null on the last. */
+export interface OrderPage {
+  readonly items: Order[]
+  readonly next: string | null
+}
+
+const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
+
+/**
+ * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
+ * so no later page repeats or omits one.
+ * @throws invalidRequest when `after` is no cursor
+ */
+export async function listOrders(orders: Orders, { limit, after, status }: ListRequest): Promise<OrderPage> {
+  const filter: Filter<OrderDocument> = {
+    status: { $in: status === undefined ? LIVE : [status] },
+    ...(after === undefined ? {} : olderThan(after)),
+  }
+  const found = await readPage(orders, filter, limit + 1)
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  const next = found.length > limit && last !== undefined ? writeCursor([last.createdAt.getTime(), last._id]) : null
+  return { items: items.map(toOrder), next }
+}
+
+function olderThan(cursor: string): Filter<OrderDocument> {
+  const [time, id] = readCursor(cursor, ['number', 'string'])
+  const createdAt = new Date(time)
+  return { createdAt: { $lte: createdAt }, $or: [{ createdAt: { $lt: createdAt } }, { _id: { $lt: id } }] }
+}
+
+async function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: number): Promise<LiveOrder[]> {
+  try {
+    return await orders
+      .find(filter, { readPreference: 'primary', maxTimeMS: 4_000 })
+      .project<LiveOrder>({ applied: 0, receipts: 0, paidBy: 0 })
+      .sort({ createdAt: -1, _id: -1 })
+      .limit(limit)
+      .toArray()
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}

@@ -1,0 +1,186 @@
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from './order.ts'
+
+/** The collection of orders. */
+export const ORDERS = 'orders'
+
+/** How many applied events an order remembers; older ones fall back on `paidBy` and on the status that only goes up. */
+export const APPLIED_KEPT = 200
+
+/** What an event that was looked at did to its order. */
+export type Outcome = 'applied' | 'superseded' | 'already_paid'
+
+/** The marker of an event that was applied: it answers every later delivery of that event. */
+export interface AppliedEvent {
+  readonly provider: string
+  readonly eventId: string
+  /** Digest of what the event said, so that the same id with other contents shows. */
+  readonly hash: string
+  readonly outcome: Outcome
+  /** The version of the order when the event had taken effect. */
+  readonly version: number
+  readonly at: Date
+  /** Which call wrote the marker. */
+  readonly call: string
+}
+
+/** The payment that an order shows, as stored. */
+export interface StoredPayment extends Omit<OrderPayment, 'at'> {
+  readonly at: Date
+}
+
+/** A payment object, named by its provider. */
+export interface PaymentKey {
+  readonly provider: string
+  readonly id: string
+}
+
+/** Where a receipt stands. `sending`: an attempt was begun and its outcome is not known yet. */
+export type ReceiptState = 'owed' | 'sending' | 'sent' | 'parked'
+
+/** A receipt owed to a customer: it appears in the same write as the payment, and says what it said then for ever. */
+export interface StoredReceipt {
+  /** The idempotency key of every attempt to send it. */
+  readonly key: string
+  readonly paymentId: string
+  readonly customerId: string
+  readonly email: string | null
+  readonly amount: number
+  readonly currency: string
+  readonly paidAt: Date
+  readonly state: ReceiptState
+  /** Goes up with each attempt; a worker that lost its claim cannot settle a newer one. */
+  readonly fence: number
+  /** Database time from which a worker may take it; in `sending` the end of the lease, null when parked, absent when sent. */
+  readonly dueAt?: Date | null
+  readonly attempts: number
+  readonly lastError: { readonly code: string; readonly at: Date } | null
+  readonly sentAt: Date | null
+}
+
+interface KeptForEver {
+  readonly _id: string
+  readonly version: number
+  readonly payment: StoredPayment | null
+  readonly applied: readonly AppliedEvent[]
+  readonly receipts: readonly StoredReceipt[]
+  /** Payments that have paid this id, deleted orders of it included; absent when there is none. */
+  readonly paidBy?: readonly PaymentKey[]
+}
+
+/** A name and a value of the metadata: kept as pairs, for the caller's names are no names of ours. */
+interface MetadataPair {
+  readonly name: string
+  readonly value: string
+}
+
+/** The stored form of an order that exists. */
+export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'metadata'> {
+  readonly status: OrderStatus
+  readonly access: 'locked' | 'unlocked'
+  readonly amountDue: number
+  readonly metadata?: readonly MetadataPair[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What stays of a deleted order: enough for the version to go on and for no payment to be applied twice. */
+export interface Tombstone extends KeptForEver {
+  readonly status: 'deleted'
+  readonly deletedAt: Date
+}
+
+/** One document is one unit of change: the order, the events applied to it, the receipts it owes. */
+export type OrderDocument = LiveOrder | Tombstone
+
+/** Whether a stored order exists for its readers. */
+export function isLive(document: OrderDocument | null): document is LiveOrder {
+  return document !== null && document.status !== 'deleted'
+}
+
+/** The members that a content gives to the stored form. */
+export function storedContent(content: OrderContent) {
+  const { metadata, ...rest } = content
+  return {
+    ...rest,
+    amountDue: amountDueOf(content.items),
+    ...(metadata === undefined ? {} : { metadata: Object.entries(metadata).map(([name, value]) => ({ name, value })) }),
+  }
+}
+
+/** The optional members of a content: an update removes those that are left out. */
+export const OPTIONAL_MEMBERS = ['email', 'note', 'metadata'] as const
+
+/** The stored form of an order that has just been made. */
+export function newOrder(id: string, content: OrderContent, now: Date): LiveOrder {
+  return {
+    _id: id,
+    version: 1,
+    ...FRESH,
+    ...storedContent(content),
+    applied: [],
+    receipts: [],
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** The state in which an order begins, also one that is made anew after a deletion. */
+export const FRESH = { status: 'pending', access: 'locked', payment: null } as const
+
+/** What the caller wrote of a stored order. */
+export function contentOf(order: LiveOrder): OrderContent {
+  const { customerId, currency, items, email, note, metadata } = order
+  return {
+    customerId,
+    currency,
+    items: items.map(({ sku, quantity, unitAmount }) => ({ sku, quantity, unitAmount })),
+    ...(email === undefined ? {} : { email }),
+    ...(note === undefined ? {} : { note }),
+    ...(metadata === undefined
+      ? {}
+      : { metadata: Object.fromEntries(metadata.map(({ name, value }) => [name, value])) }),
+  }
+}
+
+/** The representation of a stored order; its members always stand in the same order. */
+export function toOrder(order: LiveOrder): Order {
+  const { payment } = order
+  return {
+    id: order._id,
+    version: order.version,
+    status: order.status,
+    ...contentOf(order),
+    amountDue: order.amountDue,
+    access: order.access,
+    payment:
+      payment === null
+        ? null
+        : { id: payment.id, provider: payment.provider, status: payment.status, at: payment.at.toISOString() },
+    createdAt: order.createdAt.toISOString(),
+    updatedAt: order.updatedAt.toISOString(),
+  }
+}
+
+/** The index that keeps one payment from paying two orders. */
+export const PAYMENT_INDEX = 'payment_pays_one_order'
+
+/** The indexes of the collection. */
+export const ORDER_INDEXES: NeededIndexes = {
+  collection: ORDERS,
+  indexes: [
+    {
+      name: PAYMENT_INDEX,
+      key: { 'paidBy.provider': 1, 'paidBy.id': 1 },
+      unique: true,
+      partialFilterExpression: { paidBy: { $exists: true } },
+    },
+    { name: 'newest_by_status', key: { status: 1, createdAt: -1, _id: -1 } },
+    {
+      // Receipts that were sent have no due time, so the index holds only what is left to do.
+      name: 'receipts_unsettled',
+      key: { 'receipts.dueAt': 1 },
+      partialFilterExpression: { 'receipts.dueAt': { $exists: true } },
+    },
+  ],
+}

@@ -1,0 +1,85 @@
+import { formatEntityTag } from '@oncehook/kernel/entity-tag'
+import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { z } from 'zod'
+import { orderNotFound } from '../errors.ts'
+import { type Context, procedure } from '../trpc.ts'
+import { createOrder } from './create-order.ts'
+import { deleteOrder } from './delete-order.ts'
+import { listOrders } from './list-orders.ts'
+import { ORDER_ID, type Order } from './order.ts'
+import { isLive, toOrder } from './order-document.ts'
+import { readOrder } from './order-store.ts'
+import { patchOrder } from './patch-order.ts'
+import { putOrder } from './put-order.ts'
+
+const idSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
+const conditionSchema = z.string().max(4_096).optional()
+const keyText = z.string().min(1).max(255)
+
+/** `orders.get`: one order, or NOT_FOUND. */
+export const getOrderProcedure = procedure.input(z.strictObject({ id: idSchema })).query(async ({ ctx, input }) => {
+  const found = await readOrder(ctx.useCases.orders.orders, input.id)
+  if (!isLive(found)) throw orderNotFound()
+  return tagged(ctx, toOrder(found))
+})
+
+/** `orders.list`: a page of orders, newest first. */
+export const listOrdersProcedure = procedure
+  .input(
+    z.strictObject({
+      limit: z.int().min(1).max(100).default(20),
+      after: z.string().max(1_024).optional(),
+      status: z.enum(['pending', 'payment_failed', 'paid']).optional(),
+    }),
+  )
+  .query(({ ctx, input }) => listOrders(ctx.useCases.orders.orders, input))
+
+/** `orders.create`: a new order under an id of ours, once for each idempotency key. */
+export const createOrderProcedure = procedure
+  .input(
+    z.strictObject({
+      order: z.unknown(),
+      idempotency: z.strictObject({ principal: keyText, key: keyText, fingerprint: keyText }).optional(),
+    }),
+  )
+  .mutation(async ({ ctx, input }) => {
+    const created = await createOrder(ctx.useCases.orders, input)
+    tagged(ctx, created.order)
+    return created
+  })
+
+/** `orders.put`: replaces an order, or makes it under the caller's id. */
+export const putOrderProcedure = procedure
+  .input(z.strictObject({ id: idSchema, order: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }))
+  .mutation(async ({ ctx, input }) => {
+    const result = await putOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })
+    tagged(ctx, result.order)
+    return result
+  })
+
+/** `orders.patch`: changes an order by merge patch; the expected version is required. */
+export const patchOrderProcedure = procedure
+  .input(z.strictObject({ id: idSchema, patch: z.unknown(), ifMatch: conditionSchema }))
+  .mutation(async ({ ctx, input }) =>
+    tagged(ctx, await patchOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })),
+  )
+
+/** `orders.delete`: the order is gone afterwards, whether or not it was there. */
+export const deleteOrderProcedure = procedure
+  .input(z.strictObject({ id: idSchema, ifMatch: conditionSchema }))
+  .mutation(({ ctx, input }) =>
+    deleteOrder(ctx.useCases.orders, { id: input.id, ifMatch: conditionOf(ctx, input.ifMatch) }),
+  )
+
+function tagged(ctx: Context, order: Order): Order {
+  ctx.answer.etag = formatEntityTag(order.version)
+  return order
+}
+
+/** The condition of a call: its input member, or the header in its place. */
+function conditionOf(ctx: Context, member: string | undefined): string | undefined {
+  if (member !== undefined && ctx.ifMatch !== undefined && member !== ctx.ifMatch) {
+    throw invalidRequest({}, { says: 'The header If-Match and the member ifMatch differ' })
+  }
+  return member ?? ctx.ifMatch
+}

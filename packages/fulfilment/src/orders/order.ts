@@ -1,0 +1,144 @@
+import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { z } from 'zod'
+import { CURRENCIES } from './currencies.ts'
+
+/** The id of an order, made by a client (PUT) or by us. */
+export const ORDER_ID = /^[A-Za-z0-9._~-]{1,128}$/
+
+/** A well-formed Unicode text whose length is counted in UTF-8 bytes. */
+function bytesText(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((text) => text.isWellFormed(), { error: 'is not well-formed Unicode', abort: true })
+    .refine((text) => Buffer.byteLength(text) <= max, { error: `is longer than ${max} bytes` })
+}
+
+/** A well-formed Unicode text whose length is counted in characters, as JSON Schema does. */
+function charactersText(min: number, max: number) {
+  return z
+    .string()
+    .refine((text) => text.isWellFormed(), { error: 'is not well-formed Unicode', abort: true })
+    .refine((text) => text.length >= min && (text.length <= max || [...text].length <= max), {
+      error: `must have ${min} to ${max} characters`,
+    })
+    .meta({ minLength: min, maxLength: max })
+}
+
+const itemSchema = z.strictObject({
+  sku: bytesText(255),
+  quantity: z.int().min(1),
+  unitAmount: z.int().min(0),
+})
+
+const MAX_METADATA = 50
+
+/** What a caller may write of an order: INTERFACE section 5 of the public HTTP. Amounts are integers in minor units. */
+export const orderContentSchema = z.strictObject({
+  customerId: bytesText(255),
+  currency: z.enum(CURRENCIES, { error: 'is not an ISO 4217 code' }),
+  items: z.array(itemSchema).min(1).max(1_000),
+  email: z.email().max(254).exactOptional(),
+  note: charactersText(0, 10_000).exactOptional(),
+  metadata: z
+    .record(charactersText(1, 40), charactersText(0, 500))
+    .refine((members) => Object.keys(members).length <= MAX_METADATA, {
+      error: `has more than ${MAX_METADATA} members`,
+    })
+    .meta({ maxProperties: MAX_METADATA })
+    .exactOptional(),
+})
+
+/** What a caller may write of an order. */
+export type OrderContent = z.output<typeof orderContentSchema>
+
+/** The members that only the server sets, in the order of the representation. */
+export const SERVER_MEMBERS = [
+  'id',
+  'version',
+  'status',
+  'amountDue',
+  'access',
+  'payment',
+  'createdAt',
+  'updatedAt',
+] as const
+
+/** How far the payment of an order has come; `pending < payment_failed < paid`. */
+export type OrderStatus = 'pending' | 'payment_failed' | 'paid'
+
+/** The payment that an order shows. Times are ISO 8601, UTC. */
+export interface OrderPayment {
+  readonly id: string
+  readonly provider: string
+  readonly status: 'succeeded' | 'failed'
+  readonly at: string
+}
+
+/** An order as its readers see it: what the caller wrote and what the server adds. */
+export interface Order extends OrderContent {
+  readonly id: string
+  readonly version: number
+  readonly status: OrderStatus
+  readonly amountDue: number
+  readonly access: 'locked' | 'unlocked'
+  readonly payment: OrderPayment | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+const orderInputSchema = orderContentSchema.extend(
+  Object.fromEntries(SERVER_MEMBERS.map((name) => [name, z.unknown().optional()])),
+)
+
+/**
+ * Reads an order as a caller sent it. Members that only the server sets are passed over, so that what was read can be
+ * written back.
+ * @throws invalidRequest naming the first wrong member, never a value
+ */
+export function parseOrderContent(input: unknown): OrderContent {
+  const problem = problemOf(input)
+  if (problem !== null) throw invalidRequest({ member: problem }, { says: `The order is not valid: ${problem}` })
+  const { customerId, currency, items, email, note, metadata } = input as OrderContent
+  const content: OrderContent = {
+    customerId,
+    currency,
+    items: items.map(({ sku, quantity, unitAmount }) => ({ sku, quantity, unitAmount })),
+    ...(email === undefined ? {} : { email }),
+    ...(note === undefined ? {} : { note }),
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+  }
+  amountDueOf(content.items)
+  return content
+}
+
+function problemOf(input: unknown): string | null {
+  const parsed = orderInputSchema.safeParse(input)
+  if (!parsed.success) return sayIssue(parsed.error)
+  // A record drops this name without a word, for an assignment to it would change the prototype.
+  const metadata = parsed.data.metadata === undefined ? undefined : (input as { metadata: object }).metadata
+  return metadata !== undefined && Object.hasOwn(metadata, '__proto__')
+    ? 'metadata: has a member that is not allowed'
+    : null
+}
+
+/** The first problem that a schema found, as `items.0.quantity: …`; it names members, never values. */
+export function sayIssue(error: z.ZodError): string {
+  const issue = error.issues[0]
+  const path = (issue?.path ?? []).map((step) => String(step).slice(0, 40)).join('.')
+  const what = (issue?.message ?? 'is not valid').replace(/^Invalid input: /, '')
+  return path === '' ? what : `${path}: ${what}`
+}
+
+/**
+ * What is to be paid for these items, in minor units, exactly.
+ * @throws invalidRequest beyond 2^53 - 1, which JSON readers do not keep exactly (RFC 7493 section 2.2)
+ */
+export function amountDueOf(items: OrderContent['items']): number {
+  const total = items.reduce((sum, item) => sum + BigInt(item.quantity) * BigInt(item.unitAmount), 0n)
+  if (total > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw invalidRequest({}, { says: 'The order is not valid: items: the total is beyond 2^53 - 1' })
+  }
+  return Number(total)
+}

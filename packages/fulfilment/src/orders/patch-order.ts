@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util'
+import { invalidRequest, preconditionRequired } from '@oncehook/kernel/error-codes'
+import { orderNotFound, patchUnprocessable } from '../errors.ts'
+import { readConditions } from './conditions.ts'
+import { isJsonObject, mergePatch } from './merge-patch.ts'
+import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
+import { isLive, toOrder } from './order-document.ts'
+import { readOrder } from './order-store.ts'
+import type { OrderDeps } from './put-order.ts'
+import { replaceContent } from './replace-content.ts'
+import { untilUnbeaten } from './until-unbeaten.ts'
+
+/** A change of an order by JSON Merge Patch (RFC 7396). */
+export interface PatchRequest {
+  readonly id: string
+  /** The patch as sent: it is looked at after the conditions. */
+  readonly patch: unknown
+  readonly ifMatch: string | undefined
+}
+
+/**
+ * Patches an order, all or nothing. A patch that gives an equal order changes nothing.
+ * @throws orderNotFound, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in this order
+ */
+export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Order> {
+  const check = readConditions({ ifMatch: request.ifMatch })
+  return untilUnbeaten(deps.random, async () => {
+    const found = await readOrder(deps.orders, request.id)
+    if (!isLive(found)) throw orderNotFound()
+    if (request.ifMatch === undefined) throw preconditionRequired()
+    check(found.version)
+    const content = patchedContent(toOrder(found), request.patch)
+    const order = await replaceContent(deps.orders, found, { content, now: new Date(deps.clock.now()) })
+    return order === null ? null : toOrder(order)
+  })
+}
+
+function patchedContent(order: Order, patch: unknown): OrderContent {
+  if (!isJsonObject(patch)) throw patchUnprocessable({}, { says: 'A merge patch is an object' })
+  const result = mergePatch(order, patch) as Record<string, unknown>
+  const changed = SERVER_MEMBERS.find((member) => !isDeepStrictEqual(result[member] ?? null, order[member]))
+  if (changed !== undefined)
+    throw patchUnprocessable({ member: changed }, { says: `The member ${changed} cannot be changed` })
+  try {
+    return parseOrderContent(result)
+  } catch (error) {
+    // A result that is no order is the patch's fault: 422 rather than 400 (RFC 5789 section 2.2).
+    if (invalidRequest.is(error)) throw patchUnprocessable({}, { says: error.message, cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from 'node:util'
+import { orderPaid } from '../errors.ts'
+import type { OrderContent } from './order.ts'
+import { contentOf, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
+import { type Orders, updateOrder } from './order-store.ts'
+
+/**
+ * Gives a stored order another content, if it still has the version that was read. A content equal to the stored one
+ * changes nothing at all. Null: somebody was faster.
+ * @throws orderPaid when a paid order would get other items or another currency
+ */
+export async function replaceContent(
+  orders: Orders,
+  read: LiveOrder,
+  { content, now }: { content: OrderContent; now: Date },
+): Promise<LiveOrder | null> {
+  const before = contentOf(read)
+  if (isDeepStrictEqual(before, content)) return read
+  if (read.status === 'paid' && !isSamePrice(before, content)) throw orderPaid({ orderId: read._id })
+  const left = OPTIONAL_MEMBERS.filter((member) => content[member] === undefined)
+  const stored = storedContent(content)
+  const written = await updateOrder(orders, read, {
+    $set: { ...stored, updatedAt: now },
+    $inc: { version: 1 },
+    ...(left.length === 0 ? {} : { $unset: Object.fromEntries(left.map((member) => [member, ''])) }),
+  })
+  if (!written) return null
+  const kept = Object.entries(read).filter(([member]) => !left.some((gone) => gone === member))
+  return { ...(Object.fromEntries(kept) as unknown as LiveOrder), ...stored, version: read.version + 1, updatedAt: now }
+}
+
+function isSamePrice(one: OrderContent, other: OrderContent): boolean {
+  return one.currency === other.currency && isDeepStrictEqual(one.items, other.items)
+}

@@ -1,0 +1,78 @@
+import type { OrderStatus } from './order.ts'
+import type { Outcome, PaymentKey, StoredPayment } from './order-document.ts'
+
+/** The types of event that change an order. */
+export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as const
+
+/** A type of event that changes an order. */
+export type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
+
+/** The part of an order that payments decide. */
+export interface PaymentState {
+  readonly status: OrderStatus
+  readonly access: 'locked' | 'unlocked'
+  readonly payment: StoredPayment | null
+  readonly paidBy: readonly PaymentKey[]
+}
+
+/** What an event tells about a payment. */
+export interface PaymentFact {
+  readonly type: PaymentEventType
+  readonly provider: string
+  readonly paymentId: string
+  readonly at: Date
+}
+
+/** What an event does to an order. Only `applied` changes the state. */
+export interface Transition {
+  readonly outcome: Outcome
+  readonly state: PaymentState
+}
+
+const TRANSITIONS: Record<PaymentEventType, (state: PaymentState, fact: PaymentFact) => Transition> = {
+  'payment.succeeded': succeed,
+  'payment.failed': fail,
+}
+
+/**
+ * Applies one payment to the state of an order. The status is a join, `pending < payment_failed < paid`, so that any
+ * order of arrival, with any repetition, ends in the same state.
+ */
+export function applyPayment(state: PaymentState, fact: PaymentFact): Transition {
+  return TRANSITIONS[fact.type](state, fact)
+}
+
+function succeed(state: PaymentState, fact: PaymentFact): Transition {
+  const { provider, paymentId: id } = fact
+  if (state.status === 'paid' || hasPaid(state, { provider, id })) return { outcome: 'already_paid', state }
+  const payment: StoredPayment = { id, provider, status: 'succeeded', at: fact.at }
+  const paidBy = [...state.paidBy, { provider, id }]
+  return { outcome: 'applied', state: { status: 'paid', access: 'unlocked', payment, paidBy } }
+}
+
+function fail(state: PaymentState, fact: PaymentFact): Transition {
+  const { provider, paymentId: id } = fact
+  if (state.status === 'paid' || hasPaid(state, { provider, id })) return { outcome: 'superseded', state }
+  const payment = latest(state.payment, { id, provider, status: 'failed', at: fact.at })
+  return { outcome: 'applied', state: { ...state, status: 'payment_failed', payment } }
+}
+
+/** Whether a payment has paid this id before, be it an order that was deleted since. */
+export function hasPaid(state: Pick<PaymentState, 'paidBy'>, payment: PaymentKey): boolean {
+  return state.paidBy.some((paid) => paid.provider === payment.provider && paid.id === payment.id)
+}
+
+// Of several failed attempts the order shows the latest, whatever their order of arrival; names decide a tie.
+function latest(shown: StoredPayment | null, failed: StoredPayment): StoredPayment {
+  if (shown === null) return failed
+  const later = shown.at.getTime() - failed.at.getTime() || compare(rank(shown), rank(failed))
+  return later > 0 ? shown : failed
+}
+
+function rank(payment: StoredPayment): string {
+  return JSON.stringify([payment.provider, payment.id])
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}

@@ -1,0 +1,157 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Db } from 'mongodb'
+import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
+import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { commitChanges, type Landing } from './commit-changes.ts'
+import {
+  type Decision,
+  type DecisionContext,
+  decideOrder,
+  type IncomingEvent,
+  type OrderChange,
+  type Verdict,
+} from './decide-order.ts'
+import { orderUpdate } from './order-update.ts'
+import { eventHash, type PaymentEvent } from './payment-event.ts'
+
+/** What applying events works with. */
+export interface ApplyDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Makes a name for each call. */
+  readonly newCallId: () => string
+  /** Is told when receipts may be owed. */
+  readonly onApplied: () => void
+}
+
+const MAX_ROUNDS = 5
+// Inside the 10 s of a request: a round that begins by then can still end in time.
+const LAST_ROUND_BEGINS_MS = 4_000
+
+/** An event on its way to a verdict; null as long as it is open. */
+interface Entry {
+  readonly event: IncomingEvent
+  verdict: Verdict | null
+  paidTwice: boolean
+}
+
+/** The open events of one order. */
+type Group = readonly Entry[]
+
+/**
+ * Applies payment events to their orders, each at most once, and answers each in the order given. Orders are
+ * independent of each other; the events of one order are one conditional update, and all updates of a round travel in
+ * one command. A refusal is an answer, so one event never spoils the call for the others.
+ */
+export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent[]): Promise<Verdict[]> {
+  const startedAt = performance.now()
+  const context = { now: new Date(deps.clock.now()), call: deps.newCallId() }
+  const entries: Entry[] = events.map((event) => ({
+    event: { ...event, hash: eventHash(event) },
+    verdict: null,
+    paidTwice: false,
+  }))
+  // More markers than an order keeps could not be recognised afterwards.
+  for (const group of groupsOf(entries).values()) refuse(group.slice(APPLIED_KEPT), versionConflict)
+  for (let round = 0; round < MAX_ROUNDS && performance.now() - startedAt < LAST_ROUND_BEGINS_MS; round += 1) {
+    const open = entries.filter(({ verdict }) => verdict === null)
+    if (open.length === 0) break
+    await runRound(deps, context, groupsOf(open))
+  }
+  return conclude(deps, entries)
+}
+
+function groupsOf(entries: readonly Entry[]): Map<string, Entry[]> {
+  return Map.groupBy(entries, ({ event }) => event.orderId)
+}
+
+interface Sent {
+  readonly group: Group
+  readonly decision: Decision
+  readonly change: OrderChange
+}
+
+async function runRound(deps: ApplyDeps, context: DecisionContext, groups: ReadonlyMap<string, Group>): Promise<void> {
+  const orders = await readOrders(deps.db, [...groups.keys()])
+  if (orders === null) {
+    for (const group of groups.values()) refuse(group, unavailable)
+    return
+  }
+  const sent: Sent[] = []
+  for (const [orderId, group] of groups) {
+    const incoming = group.map(({ event }) => event)
+    const decision = decideOrder(orders.get(orderId) ?? null, incoming, context)
+    for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
+    if (decision.change === null) settle(group, decision)
+    else sent.push({ group, decision, change: decision.change })
+  }
+  if (sent.length === 0) return
+  const statements = sent.map(({ change }) => orderUpdate(change, context.now))
+  const landings = await commitChanges(deps.db, statements)
+  for (const [index, landing] of landings.entries()) {
+    const one = sent[index]
+    if (one !== undefined) close(one, landing)
+  }
+}
+
+function close({ group, decision }: Sent, landing: Landing): void {
+  if (landing === 'landed') settle(group, decision)
+  else if (landing === 'unknown') refuse(group, unavailable)
+  else if (landing === 'payment_used') {
+    // The event that would have paid is refused; the rest of the group is decided again without it.
+    const paying = group.filter(({ event }, index) => isPaying(event, decision.verdicts[index]))
+    refuse(paying, paymentUsedElsewhere)
+  }
+  // Perhaps: decided again; either its markers are found, or somebody else was faster.
+}
+
+function isPaying(event: IncomingEvent, verdict: Verdict | undefined): boolean {
+  return event.type === 'payment.succeeded' && outcomeOf(verdict) === 'applied'
+}
+
+function outcomeOf(verdict: Verdict | null | undefined): string | null {
+  return verdict && 'outcome' in verdict ? verdict.outcome : null
+}
+
+function settle(group: Group, { verdicts }: Decision): void {
+  for (const [index, entry] of group.entries()) entry.verdict = verdicts[index] ?? null
+}
+
+function refuse(group: Group, why: Parameters<typeof toRefusal>[0]): void {
+  for (const entry of group) entry.verdict = toRefusal(why)
+}
+
+/** What every event got. Those still open after all rounds lost to others each time. */
+function conclude(deps: ApplyDeps, entries: readonly Entry[]): Verdict[] {
+  const outcomes = entries.map(({ verdict }) => outcomeOf(verdict))
+  for (const [index, { event, paidTwice }] of entries.entries()) {
+    if (!paidTwice || outcomes[index] !== 'already_paid') continue
+    const { provider, eventId, orderId } = event
+    deps.logger.warn({ provider, eventId: short(eventId), orderId: short(orderId) }, 'payment.already-paid')
+  }
+  if (outcomes.includes('applied')) deps.onApplied()
+  return entries.map(({ verdict }) => verdict ?? toRefusal(versionConflict))
+}
+
+function short(id: string): string {
+  return id.slice(0, 64)
+}
+
+/** Reads the orders as a majority holds them, for an answer must not rest on what can be rolled back. Null: not now. */
+async function readOrders(db: Db, ids: readonly string[]): Promise<Map<string, OrderDocument> | null> {
+  try {
+    const found = await db
+      .collection<OrderDocument>(ORDERS)
+      .find({ _id: { $in: [...ids] } }, { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 4_000 })
+      .project<OrderDocument>({ items: 0, note: 0, metadata: 0, receipts: 0 })
+      .toArray()
+    return new Map(found.map((order) => [order._id, order]))
+  } catch (error) {
+    if (toUnavailable(error) === null) throw error
+    return null
+  }
+}

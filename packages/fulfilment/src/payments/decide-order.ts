@@ -1,0 +1,151 @@
+import { matchesStrongly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
+import {
+  amountMismatch,
+  currencyMismatch,
+  eventMismatch,
+  orderDeleted,
+  orderUnknown,
+  type Refusal,
+  toRefusal,
+} from '../errors.ts'
+import {
+  type AppliedEvent,
+  isLive,
+  type LiveOrder,
+  type OrderDocument,
+  type Outcome,
+} from '../orders/order-document.ts'
+import { applyPayment, hasPaid, type PaymentState } from '../orders/transitions.ts'
+import type { PaymentEvent } from './payment-event.ts'
+
+/** What an event did, and the version of the order after it; or why it is refused. */
+export type Verdict = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal
+
+/** An event with the digest of what it says. */
+export interface IncomingEvent extends PaymentEvent {
+  readonly hash: string
+}
+
+/** When and for which call events are decided. */
+export interface DecisionContext {
+  readonly now: Date
+  /** Names the call, so that it recognises its own update when the reply did not say whether it landed. */
+  readonly call: string
+}
+
+/** What is to be written so that the verdicts become true. */
+export interface OrderChange {
+  readonly order: LiveOrder
+  readonly markers: readonly AppliedEvent[]
+  /** The state after the events; null when only markers are written and nothing that a reader sees changes. */
+  readonly state: PaymentState | null
+  readonly versionsUp: number
+}
+
+/** A verdict for each event, in the order given, and the one change that they rest on, if any. */
+export interface Decision {
+  readonly verdicts: readonly Verdict[]
+  readonly change: OrderChange | null
+  /** Events that tell of a second payment for an order that another one has paid. */
+  readonly paidTwice: readonly IncomingEvent[]
+}
+
+/**
+ * Decides what events do to one order, in the order given and without side effects: what was applied before is a
+ * duplicate whatever `ifMatch` says; then the version, the amount and the currency; then the join of states.
+ */
+export function decideOrder(
+  order: OrderDocument | null,
+  events: readonly IncomingEvent[],
+  context: DecisionContext,
+): Decision {
+  if (order === null) return { verdicts: events.map(() => toRefusal(orderUnknown)), change: null, paidTwice: [] }
+  const draft = createDraft(order, context)
+  const verdicts = events.map((event) => answerFromMarker(draft, event) ?? decideNew(draft, event))
+  return { verdicts, change: changeOf(draft), paidTwice: draft.paidTwice }
+}
+
+interface Draft {
+  readonly order: OrderDocument
+  readonly context: DecisionContext
+  readonly seen: Map<string, AppliedEvent>
+  readonly markers: AppliedEvent[]
+  readonly ownReported: Set<string>
+  readonly paidTwice: IncomingEvent[]
+  state: PaymentState | null
+  applied: number
+}
+
+function createDraft(order: OrderDocument, context: DecisionContext): Draft {
+  const { status, payment, paidBy = [] } = order
+  return {
+    order,
+    context,
+    seen: new Map(order.applied.map((marker) => [eventKey(marker), marker])),
+    markers: [],
+    ownReported: new Set(),
+    paidTwice: [],
+    state: status === 'deleted' ? null : { status, access: order.access, payment, paidBy },
+    applied: 0,
+  }
+}
+
+function eventKey(event: { readonly provider: string; readonly eventId: string }): string {
+  return JSON.stringify([event.provider, event.eventId])
+}
+
+function answerFromMarker(draft: Draft, event: IncomingEvent): Verdict | null {
+  const key = eventKey(event)
+  const marker = draft.seen.get(key)
+  if (marker === undefined) return null
+  if (marker.hash !== event.hash) return toRefusal(eventMismatch)
+  // Our own update of an earlier round: it has landed, and the event it was made for gets its true outcome once.
+  const own = marker.call === draft.context.call && !draft.ownReported.has(key)
+  draft.ownReported.add(key)
+  return { outcome: own && !draft.markers.includes(marker) ? marker.outcome : 'duplicate', version: marker.version }
+}
+
+function decideNew(draft: Draft, event: IncomingEvent): Verdict {
+  if (draft.state === null || !isLive(draft.order)) return toRefusal(orderDeleted)
+  const refusal = refusalOf(draft.order, event)
+  if (refusal !== null) return refusal
+  const at = event.occurredAt === undefined ? draft.context.now : new Date(event.occurredAt)
+  const { outcome, state } = applyPayment(draft.state, { ...event, at })
+  if (outcome === 'applied') draft.applied += 1
+  if (outcome === 'already_paid' && !hasPaid(state, { provider: event.provider, id: event.paymentId })) {
+    draft.paidTwice.push(event)
+  }
+  draft.state = state
+  return mark(draft, event, outcome)
+}
+
+function refusalOf(order: LiveOrder, event: IncomingEvent): Refusal | null {
+  if (event.ifMatch === undefined) return toRefusal(preconditionRequired)
+  if (!matchesStrongly(parseEntityTagList(event.ifMatch), order.version)) return toRefusal(preconditionFailed)
+  if (event.amount !== undefined && event.amount !== order.amountDue) return toRefusal(amountMismatch)
+  const currency = event.currency?.toUpperCase()
+  return currency !== undefined && currency !== order.currency ? toRefusal(currencyMismatch) : null
+}
+
+function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): Verdict {
+  const version = draft.order.version + draft.applied
+  const { provider, eventId, hash } = event
+  const marker: AppliedEvent = {
+    provider,
+    eventId,
+    hash,
+    outcome,
+    version,
+    at: draft.context.now,
+    call: draft.context.call,
+  }
+  draft.markers.push(marker)
+  draft.seen.set(eventKey(event), marker)
+  return { outcome, version }
+}
+
+function changeOf({ order, markers, state, applied }: Draft): OrderChange | null {
+  if (markers.length === 0 || !isLive(order)) return null
+  return { order, markers, state: applied === 0 ? null : state, versionsUp: applied }
+}

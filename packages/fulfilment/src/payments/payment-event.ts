@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { z } from 'zod'
+import { PAYMENT_EVENT_TYPES } from '../orders/transitions.ts'
+
+const MAX_BYTES = 255
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/** A text as events carry it: well-formed, 1 to 255 bytes, not only white space, no control characters. */
+export const eventTextSchema = z
+  .string()
+  .min(1)
+  .max(MAX_BYTES)
+  .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= MAX_BYTES, {
+    error: `is not well-formed Unicode of at most ${MAX_BYTES} bytes`,
+  })
+  .refine((text) => text.trim() !== '' && !CONTROL.test(text), { error: 'is blank or has control characters' })
+
+/** A condition in the syntax of the If-Match header (RFC 9110 section 13.1.1). */
+export const ifMatchSchema = z
+  .string()
+  .max(4_096)
+  .refine(isEntityTagList, { error: 'a list of entity tags in double quotes, or *, is needed' })
+
+/**
+ * A payment event for an order, as the gateway hands it over. Amount and currency are what the provider claims; they
+ * are compared, never taken.
+ */
+export const paymentEventSchema = z.strictObject({
+  provider: eventTextSchema,
+  eventId: eventTextSchema,
+  type: z.enum(PAYMENT_EVENT_TYPES),
+  paymentId: eventTextSchema,
+  orderId: eventTextSchema,
+  amount: z.number().optional(),
+  currency: z.string().max(MAX_BYTES).optional(),
+  occurredAt: z.iso.datetime({ offset: true }).optional(),
+  ifMatch: ifMatchSchema.optional(),
+})
+
+/** A payment event for an order. */
+export type PaymentEvent = z.output<typeof paymentEventSchema>
+
+/** What of an event must be the same whenever its id comes back. */
+export function eventHash(event: PaymentEvent): string {
+  const said = [event.type, event.paymentId, event.orderId, event.amount ?? null, event.currency ?? null]
+  return createHash('sha256').update(JSON.stringify(said)).digest('base64url')
+}
+
+function isEntityTagList(text: string): boolean {
+  try {
+    parseEntityTagList(text)
+    return true
+  } catch {
+    return false
+  }
+}

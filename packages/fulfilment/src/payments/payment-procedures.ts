@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { procedure } from '../trpc.ts'
+import { applyEvents } from './apply-events.ts'
+import type { Verdict } from './decide-order.ts'
+import { eventTextSchema, paymentEventSchema } from './payment-event.ts'
+import { readVersions } from './read-versions.ts'
+
+const MAX_EVENTS = 500
+
+/** `payments.applyEvents`: applies each event to its order at most once and answers each in the order given. */
+export const applyEventsProcedure = procedure
+  .input(z.strictObject({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
+  .mutation(async ({ ctx, input }): Promise<{ results: Verdict[] }> => {
+    const results = await applyEvents(ctx.useCases.payments, input.events)
+    const counts: Record<string, number> = {}
+    for (const result of results) {
+      const name = 'outcome' in result ? result.outcome : result.refused
+      ctx.useCases.countVerdict(name)
+      counts[name] = (counts[name] ?? 0) + 1
+    }
+    ctx.answer.facts = { events: results.length, results: counts }
+    return { results }
+  })
+
+/** `payments.versions`: the version that each of these orders has now, to be named in `ifMatch`. */
+export const versionsProcedure = procedure
+  .input(z.strictObject({ orderIds: z.array(eventTextSchema).min(1).max(MAX_EVENTS) }))
+  .query(({ ctx, input }) => readVersions(ctx.useCases.orders.orders, input.orderIds))

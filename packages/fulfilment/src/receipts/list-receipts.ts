@@ -1,0 +1,95 @@
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import { readCursor, writeCursor } from '../orders/cursor.ts'
+import type { ReceiptState, StoredReceipt } from '../orders/order-document.ts'
+import type { Orders } from '../orders/order-store.ts'
+
+/** Which page of the receipts is asked for; `after` is the `next` of the page before. */
+export interface ReceiptListRequest {
+  readonly orderId?: string | undefined
+  readonly state?: ReceiptState | undefined
+  readonly limit: number
+  readonly after?: string | undefined
+}
+
+/** A receipt as an operator sees it. Times are ISO 8601, UTC. */
+export interface ReceiptView {
+  readonly key: string
+  readonly orderId: string
+  readonly paymentId: string
+  readonly amount: number
+  readonly currency: string
+  readonly paidAt: string
+  readonly state: ReceiptState
+  readonly attempts: number
+  readonly lastError: { readonly code: string; readonly at: string } | null
+  readonly sentAt: string | null
+}
+
+/** One page, by order id; `next` is null on the last. */
+export interface ReceiptPage {
+  readonly items: ReceiptView[]
+  readonly next: string | null
+}
+
+interface Row {
+  readonly _id: string
+  readonly receipt: StoredReceipt
+}
+
+/**
+ * Lists receipts by order id and key, those of deleted orders included.
+ * @throws invalidRequest when `after` is no cursor
+ */
+export async function listReceipts(orders: Orders, request: ReceiptListRequest): Promise<ReceiptPage> {
+  const rows = await readRows(orders, request)
+  const page = rows.slice(0, request.limit)
+  const last = page.at(-1)
+  const next = rows.length > request.limit && last !== undefined ? writeCursor([last._id, last.receipt.key]) : null
+  return { items: page.map(toView), next }
+}
+
+async function readRows(orders: Orders, { orderId, state, limit, after }: ReceiptListRequest): Promise<Row[]> {
+  const [afterId, afterKey] = after === undefined ? ['', ''] : readCursor(after, ['string', 'string'])
+  const ofState = state === undefined ? {} : { 'receipts.state': state }
+  const pipeline = [
+    {
+      $match: {
+        _id: orderId === undefined ? { $gte: afterId } : { $gte: afterId, $eq: orderId },
+        'receipts.0': { $exists: true },
+        ...ofState,
+        // Only the index of what is unsettled holds these; a receipt that was sent has no due time.
+        ...(state === undefined || state === 'sent' ? {} : { 'receipts.dueAt': { $exists: true } }),
+      },
+    },
+    { $sort: { _id: 1 } },
+    // Each of these has a receipt for the page, but for the first, which may have shown all of its own.
+    { $limit: limit + 2 },
+    { $project: { receipts: 1 } },
+    { $unwind: '$receipts' },
+    { $match: { ...ofState, $or: [{ _id: { $gt: afterId } }, { 'receipts.key': { $gt: afterKey } }] } },
+    { $sort: { _id: 1, 'receipts.key': 1 } },
+    { $limit: limit + 1 },
+    { $project: { receipt: '$receipts' } },
+  ]
+  try {
+    return await orders.aggregate<Row>(pipeline, { readPreference: 'primary', maxTimeMS: 4_000 }).toArray()
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}
+
+function toView({ _id, receipt }: Row): ReceiptView {
+  const { key, paymentId, amount, currency, paidAt, state, attempts, lastError, sentAt } = receipt
+  return {
+    key,
+    orderId: _id,
+    paymentId,
+    amount,
+    currency,
+    paidAt: paidAt.toISOString(),
+    state,
+    attempts,
+    lastError: lastError === null ? null : { code: lastError.code, at: lastError.at.toISOString() },
+    sentAt: sentAt?.toISOString() ?? null,
+  }
+}

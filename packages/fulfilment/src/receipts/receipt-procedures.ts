@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { ORDER_ID } from '../orders/order.ts'
+import { procedure } from '../trpc.ts'
+import { listReceipts } from './list-receipts.ts'
+
+/** `receipts.list`: a page of receipts, perhaps of one order or in one state. */
+export const listReceiptsProcedure = procedure
+  .input(
+    z.strictObject({
+      orderId: z.string().regex(ORDER_ID).optional(),
+      state: z.enum(['owed', 'sending', 'sent', 'parked']).optional(),
+      limit: z.int().min(1).max(100).default(20),
+      after: z.string().max(1_024).optional(),
+    }),
+  )
+  .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))

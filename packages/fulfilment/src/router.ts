@@ -1,0 +1,33 @@
+import {
+  createOrderProcedure,
+  deleteOrderProcedure,
+  getOrderProcedure,
+  listOrdersProcedure,
+  patchOrderProcedure,
+  putOrderProcedure,
+} from './orders/order-procedures.ts'
+import { applyEventsProcedure, versionsProcedure } from './payments/payment-procedures.ts'
+import { listReceiptsProcedure } from './receipts/receipt-procedures.ts'
+import { router } from './trpc.ts'
+
+/** All procedures of fulfilment, one line each. */
+export const fulfilmentRouter = router({
+  orders: router({
+    get: getOrderProcedure,
+    list: listOrdersProcedure,
+    create: createOrderProcedure,
+    put: putOrderProcedure,
+    patch: patchOrderProcedure,
+    delete: deleteOrderProcedure,
+  }),
+  payments: router({
+    applyEvents: applyEventsProcedure,
+    versions: versionsProcedure,
+  }),
+  receipts: router({
+    list: listReceiptsProcedure,
+  }),
+})
+
+/** What a client of fulfilment is typed by. */
+export type FulfilmentRouter = typeof fulfilmentRouter

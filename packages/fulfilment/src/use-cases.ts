@@ -1,0 +1,10 @@
+import type { CreateDeps } from './orders/create-order.ts'
+import type { ApplyDeps } from './payments/apply-events.ts'
+
+/** What the procedures work with; the composition root joins it. */
+export interface UseCases {
+  readonly orders: CreateDeps
+  readonly payments: ApplyDeps
+  /** Counts what events did, by outcome or code of refusal. */
+  readonly countVerdict: (verdict: string) => void
+}
