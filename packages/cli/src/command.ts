@@ -1,0 +1,12 @@
+import type { Command } from 'commander'
+import type { CliContext } from './cli-context.ts'
+import type { ExitCode } from './exit-code.ts'
+
+/** What a command works with, and how it says in which way it ended (0 when it does not). */
+interface CommandDeps {
+  readonly context: CliContext
+  readonly finish: (code: ExitCode) => void
+}
+
+/** Adds one command, with its options and its action, to the program. */
+export type AddCommand = (program: Command, deps: CommandDeps) => void

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, it } from 'vitest'
+import { fakeSecret } from '../testing/fake-gateway.ts'
+import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+
+const body = '{"id":"evt_0001","type":"payment.succeeded","data":{"object":{"id":"pay_0001","note":"café 10 €"}}}'
+
+async function makeBodyFile(content: string | Buffer = body) {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-sign-'))
+  const file = join(folder, "the body's file.json")
+  await writeFile(file, content)
+  return { file, [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }) }
+}
+
+async function sign(args: readonly string[], stdin: string | Buffer = body) {
+  return runCommand(['sign', ...args], { readStdin: async () => Buffer.from(stdin) })
+}
+
+describe('oncehook sign', () => {
+  it('prints the header lines that prove a body from standard input', async () => {
+    const args = ['--secret', fakeSecret, '--event-id', 'msg_0001', '--timestamp', '1760000000']
+    expect(await sign(args)).toEqual({
+      exitCode: 0,
+      stdout:
+        'webhook-id: msg_0001\nwebhook-timestamp: 1760000000\nwebhook-signature: v1,JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=\n',
+      stderr: '',
+    })
+  })
+
+  it('prints them as JSON, signed as of now, with the id in the body of a file', async () => {
+    await using source = await makeBodyFile()
+    const { exitCode, stdout } = await sign(['--secret', fakeSecret, '--json', source.file])
+    expect(exitCode).toBe(0)
+    const { scheme, headers } = JSON.parse(stdout)
+    expect(scheme).toBe('standard-webhooks')
+    expect(headers['webhook-id']).toBe('evt_0001')
+    expect(() => new Webhook(fakeSecret).verify(body, headers)).not.toThrow()
+  })
+
+  it('signs by any scheme and its settings', async () => {
+    const args = [
+      '--scheme',
+      'hmac',
+      '--secret',
+      'test_secret',
+      '--set',
+      'header=x-hub-signature-256',
+      '--set',
+      'prefix=sha256=',
+    ]
+    expect((await sign(args)).stdout).toBe(
+      'x-hub-signature-256: sha256=954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197\n',
+    )
+  })
+
+  it('signs bodies that are not JSON, under an id of its own', async () => {
+    const { stdout } = await sign(['--secret', fakeSecret], Buffer.from([0xff, 0x00]))
+    expect(stdout).toMatch(/^webhook-id: evt_\w+$/m)
+  })
+
+  it('uses the secret and the settings of the system that runs here', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    const { stdout } = await runCommand(['sign', '--provider', 'shop'], folder)
+    expect(stdout).toMatch(/^x-signature: sha256=[0-9a-f]{64}\n$/)
+  })
+
+  it.each([['a file'], ['standard input']])(
+    'prints a curl command that posts exactly the bytes of %s',
+    async (from) => {
+      await using folder = await makeDataFolder('http://127.0.0.1:8080')
+      const content = `@{"id":"evt_1","note":"it's \\n 'quoted' $HOME \`x\`",\n"ends":"in a line end"}\n`
+      await using source = await makeBodyFile(content)
+      const readStdin = async () => Buffer.from(content)
+      const args = from === 'a file' ? [source.file] : []
+      const { exitCode, stdout } = await runCommand(['sign', '--curl', '--set', 'headerPrefix=svix-', ...args], {
+        ...folder,
+        readStdin,
+      })
+      expect(exitCode).toBe(0)
+      expect(stdout).not.toContain(fakeSecret.slice('whsec_'.length))
+      const { stdout: given } = await promisify(execFile)('sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${stdout}`])
+      expect(given.split('\0')).toEqual([
+        '--include',
+        ...['--header', 'content-type: application/json'],
+        ...['--header', expect.stringMatching(/^svix-id: evt_\w+$/)],
+        ...['--header', expect.stringMatching(/^svix-timestamp: \d{10}$/)],
+        ...['--header', expect.stringMatching(/^svix-signature: v1,\S{44}$/)],
+        ...(from === 'a file' ? ['--data-binary', `@${source.file}`] : ['--data-raw', content]),
+        'http://127.0.0.1:8080/api/webhooks/acme',
+        '',
+      ])
+    },
+  )
+
+  it.each([
+    [['--secret', fakeSecret, '/nowhere.json'], 'The file /nowhere.json cannot be read'],
+    [['--secret', fakeSecret, '--curl'], 'With --curl give --url too'],
+    [['--secret', fakeSecret, '--curl', '--json'], "option '--curl' cannot be used with option '--json'"],
+    [['--secret', 'whsec_*'], 'The secret is not base64'],
+    [['--secret', fakeSecret, '--timestamp', 'now'], 'is invalid'],
+    [['--scheme', 'hmac', '--secret', 'x'], 'The setting header is missing'],
+  ])('exits with 2 for %j', async (args, message) => {
+    const { exitCode, stdout, stderr } = await sign(args)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+
+  it('asks for a file when a body cannot stand in a command line', async () => {
+    const args = ['--secret', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
+    expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
+      exitCode: 2,
+      stderr: 'This body is not text: with --curl give it as a file\n',
+    })
+  })
+
+  it('says that it has no secret when nothing runs here', async () => {
+    const { exitCode, stderr } = await sign([])
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^Oncehook is not running here: .*--secret-file\n$/)
+  })
+})

@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { CommandFailure, UsageError } from './exit-code.ts'
+import { findLocalSystem, type LocalSystem, nothingRuns } from './local-system.ts'
+import { readUrl } from './option-values.ts'
+import { readSecret } from './read-secret.ts'
+
+/** The options by which a command that calls the public API names a gateway. */
+export interface GatewayOptions {
+  readonly url?: string
+  readonly token?: string
+  readonly tokenFile?: string
+}
+
+/** A gateway and the right to call its orders API. */
+export interface GatewayAddress {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly token: string
+}
+
+/** Gives a command the option that says where the gateway is. */
+export function addUrlOption(command: Command): Command {
+  return command.option('--url <url>', 'the public address of a gateway (default: the one that runs here)', readUrl)
+}
+
+/** Gives a command the options of `GatewayOptions`. */
+export function addGatewayOptions(command: Command): Command {
+  return addUrlOption(command)
+    .option('--token <value>', 'a bearer token for /api/orders; rather:')
+    .option('--token-file <path>', 'a file with it')
+}
+
+/** What `npm start` runs here, unless the command is about another gateway: its secrets are not for strangers. */
+export async function findAddressedSystem(dataFolder: string, url: string | undefined): Promise<LocalSystem | null> {
+  const local = await findLocalSystem(dataFolder)
+  return local !== null && (url === undefined || url === local.gatewayUrl) ? local : null
+}
+
+/**
+ * The gateway to call.
+ * @throws CommandFailure when none is named and none runs here
+ * @throws UsageError when one is named without a token
+ */
+export async function findGateway(options: GatewayOptions, local: LocalSystem | null): Promise<GatewayAddress> {
+  const url = options.url ?? local?.gatewayUrl
+  if (url === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --url`)
+  const token = (await readSecret('token', options)) ?? local?.apiToken
+  if (token === undefined) throw new UsageError('With --url give --token-file too: a bearer token for /api/orders')
+  return { url, token }
+}
+
+/** Where the gateway takes the deliveries of a provider. */
+export function toWebhookUrl(gatewayUrl: string, provider: string): string {
+  return `${gatewayUrl}/api/webhooks/${encodeURIComponent(provider)}`
+}

@@ -1,0 +1,55 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CommandFailure } from './exit-code.ts'
+import { findLocalSystem } from './local-system.ts'
+import { fakeSecret, fakeToken } from './testing/fake-gateway.ts'
+import { makeDataFolder } from './testing/run-command.ts'
+
+describe('findLocalSystem', () => {
+  it('finds what runs, with its first token and every setting of its providers', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080/')
+    expect(await findLocalSystem(folder.dataFolder)).toMatchObject({
+      gatewayUrl: 'http://127.0.0.1:8080',
+      apiToken: fakeToken,
+      providers: { shop: { scheme: 'hmac', header: 'x-signature', prefix: 'sha256=' } },
+    })
+  })
+
+  it('finds nothing in a folder that is not there', async () => {
+    expect(await findLocalSystem('/nowhere')).toBeNull()
+  })
+
+  it('finds nothing when the process that left word is gone', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080', { pid: 2 ** 22 + 1 })
+    expect(await findLocalSystem(folder.dataFolder)).toBeNull()
+  })
+
+  it('says when the secrets are gone', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080')
+    await rm(join(folder.dataFolder, 'secrets.json'))
+    await expect(findLocalSystem(folder.dataFolder)).rejects.toThrow('The file of the development secrets is gone')
+  })
+
+  it.each([['running.json'], ['secrets.json']])(
+    'names a %s that it cannot understand, and none of its content',
+    async (name) => {
+      await using folder = await makeDataFolder('http://127.0.0.1:8080')
+      await writeFile(join(folder.dataFolder, name), `{"gatewayUrl":"${fakeSecret}"`)
+      const failure = await findLocalSystem(folder.dataFolder).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(CommandFailure)
+      expect(String(failure)).toContain(`${name} is not what \`npm start\` writes`)
+      expect(String(failure)).not.toContain(fakeSecret)
+    },
+  )
+
+  it('names a file that it may not read', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:8080')
+    const { dataFolder } = folder
+    await writeFile(
+      join(dataFolder, 'running.json'),
+      JSON.stringify({ gatewayUrl: 'http://x', secretsFile: '.', pid: process.pid }),
+    )
+    await expect(findLocalSystem(dataFolder)).rejects.toThrow(`${dataFolder} cannot be read`)
+  })
+})

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { CommandFailure } from './exit-code.ts'
+
+const runningFile = z.object({
+  gatewayUrl: z.url(),
+  secretsFile: z.string(),
+  pid: z.int().positive(),
+})
+
+const providerSettings = z.looseObject({
+  scheme: z.string(),
+  secrets: z.array(z.object({ id: z.string(), value: z.string(), notAfter: z.iso.datetime().optional() })),
+})
+
+const secretsFile = z.object({
+  apiTokens: z.record(z.string(), z.string()),
+  providers: z.record(z.string(), providerSettings),
+})
+
+/** A provider as the running gateway knows it: scheme, secrets, and whatever else its scheme needs. */
+export type ProviderSettings = z.infer<typeof providerSettings>
+
+/** What `npm start` runs on this machine, as far as a sender needs to know. */
+export interface LocalSystem {
+  readonly gatewayUrl: string
+  readonly apiToken: string | undefined
+  readonly providers: Readonly<Record<string, ProviderSettings>>
+}
+
+/** The one thing to do when there is nothing to talk to. */
+export const nothingRuns = 'Oncehook is not running here: start it with `npm start` in another terminal'
+
+/**
+ * What `npm start` runs here, or null when it runs nothing: no word of it in the data folder, or its process is gone.
+ * @throws CommandFailure when what it left cannot be read
+ */
+export async function findLocalSystem(dataFolder: string): Promise<LocalSystem | null> {
+  const running = await readJsonFile(resolve(dataFolder, 'running.json'), runningFile)
+  if (running === null || !isAlive(running.pid)) return null
+  const secrets = await readJsonFile(resolve(dataFolder, running.secretsFile), secretsFile)
+  if (secrets === null) throw new CommandFailure('The file of the development secrets is gone: start Oncehook again')
+  const gatewayUrl = running.gatewayUrl.replace(/\/+$/, '')
+  return { gatewayUrl, apiToken: Object.values(secrets.apiTokens)[0], providers: secrets.providers }
+}
+
+async function readJsonFile<T extends z.ZodType>(path: string, schema: T): Promise<z.infer<T> | null> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw new CommandFailure(`${path} cannot be read`, { cause: error })
+  }
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch (error) {
+    throw new CommandFailure(`${path} is not what \`npm start\` writes: start Oncehook again`, { cause: error })
+  }
+}
+
+/** Signal 0 asks without disturbing. EPERM means that it lives, under another user. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { createOrdersClient } from './orders-client.ts'
+import { fakeToken, startFakeGateway } from './testing/fake-gateway.ts'
+
+const draft = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'a', quantity: 2, unitAmount: 50 }] }
+
+function connect(url: string, token = fakeToken) {
+  return createOrdersClient({ fetch, gateway: { url, token } })
+}
+
+describe('createOrdersClient', () => {
+  it('makes an order and reads it again', async () => {
+    await using gateway = await startFakeGateway()
+    const orders = connect(gateway.url)
+    const order = await orders.create(draft)
+    expect(order).toMatchObject({ status: 'pending', amountDue: 100, version: 1 })
+    expect(await orders.read(order.id)).toEqual(order)
+  })
+
+  it('makes an order of a given id once', async () => {
+    await using gateway = await startFakeGateway()
+    const orders = connect(gateway.url)
+    const first = await orders.ensure('ord/1 é', draft)
+    const second = await orders.ensure('ord/1 é', { ...draft, currency: 'USD' })
+    expect(first).toMatchObject({ created: true, order: { id: 'ord/1 é' } })
+    expect(second).toEqual({ created: false, order: first.order })
+  })
+
+  it('tells a refusal with its status and its words, never with the token', async () => {
+    await using gateway = await startFakeGateway()
+    const failure = await connect(gateway.url, 'a token that is wrong')
+      .ensure('ord_1', draft)
+      .catch((error) => error)
+    expect(failure).toMatchObject({ name: 'OrdersApiFailure', status: 401 })
+    expect(failure.message).toBe('PUT /api/orders/ord_1 was answered 401 {"code":"unauthenticated"}')
+  })
+
+  it('tells that nobody answers', async () => {
+    const failure = await connect('http://127.0.0.1:9')
+      .read('ord_1')
+      .catch((error) => error)
+    expect(failure).toMatchObject({ name: 'OrdersApiFailure', status: null })
+  })
+
+  it('does not take for an order what is none', async () => {
+    const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await expect(connect(url).read('ord_1')).rejects.toThrow('GET /api/orders/ord_1: the answer is not an order')
+    server.close()
+  })
+})

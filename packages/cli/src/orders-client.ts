@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { CommandFailure } from './exit-code.ts'
+import type { GatewayAddress } from './gateway-address.ts'
+import { toPrintable } from './output.ts'
+
+const orderSchema = z.object({
+  id: z.string(),
+  version: z.int(),
+  status: z.string(),
+  access: z.string(),
+  amountDue: z.int(),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  payment: z.object({ id: z.string(), provider: z.string() }).nullable(),
+  createdAt: z.iso.datetime(),
+})
+
+/** An order as the gateway shows it, as far as a sender needs it. */
+export type Order = z.infer<typeof orderSchema>
+
+/** The part of an order that its maker writes. */
+export interface OrderDraft {
+  readonly customerId: string
+  readonly currency: string
+  readonly items: readonly { readonly sku: string; readonly quantity: number; readonly unitAmount: number }[]
+}
+
+/** The orders API refused a call or did not answer; `status` is null without an answer. */
+export class OrdersApiFailure extends CommandFailure {
+  override readonly name = 'OrdersApiFailure'
+  readonly status: number | null
+
+  constructor(message: string, options: { status: number | null; cause?: unknown }) {
+    super(message, { cause: options.cause })
+    this.status = options.status
+  }
+}
+
+/** `/api/orders`, as far as a sender needs it. Every call ends within 10 s and throws OrdersApiFailure when refused. */
+export interface OrdersClient {
+  create(draft: OrderDraft): Promise<Order>
+  /** The order of that id: made when it is not there, as it is when it is. */
+  ensure(id: string, draft: OrderDraft): Promise<{ order: Order; created: boolean }>
+  read(id: string): Promise<Order>
+}
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: OrderDraft
+}
+
+const timeoutMs = 10_000
+
+/** A client of one gateway's orders API. */
+export function createOrdersClient(deps: { fetch: typeof fetch; gateway: GatewayAddress }): OrdersClient {
+  const read = async (id: string): Promise<Order> => callApi(deps, { method: 'GET', path: pathOf(id) })
+  return {
+    create: async (draft) => callApi(deps, { method: 'POST', path: '/api/orders', body: draft }),
+    read,
+    async ensure(id, draft) {
+      const put: Call = { method: 'PUT', path: pathOf(id), headers: { 'if-none-match': '*' }, body: draft }
+      try {
+        return { order: await callApi(deps, put), created: true }
+      } catch (error) {
+        // RFC 9110, 13.1.2: 412 is how it says that the order is there already.
+        if (error instanceof OrdersApiFailure && error.status === 412) return { order: await read(id), created: false }
+        throw error
+      }
+    },
+  }
+}
+
+function pathOf(id: string): string {
+  return `/api/orders/${encodeURIComponent(id)}`
+}
+
+async function callApi(
+  { fetch, gateway }: { fetch: typeof globalThis.fetch; gateway: GatewayAddress },
+  call: Call,
+): Promise<Order> {
+  const name = `${call.method} ${call.path}`
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(`${gateway.url}${call.path}`, {
+      method: call.method,
+      headers: {
+        authorization: `Bearer ${gateway.token}`,
+        ...(call.body ? { 'content-type': 'application/json' } : {}),
+        ...call.headers,
+      },
+      ...(call.body ? { body: JSON.stringify(call.body) } : {}),
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    text = await response.text()
+  } catch (error) {
+    throw new OrdersApiFailure(`${name}: no answer from ${gateway.url}; is it running?`, { status: null, cause: error })
+  }
+  if (!response.ok) {
+    throw new OrdersApiFailure(`${name} was answered ${response.status} ${toPrintable(text)}`.trimEnd(), response)
+  }
+  return readOrder(text, name)
+}
+
+function readOrder(text: string, name: string): Order {
+  try {
+    return orderSchema.parse(JSON.parse(text))
+  } catch (error) {
+    throw new CommandFailure(`${name}: the answer is not an order`, { cause: error })
+  }
+}

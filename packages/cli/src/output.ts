@@ -1,0 +1,33 @@
+import type { CliContext } from './cli-context.ts'
+
+/** One JSON document, readable by people and programs alike. */
+export function writeJson({ write }: CliContext, document: unknown): void {
+  write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** Text in lines. */
+export function writeLines({ write }: CliContext, lines: readonly string[]): void {
+  for (const line of lines) write(`${line}\n`)
+}
+
+/** Text that came from elsewhere, on one line and without characters that steer a terminal, at most 500 of them. */
+export function toPrintable(text: string): string {
+  const safe = text.replace(/\p{C}/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'))
+  return safe.length <= 500 ? safe : `${safe.slice(0, 500)}…`
+}
+
+/** `6 ms`, `0.4 ms`, `1.25 s`. */
+export function toDuration(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`
+  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`
+}
+
+/** `19.99 EUR`, with as many decimals as the currency has. */
+export function toMoney(minorUnits: number, currency: string): string {
+  const { maximumFractionDigits = 2 } = readNumberFormat(currency)
+  return `${(minorUnits / 10 ** maximumFractionDigits).toFixed(maximumFractionDigits)} ${currency}`
+}
+
+function readNumberFormat(currency: string): Intl.ResolvedNumberFormatOptions {
+  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions()
+}

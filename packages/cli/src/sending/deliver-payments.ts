@@ -1,0 +1,46 @@
+import { createPaymentProvider, type Pace } from '@oncehook/simulator/payment-provider'
+import { arrange } from '@oncehook/simulator/schedule'
+import type { CliContext } from '../cli-context.ts'
+import type { SigningIdentity } from '../signing-identity.ts'
+import type { PlannedPayment } from './plan-payment.ts'
+import { maxParallel, type SendOptions } from './send-options.ts'
+import type { Delivered } from './send-run.ts'
+
+/** Who tells what, and where. */
+export interface DeliveryPlan {
+  readonly identity: SigningIdentity
+  readonly url: string
+  readonly payments: readonly PlannedPayment[]
+}
+
+/**
+ * Delivers every event of every payment, as often, in the order and at the pace that the options say.
+ * @throws SigningError when nothing can be signed
+ */
+export async function deliverPayments(
+  { identity, url, payments }: DeliveryPlan,
+  options: SendOptions,
+  { fetch, now, sleep, random }: CliContext,
+): Promise<Delivered[]> {
+  const { signer, secret, settings } = identity
+  const provider = createPaymentProvider(
+    { fetch, now, sleep },
+    { url, signer, secret, settings, skewMs: options.skew * 1000 },
+  )
+  const arriving = arrange(
+    payments.flatMap(({ events }) => events.map((event) => ({ event, message: provider.write(event) }))),
+    { times: options.times, arrival: options.orderOfArrival, random },
+  )
+  const messages = arriving.map(({ message }) => message)
+  const reports = await provider.deliverAll(messages, toPace(options), options.corrupt)
+  return arriving.flatMap(({ event: { type, orderId } }, index) => {
+    const report = reports[index]
+    return report ? [{ ...report, type, orderId }] : []
+  })
+}
+
+/** A rate holds whatever the answers take, so it comes with room for as many deliveries on their way as may be. */
+function toPace({ parallel, rate }: SendOptions): Pace {
+  if (rate === undefined) return { parallel: parallel === true ? maxParallel : (parallel ?? 1) }
+  return { parallel: typeof parallel === 'number' ? parallel : maxParallel, perSecond: rate }
+}

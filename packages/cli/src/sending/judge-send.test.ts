@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import type { Order } from '../orders-client.ts'
+import { judgeSend } from './judge-send.ts'
+import type { Delivered, PaymentOutcome, SendRun } from './send-run.ts'
+
+const order: Order = {
+  id: 'ord_1',
+  version: 1,
+  status: 'pending',
+  access: 'locked',
+  amountDue: 1999,
+  currency: 'EUR',
+  payment: null,
+  createdAt: '2026-01-01T00:00:00Z',
+}
+
+function delivered(status: number | null): Delivered {
+  const failure = status === null ? 'timeout' : null
+  return { eventId: 'evt_1', type: 'payment.succeeded', orderId: 'ord_1', status, body: '', ms: 1, failure }
+}
+
+function outcome(after: Partial<Order>, rest: Partial<PaymentOutcome> = {}): PaymentOutcome {
+  return {
+    order,
+    created: true,
+    paymentId: 'pay_1',
+    events: [],
+    after: { ...order, ...after },
+    seen: true,
+    ms: 1,
+    ...rest,
+  }
+}
+
+function run(rest: Partial<SendRun>): SendRun {
+  return {
+    provider: 'acme',
+    scheme: 'standard-webhooks',
+    url: 'http://127.0.0.1/api/webhooks/acme',
+    corruption: undefined,
+    timeoutSeconds: 10,
+    effect: 'paid',
+    deliveries: [delivered(200)],
+    payments: [outcome({ version: 2, status: 'paid' })],
+    ...rest,
+  }
+}
+
+describe('judgeSend', () => {
+  it.each([
+    [
+      'no answer',
+      { deliveries: [delivered(200), delivered(null)] },
+      { result: 'failed', summary: '1 of 2 deliveries were without an answer' },
+    ],
+    [
+      'some refused',
+      { deliveries: [delivered(200), delivered(429)] },
+      { result: 'refused', summary: '1 of 2 deliveries were refused with 429' },
+    ],
+    ['any 2xx but 200', { deliveries: [delivered(202)] }, { result: 'refused', summary: 'refused with 202' }],
+    [
+      'spoiled, wrong status',
+      { corruption: 'body', deliveries: [delivered(404)] },
+      { result: 'refused', summary: 'Refused, but with 404' },
+    ],
+    [
+      'spoiled, changed',
+      { corruption: 'body', deliveries: [delivered(401)] },
+      { result: 'failed', summary: 'but order ord_1 changed' },
+    ],
+    [
+      'spoiled, half of them taken',
+      { corruption: 'body', deliveries: [delivered(401), delivered(200)] },
+      { result: 'failed', summary: 'accepted although its body was spoiled' },
+    ],
+    [
+      'unhandled, changed',
+      { effect: 'none', payments: [outcome({ version: 2 }, { seen: false })] },
+      { result: 'failed', summary: 'Accepted, but order ord_1 changed' },
+    ],
+    [
+      'a failure not shown',
+      { effect: 'payment_failed', payments: [outcome({}, { seen: false })] },
+      { result: 'failed', summary: 'ord_1 did not show the failed payment within 10 s' },
+    ],
+    [
+      'some of many unpaid',
+      { payments: [outcome({}, { seen: false }), outcome({ version: 2 }), outcome({ version: 2 })] },
+      { result: 'failed', summary: '1 of 3 orders did not become paid within 10 s' },
+    ],
+    [
+      'many failures',
+      { effect: 'payment_failed', payments: [outcome({ version: 2 }), outcome({ version: 2 })] },
+      { result: 'done', summary: 'All 2 orders show that the payment failed' },
+    ],
+    [
+      'one failure',
+      { effect: 'payment_failed', payments: [outcome({ version: 2 })] },
+      { result: 'done', summary: 'Order ord_1 shows that the payment failed' },
+    ],
+    [
+      'a failure shown before',
+      {
+        effect: 'payment_failed',
+        payments: [outcome({ status: 'payment_failed' }, { order: { ...order, status: 'payment_failed' } })],
+      },
+      { result: 'done', summary: 'nothing changed: order ord_1 was so before' },
+    ],
+  ] as const)('judges %s', (_, rest, { result, summary }) => {
+    expect(judgeSend(run(rest))).toEqual({ result, summary: expect.stringContaining(summary) })
+  })
+})

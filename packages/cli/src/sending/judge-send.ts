@@ -1,0 +1,107 @@
+import { type Delivered, isAccepted, isPaidByAnother, type PaymentOutcome, type SendRun } from './send-run.ts'
+
+/** How a `send` ended: `done` only when its effect was seen. */
+export interface Verdict {
+  readonly result: 'done' | 'refused' | 'failed'
+  /** One sentence. */
+  readonly summary: string
+}
+
+/** Says in one sentence what a `send` came to. Deliveries spoiled on purpose count as refused when all got their 401. */
+export function judgeSend(run: SendRun): Verdict {
+  const lost = run.deliveries.filter(({ status }) => status === null)
+  const rejected = run.deliveries.filter((delivery) => delivery.status !== null && !isAccepted(delivery))
+  const changed = run.payments.filter(({ order, after }) => order.version !== after.version)
+  if (lost.length > 0) {
+    return { result: 'failed', summary: `${count(lost, run)} without an answer from ${run.url} (${lost[0]?.failure})` }
+  }
+  if (run.corruption) return judgeSpoiled({ ...run, corruption: run.corruption }, rejected, changed)
+  if (rejected.length > 0) return judgeRejected(run, rejected)
+  return judgeEffect(run)
+}
+
+function judgeSpoiled(
+  run: SendRun & { corruption: string },
+  rejected: readonly Delivered[],
+  changed: readonly PaymentOutcome[],
+): Verdict {
+  if (rejected.length < run.deliveries.length) {
+    return { result: 'failed', summary: `A delivery was accepted although its ${run.corruption} was spoiled` }
+  }
+  const other = rejected.find(({ status }) => status !== 401)
+  if (other) return { result: 'refused', summary: `Refused, but with ${other.status} where 401 belongs` }
+  if (changed.length > 0) return { result: 'failed', summary: `Refused with 401, but ${nameOrders(changed)} changed` }
+  return {
+    result: 'refused',
+    summary: `Refused as it should be: 401 for a spoiled ${run.corruption}, and ${nameOrders(run.payments)} did not change`,
+  }
+}
+
+function judgeRejected(run: SendRun, rejected: readonly Delivered[]): Verdict {
+  const status = rejected[0]?.status ?? 0
+  return status >= 500
+    ? { result: 'failed', summary: `${count(rejected, run)} answered ${status}: a provider would send it again` }
+    : { result: 'refused', summary: `${count(rejected, run)} refused with ${status}` }
+}
+
+function judgeEffect(run: SendRun): Verdict {
+  const { effect, payments } = run
+  const paidByAnother = payments.find((payment) => effect === 'paid' && isPaidByAnother(payment))
+  if (paidByAnother) {
+    const { order } = paidByAnother
+    const summary = `Accepted, but order ${order.id} was paid before by payment ${order.payment?.id}, and keeps that one`
+    return { result: 'failed', summary }
+  }
+  const unseen = payments.filter(({ seen }) => !seen)
+  if (unseen.length > 0) return { result: 'failed', summary: `Accepted, but ${describeUnseen(run, unseen)}` }
+  if (effect === 'none') {
+    return { result: 'done', summary: `Accepted and set aside: ${nameOrders(payments)} did not change` }
+  }
+  if (payments.every(({ order, after }) => order.version === after.version)) {
+    return { result: 'done', summary: `Accepted, and nothing changed: ${describeUnchanged(payments)}` }
+  }
+  return { result: 'done', summary: `${capitalize(nameOrders(payments))} ${describeEffect(effect, payments.length)}` }
+}
+
+function describeEffect(effect: SendRun['effect'], orders: number): string {
+  if (effect === 'paid') return orders === 1 ? 'is paid' : 'are paid'
+  return `${orders === 1 ? 'shows' : 'show'} that the payment failed`
+}
+
+function describeUnchanged(payments: readonly PaymentOutcome[]): string {
+  const [payment] = payments
+  if (payments.length !== 1 || !payment) return 'every order was so before'
+  const state =
+    payment.order.status === 'paid' ? `was paid before by payment ${payment.order.payment?.id}` : 'was so before'
+  return `order ${payment.order.id} ${state}`
+}
+
+function describeUnseen({ effect, timeoutSeconds, payments }: SendRun, unseen: readonly PaymentOutcome[]): string {
+  const which = payments.length === 1 ? nameOrders(unseen) : `${unseen.length} of ${payments.length} orders`
+  if (effect === 'none') return `${which} changed`
+  const missing = effect === 'paid' ? 'did not become paid' : 'did not show the failed payment'
+  return `${which} ${missing} within ${timeoutSeconds} s${describeMismatch(unseen)}`
+}
+
+/** The usual reason, which the public API does not tell: an event that names another sum than the order is set aside. */
+function describeMismatch(unseen: readonly PaymentOutcome[]): string {
+  for (const { order, events } of unseen) {
+    const other = events.find((event) => event.amount !== order.amountDue || event.currency !== order.currency)
+    if (other) {
+      return `: the event names ${other.amount} ${other.currency}, the order costs ${order.amountDue} ${order.currency}`
+    }
+  }
+  return ''
+}
+
+function count(deliveries: readonly Delivered[], { deliveries: all }: SendRun): string {
+  return all.length === 1 ? 'The delivery was' : `${deliveries.length} of ${all.length} deliveries were`
+}
+
+function nameOrders(payments: readonly PaymentOutcome[]): string {
+  return payments.length === 1 ? `order ${payments[0]?.order.id}` : `all ${payments.length} orders`
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

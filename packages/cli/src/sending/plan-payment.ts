@@ -1,0 +1,58 @@
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { plainTypes, toSchemeType } from '@oncehook/simulator/payment-event'
+import type { Signer } from '@oncehook/simulator/signers/signer'
+import type { Order } from '../orders-client.ts'
+import type { SendOptions } from './send-options.ts'
+
+/** One payment: the order it is for as it was before, and what is going to be told of it. */
+export interface PlannedPayment {
+  readonly order: Order
+  /** Whether the order was made for this. */
+  readonly created: boolean
+  readonly paymentId: string
+  readonly events: readonly PaymentEvent[]
+}
+
+/** What a list of events about one payment makes of an order that nothing else has touched. */
+export type Effect = 'paid' | 'payment_failed' | 'none'
+
+const shortTypes = new Map([
+  ['succeeded', plainTypes.succeeded],
+  ['failed', plainTypes.failed],
+])
+
+/** The types to tell of, in full. */
+export function readTypes({ type = 'succeeded', sequence = [type] }: SendOptions): string[] {
+  return sequence.map((each) => shortTypes.get(each) ?? each)
+}
+
+/** A success outdoes a failure whatever comes first, and no other type does anything. */
+export function toEffect(types: readonly string[], signer: Signer): Effect {
+  const names = types.map((type) => toSchemeType(signer.types, type))
+  if (names.includes(signer.types.succeeded)) return 'paid'
+  return names.includes(signer.types.failed) ? 'payment_failed' : 'none'
+}
+
+/**
+ * What is to be told about one order. The same order and the same event id give the same events, byte for byte: the time
+ * in them is that of the order.
+ */
+export function planPayment(
+  { order, created }: { order: Order; created: boolean },
+  options: SendOptions,
+  randomId: () => string,
+): PlannedPayment {
+  const types = readTypes(options)
+  const eventId = options.eventId ?? `evt_${randomId()}`
+  const paymentId = options.paymentId ?? `pay_${eventId.replace(/^evt_/, '')}`
+  const events = types.map((type, index) => ({
+    id: types.length === 1 ? eventId : `${eventId}_${index + 1}`,
+    type,
+    paymentId,
+    orderId: order.id,
+    amount: options.amount ?? order.amountDue,
+    currency: options.currency ?? order.currency,
+    occurredAt: Date.parse(order.createdAt),
+  }))
+  return { order, created, paymentId, events }
+}

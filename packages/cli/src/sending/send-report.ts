@@ -1,0 +1,95 @@
+import type { Order } from '../orders-client.ts'
+import { toDuration, toMoney, toPrintable } from '../output.ts'
+import type { Verdict } from './judge-send.ts'
+import type { PlannedPayment } from './plan-payment.ts'
+import type { Delivered, PaymentOutcome, SendRun } from './send-run.ts'
+
+/** From here on lines of the same kind are counted instead of printed. */
+const mostLines = 8
+
+/** What `send --json` prints. */
+export function toSendDocument(run: SendRun, verdict: Verdict): object {
+  return {
+    ...verdict,
+    provider: run.provider,
+    scheme: run.scheme,
+    url: run.url,
+    deliveries: run.deliveries.map((delivery) => ({ ...delivery, ms: roundMs(delivery.ms) })),
+    orders: run.payments.map((payment) => ({
+      id: payment.order.id,
+      made: payment.created,
+      paymentId: payment.paymentId,
+      before: pickState(payment.order),
+      after: pickState(payment.after),
+      changed: payment.order.version !== payment.after.version,
+      seen: payment.seen,
+      ms: roundMs(payment.ms),
+    })),
+  }
+}
+
+/** What `send` prints before it delivers. */
+export function describePlan(payments: readonly PlannedPayment[]): string[] {
+  const [payment] = payments
+  if (payments.length !== 1 || !payment) return [`Orders    ${payments.length} made`]
+  const { order, created } = payment
+  const price = toMoney(order.amountDue, order.currency)
+  return [`Order     ${order.id}, ${price}, ${created ? 'made now' : `exists: ${describeState(order)}`}`]
+}
+
+/** What `send` prints when all is over, but for the verdict. */
+export function describeRun(run: SendRun): string[] {
+  const answers =
+    run.deliveries.length <= mostLines ? run.deliveries.map(describeDelivery) : describeManyDeliveries(run.deliveries)
+  return [`Endpoint  ${run.url} (${run.scheme})`, ...answers, ...describeOutcomes(run.payments)]
+}
+
+function describeDelivery({ eventId, type, ms, ...delivery }: Delivered): string {
+  return `Delivery  ${eventId} ${type}: ${describeAnswer(delivery)} in ${toDuration(ms)}`
+}
+
+function describeAnswer({ status, body, failure }: Pick<Delivered, 'status' | 'body' | 'failure'>): string {
+  return status === null ? `no answer (${toPrintable(failure ?? '')})` : `${status} ${toPrintable(body)}`.trimEnd()
+}
+
+function describeManyDeliveries(deliveries: readonly Delivered[]): string[] {
+  const answers = new Map<string, number>()
+  for (const { status, failure } of deliveries) {
+    const answer = status === null ? `without an answer (${toPrintable(failure ?? '')})` : `answered ${status}`
+    answers.set(answer, (answers.get(answer) ?? 0) + 1)
+  }
+  const times = deliveries.map(({ ms }) => ms).sort((a, b) => a - b)
+  const at = (share: number): string => toDuration(times[Math.ceil(times.length * share) - 1] ?? 0)
+  return [
+    ...[...answers].map(([answer, number]) => `Delivery  ${number} ${answer}`),
+    `Answers   half within ${at(0.5)}, 99 of 100 within ${at(0.99)}, all within ${at(1)}`,
+  ]
+}
+
+function describeOutcomes(payments: readonly PaymentOutcome[]): string[] {
+  if (payments.length <= mostLines) return payments.map(describeOutcome)
+  const states = new Map<string, number>()
+  for (const { after } of payments) states.set(after.status, (states.get(after.status) ?? 0) + 1)
+  const slowest = Math.max(...payments.map(({ ms }) => ms))
+  return [...states].map(([status, number]) => `Orders    ${number} ${status}, seen within ${toDuration(slowest)}`)
+}
+
+function describeOutcome({ order, after, ms }: PaymentOutcome): string {
+  const steps = (['status', 'access', 'version'] as const)
+    .filter((name) => order[name] !== after[name])
+    .map((name) => `${name === 'version' ? 'version ' : ''}${order[name]} -> ${after[name]}`)
+  const change = steps.length > 0 ? steps.join(', ') : `unchanged: ${describeState(after)}`
+  return `Order     ${order.id}: ${change} (${toDuration(ms)})`
+}
+
+function describeState({ status, access, version }: Order): string {
+  return `${status}, ${access}, version ${version}`
+}
+
+function pickState({ status, access, version }: Order): Pick<Order, 'status' | 'access' | 'version'> {
+  return { status, access, version }
+}
+
+function roundMs(ms: number): number {
+  return Math.round(ms * 10) / 10
+}

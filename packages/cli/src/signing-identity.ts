@@ -1,0 +1,107 @@
+import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
+import { signers } from '@oncehook/simulator/signers/signers'
+import type { Command } from 'commander'
+import { CommandFailure, UsageError } from './exit-code.ts'
+import { type LocalSystem, nothingRuns, type ProviderSettings } from './local-system.ts'
+import { collectSetting } from './option-values.ts'
+import { readSecret } from './read-secret.ts'
+
+/** The options by which every command that signs or verifies names a provider and its secret. */
+export interface SigningOptions {
+  readonly provider?: string
+  readonly scheme?: string
+  readonly secret?: string
+  readonly secretFile?: string
+  readonly secretId?: string
+  readonly set?: Readonly<Record<string, string>>
+}
+
+/** As whom to sign. */
+export interface SigningIdentity {
+  /** Its name in the path. */
+  readonly provider: string
+  readonly scheme: string
+  readonly signer: Signer
+  readonly secret: string
+  readonly settings: SigningSettings
+}
+
+/** Gives a command the options of `SigningOptions`. */
+export function addSigningOptions(command: Command): Command {
+  return command
+    .option(
+      '--provider <name>',
+      'the provider, by its name in /api/webhooks/<name> (default: acme, or the first there is)',
+    )
+    .option('--scheme <name>', `how it signs: ${[...signers.keys()].join(', ')} (default: as the running system says)`)
+    .option('--secret <value>', 'its secret; others may see it in the list of processes, so rather:')
+    .option('--secret-file <path>', 'a file with its secret')
+    .option(
+      '--secret-id <id>',
+      'one of the secrets that the running system knows, by its id (default: the first valid)',
+    )
+    .option(
+      '--set <name=value>',
+      'a setting of the scheme, such as header=x-signature; may be repeated',
+      collectSetting,
+    )
+}
+
+/**
+ * Completes the options by what the system on this machine knows of the provider.
+ * @throws UsageError when the options contradict each other or name what does not exist
+ * @throws CommandFailure when no secret can be found
+ */
+export async function findSigningIdentity(
+  options: SigningOptions,
+  { local, now }: { local: LocalSystem | null; now: number },
+): Promise<SigningIdentity> {
+  const provider = options.provider ?? chooseProvider(options, local)
+  const known = local?.providers[provider]
+  const scheme = options.scheme ?? known?.scheme ?? (signers.has(provider) ? provider : 'standard-webhooks')
+  const signer = signers.get(scheme)
+  if (!signer) throw new UsageError(`There is no scheme ${scheme}; there are ${[...signers.keys()].join(', ')}`)
+  const settings = { ...(known?.scheme === scheme ? known : {}), ...checkSettings({ scheme, signer }, options.set) }
+  const secret =
+    (await readSecret('secret', options)) ?? chooseSecret({ provider, known, local }, options.secretId, now)
+  return { provider, scheme, signer, secret, settings }
+}
+
+function chooseProvider({ scheme }: SigningOptions, local: LocalSystem | null): string {
+  const names = Object.keys(local?.providers ?? {})
+  if (scheme === undefined) return names.includes('acme') ? 'acme' : (names[0] ?? 'acme')
+  return names.find((name) => local?.providers[name]?.scheme === scheme) ?? scheme
+}
+
+function checkSettings(
+  { scheme, signer }: { scheme: string; signer: Signer },
+  settings: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const unknown = Object.keys(settings).find((name) => !signer.settings.includes(name))
+  if (unknown === undefined) return settings
+  const known = signer.settings.length > 0 ? `; it has ${signer.settings.join(', ')}` : ''
+  throw new UsageError(`The scheme ${scheme} has no setting ${unknown}${known}`)
+}
+
+function chooseSecret(
+  { provider, known, local }: { provider: string; known: ProviderSettings | undefined; local: LocalSystem | null },
+  id: string | undefined,
+  now: number,
+): string {
+  if (local === null) throw new CommandFailure(`${nothingRuns}, or give a secret with --secret-file`)
+  if (known === undefined) {
+    const names = Object.keys(local.providers).join(', ')
+    throw new CommandFailure(
+      `The running system has no provider ${provider}: it has ${names}; for another one give --secret-file`,
+    )
+  }
+  const secret = known.secrets.find((candidate) =>
+    id === undefined ? Date.parse(candidate.notAfter ?? '9999-12-31T00:00:00Z') > now : candidate.id === id,
+  )
+  if (secret) return secret.value
+  throw new CommandFailure(
+    id === undefined
+      ? `Every secret of the provider ${provider} has expired`
+      : `The provider ${provider} has no secret ${id}: it has ${known.secrets.map((each) => each.id).join(', ')}`,
+  )
+}

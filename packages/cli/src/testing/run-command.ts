@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CliContext } from '../cli-context.ts'
+import { runCli } from '../run-cli.ts'
+import { fakeSecret, fakeToken } from './fake-gateway.ts'
+
+/** Runs one command line as a user would, and answers its exit code and all it printed. */
+export async function runCommand(args: readonly string[], overrides: Partial<CliContext> = {}) {
+  const stdout: string[] = []
+  const stderr: string[] = []
+  const exitCode = await runCli(args, {
+    fetch,
+    now: Date.now,
+    // Whatever is waited for here takes less.
+    sleep: async (ms) => sleep(Math.min(ms, 20)),
+    random: Math.random,
+    randomId: () => Math.random().toString(36).slice(2),
+    readStdin: async () => Buffer.alloc(0),
+    write: (text) => void stdout.push(text),
+    warn: (text) => void stderr.push(text),
+    dataFolder: '/nowhere',
+    ...overrides,
+  })
+  return { exitCode, stdout: stdout.join(''), stderr: stderr.join('') }
+}
+
+/** A data folder as a running `npm start` leaves it, for a gateway at the given address. */
+export async function makeDataFolder(gatewayUrl: string, { pid = process.pid }: { pid?: number } = {}) {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'oncehook-cli-'))
+  const running = { gatewayUrl, adminUrl: gatewayUrl, fulfilmentUrl: gatewayUrl, secretsFile: 'secrets.json', pid }
+  const secrets = {
+    serviceTokenSecret: 'unused',
+    apiTokens: { dev: fakeToken },
+    operatorTokens: { dev: 'unused' },
+    providers: {
+      shop: {
+        scheme: 'hmac',
+        header: 'x-signature',
+        prefix: 'sha256=',
+        toleranceSeconds: 300,
+        secrets: [{ id: '1', value: 'a secret of the shop' }],
+      },
+      acme: {
+        scheme: 'standard-webhooks',
+        secrets: [
+          { id: 'old', value: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=', notAfter: '2020-01-01T00:00:00Z' },
+          { id: 'new', value: fakeSecret },
+        ],
+      },
+    },
+  }
+  await writeFile(join(dataFolder, 'running.json'), JSON.stringify(running))
+  await writeFile(join(dataFolder, 'secrets.json'), JSON.stringify(secrets))
+  return { dataFolder, [Symbol.asyncDispose]: async () => rm(dataFolder, { recursive: true }) }
+}

@@ -1,0 +1,27 @@
+import { isUtf8 } from 'node:buffer'
+import { UsageError } from './exit-code.ts'
+
+/** What curl is to post: the body from a file, or as it is. */
+export interface CurlRequest {
+  readonly url: string
+  /** `name: value` each. */
+  readonly headers: readonly string[]
+  readonly file?: string
+  readonly body?: Buffer
+}
+
+/**
+ * A command for a POSIX shell that posts exactly these bytes.
+ * @throws UsageError when there is no file and the body cannot stand in a command line
+ */
+export function toCurlCommand({ url, headers, file, body = Buffer.alloc(0) }: CurlRequest): string {
+  const lines = ['curl --include', ...headers.map((header) => `--header ${quote(header)}`)]
+  if (file !== undefined) return [...lines, `--data-binary ${quote(`@${file}`)}`, quote(url)].join(' \\\n  ')
+  if (!isUtf8(body) || body.includes(0)) throw new UsageError('This body is not text: with --curl give it as a file')
+  // Unlike --data and --data-binary, --data-raw takes a leading @ for what it is.
+  return [...lines, `--data-raw ${quote(body.toString())}`, quote(url)].join(' \\\n  ')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
