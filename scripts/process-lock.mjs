@@ -13,19 +13,22 @@ import { dirname } from 'node:path'
  * Takes the lock at `path`, a file that names the process which holds it. A lock whose process has died is taken over.
  * Never waits.
  * @param {string} path
- * @returns {{ release: () => void } | { heldBy: number }} the lock, or the number of the living process that has it
+ * @returns {{ release: () => void, takenOver: boolean } | { heldBy: number }} the lock, or the number of the living process
+ *   that has it
  */
 export function takeLock(path) {
   mkdirSync(dirname(path), { recursive: true })
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, JSON.stringify({ pid: process.pid, born: born(process.pid) }))
+  let takenOver = false
   try {
     while (!linked(draft, path)) {
       const holder = readHolder(path)
       if (holder && isAlive(holder)) return { heldBy: holder.pid }
       if (holder) removeStale(path, holder)
+      takenOver = true
     }
-    return { release: () => rmSync(path, { force: true }) }
+    return { release: () => rmSync(path, { force: true }), takenOver }
   } finally {
     rmSync(draft, { force: true })
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient, MongoServerError } from 'mongodb'
 import { isListening } from '../port.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { REPLICA_SET } from './mongod-arguments.ts'
 
 /** A server that is to become a replica set of one. */
@@ -46,18 +47,6 @@ async function moveMember(run: (command: Document) => Promise<Document>, member:
   const members = [{ ...config.members[0], host: member }]
   await run({ replSetReconfig: { ...config, members, version: config.version + 1 }, force: true })
   return true
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 function ignoring(code: number) {

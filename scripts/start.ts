@@ -1,0 +1,19 @@
+import { resolve } from 'node:path'
+import { runSystem } from './start/run-system.ts'
+import { listenForStop } from './start/stop-signals.ts'
+
+const repository = resolve(import.meta.dirname, '..')
+
+process.stdout.on('error', () => undefined) // `npm start | head`, or a closed terminal: the system stops in order all the same
+process.exit(
+  await runSystem({
+    repository,
+    env: process.env,
+    say: (line) => process.stdout.write(`${line}\n`),
+    signals: listenForStop(),
+    programs: {
+      gateway: resolve(repository, 'packages/gateway/src/main.ts'),
+      fulfilment: resolve(repository, 'packages/fulfilment/src/main.ts'),
+    },
+  }),
+)

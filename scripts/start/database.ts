@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import { findMongod } from '../mongod/find-mongod.ts'
+import { startPrivateMongod } from '../mongod/private-mongod.ts'
+import { born } from '../process-lock.mjs'
+import { type Say, withProgress } from '../progress.ts'
+import { unlessAborted } from '../unless-aborted.ts'
+import type { DataFolder } from './data-folder.ts'
+
+/** The MongoDB of a running system. */
+export interface Database {
+  readonly uri: string
+  /** How it is shown to the user: an address of theirs may hold a password. */
+  readonly shown: string
+  /** Aborted with a sentence when a server of ours ends by itself. */
+  readonly ended: AbortSignal
+  stop(graceMs: number): Promise<boolean>
+}
+
+const WATCH_MS = 500
+
+/** The server that `MONGODB_URI` names, or a private one with its data in the data folder. */
+export async function openDatabase(
+  data: DataFolder,
+  { env, say, signal }: { env: NodeJS.ProcessEnv; say: Say; signal: AbortSignal },
+): Promise<Database> {
+  if (env.MONGODB_URI || env.MONGODB_URI_FILE) {
+    const uri = env.MONGODB_URI ?? ''
+    return { uri, shown: 'as MONGODB_URI says', ended: new AbortController().signal, stop: async () => true }
+  }
+  const logFile = join(data.logs, 'mongod.log')
+  const starting = startPrivateMongod({
+    dbPath: data.mongo,
+    portFile: data.mongoPort,
+    logFile,
+    find: () => unlessAborted(findMongod({ env, say }), signal),
+    signal,
+  })
+  const server = await withProgress(say, 'Starting MongoDB', starting)
+  if (server.adopted) say('MongoDB still runs since the last start, which was killed: using it')
+  const ended = new AbortController()
+  const watch = setInterval(() => {
+    if (born(server.pid) !== undefined) return
+    clearInterval(watch)
+    ended.abort(new Error(`Stopping, because MongoDB ended; its log is ${logFile}`))
+  }, WATCH_MS).unref()
+  const stop = (graceMs: number) => {
+    clearInterval(watch)
+    return server.stop(graceMs)
+  }
+  return { uri: server.uri, shown: server.uri, ended: ended.signal, stop }
+}

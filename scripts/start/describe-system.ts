@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import { isSet, type SystemSettings } from './service-environments.ts'
+
+/** What a start tells about the system that runs. */
+export interface SystemDescription {
+  /** The content of `running.json`, by which the command line finds the system. */
+  readonly running: Readonly<Record<string, string | number | null>>
+  /** The lines for the terminal: addresses, one line to paste, then one that begins with `Ready`. */
+  readonly lines: readonly string[]
+}
+
+/** Describes a system that is ready. Names files that hold secrets, never a secret. */
+export function describeSystem({ env, data, addresses }: SystemSettings, mongo: string): SystemDescription {
+  const { gateway, admin, fulfilment } = addresses
+  const receipts = receiptsFile(env, data.receipts)
+  const running = {
+    gatewayUrl: gateway.url,
+    adminUrl: admin.url,
+    fulfilmentUrl: fulfilment.url,
+    secretsFile: data.secrets,
+    receiptsFile: receipts,
+    pid: process.pid,
+  }
+  const lines = [
+    '',
+    `  Public API    ${gateway.url}`,
+    `  Operator API  ${admin.url}`,
+    `  Fulfilment    ${fulfilment.url}`,
+    `  MongoDB       ${mongo}`,
+    `  Receipts      ${receipts ?? 'as RECEIPT_SINK says'}`,
+    `  Secrets       ${data.secrets} (made for this machine at the first start)`,
+    `  Logs          ${data.logs}`,
+    '',
+    `Paste this line into another terminal${env.ONCEHOOK_DATA ? ` where ONCEHOOK_DATA=${data.path} is set` : ''}: it makes an order and delivers its signed payment`,
+    '',
+    'npm run oncehook -- send',
+    '',
+    `Ready after ${(performance.now() / 1_000).toFixed(1)} s; Ctrl-C stops everything`,
+  ]
+  return { running, lines }
+}
+
+function receiptsFile(env: NodeJS.ProcessEnv, fallback: string): string | null {
+  if (!isSet(env, 'RECEIPT_SINK')) return fallback
+  const sink = env.RECEIPT_SINK ?? ''
+  if (sink.startsWith('file://')) return fileURLToPath(sink)
+  return sink.startsWith('file:') ? sink.slice('file:'.length) : null
+}

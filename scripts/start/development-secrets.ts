@@ -1,0 +1,50 @@
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { writePrivateFile } from './write-private-file.ts'
+
+interface DevelopmentProvider {
+  readonly scheme: string
+  readonly secrets: readonly { readonly id: string; readonly value: string }[]
+}
+
+/** The secrets of one machine's own system: of use nowhere else, and never printed. */
+export interface DevelopmentSecrets {
+  readonly serviceTokenSecret: string
+  /** Principal -> bearer token for `/api/orders`. */
+  readonly apiTokens: Readonly<Record<string, string>>
+  /** Operator -> bearer token for the operator API. */
+  readonly operatorTokens: Readonly<Record<string, string>>
+  /** Provider settings in the form of `PROVIDERS`. */
+  readonly providers: Readonly<Record<string, DevelopmentProvider>>
+}
+
+/** Makes a new set out of random bytes. */
+export function makeDevelopmentSecrets(randomBytes: (count: number) => Buffer): DevelopmentSecrets {
+  const token = () => randomBytes(32).toString('base64url')
+  const secret = (value: string) => [{ id: 'development', value }]
+  const hmac = { header: 'x-signature', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' }
+  return {
+    serviceTokenSecret: token(),
+    apiTokens: { dev: token() },
+    operatorTokens: { dev: token() },
+    providers: {
+      acme: { scheme: 'standard-webhooks', secrets: secret(`whsec_${randomBytes(32).toString('base64')}`) },
+      stripe: { scheme: 'stripe', secrets: secret(`whsec_${token()}`) },
+      shop: { scheme: 'hmac', ...hmac, secrets: secret(token()) },
+    },
+  }
+}
+
+/** Reads the secrets of this data folder, and makes them at the first start. */
+export function readDevelopmentSecrets(path: string, randomBytes: (count: number) => Buffer): DevelopmentSecrets {
+  if (!existsSync(path)) writePrivateFile(path, makeDevelopmentSecrets(randomBytes))
+  chmodSync(path, 0o600)
+  const made = makeDevelopmentSecrets(randomBytes)
+  try {
+    const kept = JSON.parse(readFileSync(path, 'utf8')) as Partial<DevelopmentSecrets>
+    const missing = Object.keys(made).filter((name) => kept[name as keyof DevelopmentSecrets] === undefined)
+    if (missing.length === 0) return kept as DevelopmentSecrets
+  } catch {
+    // Told below: a message of the parser would quote the file.
+  }
+  throw new Error(`${path} is not what a start writes: move it away, and the next start makes new secrets`)
+}

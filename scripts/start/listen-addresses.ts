@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../port.ts'
+import { type Say, withProgress } from '../progress.ts'
+
+/** Where one listener of the system is. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+  /** How it is reached from this machine. */
+  readonly url: string
+}
+
+/** Every listener of the system. */
+export interface ListenAddresses {
+  readonly gateway: ListenAddress
+  readonly admin: ListenAddress
+  readonly fulfilment: ListenAddress
+}
+
+/** How ports are asked for. */
+export interface PortRequest {
+  readonly env: NodeJS.ProcessEnv
+  readonly say: Say
+  /** The last start was killed, so its services may be about to stop: worth a wait. */
+  readonly afterKill: boolean
+}
+
+const AFTER_KILL_MS = 12_000
+
+/** Finds out where the services will listen, and throws a sentence for the user when a port is wrong or taken. */
+export async function chooseAddresses(request: PortRequest): Promise<ListenAddresses> {
+  const gateway = await choose('GATEWAY', 8080, request)
+  const admin = await choose('ADMIN', 8081, request)
+  const fulfilment = await choose('FULFILMENT', 8090, request)
+  const ports = Object.entries({ GATEWAY_PORT: gateway, ADMIN_PORT: admin, FULFILMENT_PORT: fulfilment })
+  for (const [name, { port }] of ports) {
+    const twin = ports.find(([other, address]) => other !== name && address.port === port)
+    if (twin) throw new Error(`${name} and ${twin[0]} are both ${port}: give each a port of its own`)
+  }
+  return { gateway, admin, fulfilment }
+}
+
+async function choose(service: string, fallback: number, request: PortRequest): Promise<ListenAddress> {
+  const name = `${service}_PORT`
+  const host = request.env[`${service}_HOST`] || '127.0.0.1'
+  const wanted = Number(request.env[name] || fallback)
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) throw new Error(`${name} is not a port number`)
+  const waiting = claim(wanted, host, request.afterKill ? AFTER_KILL_MS : 0)
+  const what = `Waiting for port ${wanted} (${name}): the last start was killed, and its services are still stopping`
+  const port = await withProgress(request.say, what, waiting)
+  if (port === undefined) {
+    const advice = `stop it, or choose another port: ${name}=${wanted + 1000} npm start`
+    throw new Error(`Port ${wanted} (${name}) on ${host} is taken by another program: ${advice}`)
+  }
+  return { host, port, url: `http://${reachable(host)}:${port}` }
+}
+
+async function claim(port: number, host: string, forMs: number): Promise<number | undefined> {
+  const end = performance.now() + forMs
+  let free = await freePort(port, host)
+  while (free === undefined && performance.now() < end) {
+    await sleep(100)
+    free = await freePort(port, host)
+  }
+  return free
+}
+
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,182 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it } from 'vitest'
+
+// The starter is real, and so is MongoDB; small programs stand in for the services, as unruly as a test wants them.
+const GOOD = `
+  import { createServer } from 'node:http'
+  const port = process.argv[1].includes('gateway') ? process.env.ADMIN_PORT : process.env.FULFILMENT_PORT
+  const server = createServer((request, response) => { if (request.url === '/crash') throw new Error('crash'); response.end() }).listen(port, '127.0.0.1')
+  const stop = () => { console.log('{"level":"warn","msg":"stopped"}'); process.exit(0) }
+`
+const ORDERLY = `${GOOD} process.on('SIGTERM', stop)`
+const STUBBORN = `${GOOD} process.on('SIGTERM', () => {})`
+
+async function clone(programs: { gateway?: string; fulfilment?: string } = {}) {
+  const path = await mkdtemp(join(tmpdir(), 'oncehook-start-'))
+  await writeFile(join(path, 'gateway.mjs'), programs.gateway ?? ORDERLY)
+  await writeFile(join(path, 'fulfilment.mjs'), programs.fulfilment ?? ORDERLY)
+  const module = (name: string) => JSON.stringify(join(import.meta.dirname, name))
+  await writeFile(
+    join(path, 'start.mjs'),
+    `import { runSystem } from ${module('run-system.ts')}
+     import { listenForStop } from ${module('stop-signals.ts')}
+     process.exit(await runSystem({
+       repository: ${JSON.stringify(path)}, env: process.env, say: console.log, signals: listenForStop(),
+       programs: { gateway: ${JSON.stringify(join(path, 'gateway.mjs'))}, fulfilment: ${JSON.stringify(join(path, 'fulfilment.mjs'))} },
+     }))`,
+  )
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+function start(path: string, env: NodeJS.ProcessEnv = {}) {
+  const ports = { GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0' }
+  const { MONGODB_URI: _, ONCEHOOK_DATA: __, ...inherited } = process.env
+  const child = spawn(process.execPath, [join(path, 'start.mjs')], {
+    env: { ...inherited, ...ports, ...env },
+    stdio: 'pipe',
+  })
+  const lines: string[] = []
+  const ready = Promise.withResolvers<void>()
+  const exit = once(child, 'close').then(([code]) => code as number | null)
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    if (line.startsWith('Ready')) ready.resolve()
+  })
+  child.stderr.on('data', (chunk) => lines.push(String(chunk)))
+  void exit.then(() => ready.reject(new Error(`It ended:\n${lines.join('\n')}`)))
+  ready.promise.catch(() => undefined)
+  return { child, lines, ready: ready.promise, exit, [Symbol.asyncDispose]: () => stop(child, exit) }
+}
+
+async function stop(child: ChildProcess, exit: Promise<unknown>): Promise<void> {
+  child.kill('SIGTERM')
+  await exit
+}
+
+describe('npm start', { timeout: 60_000 }, () => {
+  it('prints the addresses, one line to paste, then Ready, and no secret', async () => {
+    await using folder = await clone()
+    await using system = start(folder.path)
+    await system.ready
+    const paste = system.lines.indexOf('npm run oncehook -- send')
+    expect(paste).toBeGreaterThan(0)
+    expect(system.lines.slice(paste + 1).filter((line) => line !== '')).toEqual([expect.stringMatching(/^Ready /)])
+    const secrets = JSON.parse(await readFile(join(folder.path, '.data', 'secrets.json'), 'utf8'))
+    const values = JSON.stringify(secrets).match(/[\w+/=-]{32,}/g) ?? []
+    expect(values.length).toBeGreaterThanOrEqual(6)
+    for (const value of values) expect(system.lines.join('\n')).not.toContain(value)
+  })
+
+  it('tells the command line where it is, in files for this user only', async () => {
+    await using folder = await clone()
+    const system = start(folder.path)
+    await system.ready
+    const data = join(folder.path, '.data')
+    const running = JSON.parse(await readFile(join(data, 'running.json'), 'utf8'))
+    expect(running).toMatchObject({ pid: system.child.pid, secretsFile: join(data, 'secrets.json') })
+    expect(running.receiptsFile).toBe(join(data, 'receipts.jsonl'))
+    expect((await fetch(running.adminUrl)).status).toBe(200)
+    for (const name of ['running.json', 'secrets.json', 'providers.json', 'logs/gateway.log']) {
+      expect((await stat(join(data, name))).mode & 0o077, name).toBe(0)
+    }
+    await stop(system.child, system.exit)
+    expect(await readdir(data)).not.toContain('running.json')
+  })
+
+  it('stops the gateway, then fulfilment, then MongoDB, and exits with 0', async () => {
+    await using folder = await clone()
+    const system = start(folder.path)
+    await system.ready
+    system.child.kill('SIGINT')
+    expect(await system.exit).toBe(0)
+    const end = system.lines.slice(system.lines.findIndex((line) => line.startsWith('Stopping')))
+    expect(end).toEqual([
+      expect.stringContaining('Stopping the gateway, then fulfilment, then MongoDB'),
+      '[gateway] warn stopped',
+      '[fulfilment] warn stopped',
+      'Stopped',
+    ])
+  })
+
+  it('does not wait for a stubborn service when it is asked a second time', async () => {
+    await using folder = await clone({ gateway: STUBBORN })
+    const system = start(folder.path)
+    await system.ready
+    system.child.kill('SIGINT')
+    const again = setInterval(() => system.child.kill('SIGINT'), 100)
+    expect(await system.exit).toBe(1)
+    clearInterval(again)
+    expect(system.lines).toContain('Killed the gateway, which had not finished')
+  })
+
+  it('refuses to run twice on the same data', async () => {
+    await using folder = await clone()
+    await using first = start(folder.path)
+    await first.ready
+    const second = start(folder.path)
+    expect(await second.exit).toBe(1)
+    expect(second.lines[0]).toContain(
+      `Oncehook runs already on ${join(folder.path, '.data')} (process ${first.child.pid})`,
+    )
+  })
+
+  it('says which port is taken and how to choose another', async () => {
+    await using folder = await clone()
+    await using other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const system = start(folder.path, { GATEWAY_PORT: String(port) })
+    expect(await system.exit).toBe(1)
+    expect(system.lines[0]).toMatch(
+      `Port ${port} (GATEWAY_PORT) on 127.0.0.1 is taken by another program: stop it, or choose`,
+    )
+  })
+
+  it('says which part ended, and stops the others', async () => {
+    await using folder = await clone()
+    const system = start(folder.path)
+    await system.ready
+    const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+    await fetch(`${running.fulfilmentUrl}/crash`).catch(() => undefined)
+    expect(await system.exit).toBe(1)
+    expect(system.lines.join('\n')).toContain('[fulfilment] Error: crash')
+    expect(system.lines.join('\n')).toContain('Stopping, because fulfilment ended (exit 1)')
+    expect(system.lines).toContain('[gateway] warn stopped')
+  })
+
+  it('says so when a service refuses its settings', async () => {
+    await using folder = await clone({ gateway: 'console.error("oncehook: PROVIDERS is not JSON"); process.exit(78)' })
+    const system = start(folder.path)
+    expect(await system.exit).toBe(1)
+    expect(system.lines).toContain('[gateway] oncehook: PROVIDERS is not JSON')
+    expect(system.lines.join('\n')).toContain('the gateway ended (its settings are wrong)')
+  })
+
+  it('leaves no service behind when it is killed, and the next start takes over its MongoDB', async () => {
+    await using folder = await clone()
+    const killed = start(folder.path)
+    await killed.ready
+    const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+    killed.child.kill('SIGKILL')
+    await killed.exit
+    const { port } = new URL(running.adminUrl)
+    await using next = start(folder.path, { ADMIN_PORT: port })
+    await next.ready
+    expect(next.lines).toContain('MongoDB still runs since the last start, which was killed: using it')
+  })
+
+  it('starts no MongoDB where MONGODB_URI is set', async () => {
+    await using folder = await clone()
+    await using system = start(folder.path, { MONGODB_URI: 'mongodb://user:hidden-word@127.0.0.1:1/' })
+    await system.ready
+    expect(await readdir(join(folder.path, '.data'))).not.toContain('mongo')
+    expect(system.lines.join('\n')).not.toContain('hidden-word')
+  })
+})

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { takeLock } from '../process-lock.mjs'
+import { type Say, withProgress } from '../progress.ts'
+import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { openDatabase } from './database.ts'
+import { describeSystem } from './describe-system.ts'
+import { readDevelopmentSecrets } from './development-secrets.ts'
+import { chooseAddresses } from './listen-addresses.ts'
+import {
+  fulfilmentEnvironment,
+  gatewayEnvironment,
+  type SystemSettings,
+  toProvidersFile,
+} from './service-environments.ts'
+import { startService } from './service-process.ts'
+import type { StopSignals } from './stop-signals.ts'
+import { writePrivateFile } from './write-private-file.ts'
+
+/** What `npm start` is given. */
+export interface SystemOptions {
+  readonly repository: string
+  readonly env: NodeJS.ProcessEnv
+  readonly say: Say
+  readonly signals: StopSignals
+  /** Paths of the programs of the two services. */
+  readonly programs: { readonly gateway: string; readonly fulfilment: string }
+}
+
+interface Part {
+  readonly name: string
+  readonly ended: AbortSignal
+  readonly stop: (graceMs: number, hurry: AbortSignal) => Promise<boolean>
+}
+
+// Milliseconds after the request to stop, by which a part is gone, in the order of stopping; all within ten seconds.
+const GONE_BY_MS: Readonly<Record<string, number>> = { 'the gateway': 5_000, fulfilment: 7_000, MongoDB: 9_500 }
+
+/**
+ * Runs the whole system until it is asked to stop or a part of it ends, and stops what it started in order: gateway,
+ * fulfilment, MongoDB. Answers the exit code: 0 when it was asked to stop and all went in order.
+ */
+export async function runSystem(options: SystemOptions): Promise<number> {
+  const { say, signals } = options
+  const data = openDataFolder(options.repository, options.env)
+  const lock = takeLock(data.lock)
+  if ('heldBy' in lock) {
+    say(`Oncehook runs already on ${data.path} (process ${lock.heldBy}): stop that one first,`)
+    say('or give this one a folder and ports of its own (ONCEHOOK_DATA, GATEWAY_PORT, ADMIN_PORT, FULFILMENT_PORT)')
+    return 1
+  }
+  const parts: Part[] = []
+  let code = 0
+  try {
+    await start(options, { ...data, afterKill: lock.takenOver }, parts)
+    throw await firstEnd([signals.stop, ...parts.map(({ ended }) => ended)])
+  } catch (error) {
+    if (!signals.stop.aborted) {
+      code = 1
+      say(error instanceof Error ? error.message : String(error))
+    }
+  }
+  rmSync(data.running, { force: true })
+  if (!(await stopAll(parts, options))) code = 1
+  lock.release()
+  return code
+}
+
+async function start(options: SystemOptions, data: DataFolder & { afterKill: boolean }, parts: Part[]): Promise<void> {
+  const { env, say, signals, programs } = options
+  const addresses = await chooseAddresses({ env, say, afterKill: data.afterKill })
+  const secrets = readDevelopmentSecrets(data.secrets, randomBytes)
+  if (!existsSync(data.providers)) writePrivateFile(data.providers, toProvidersFile(secrets))
+  const database = await openDatabase(data, { env, say, signal: signals.stop })
+  parts.push({ name: 'MongoDB', ...database })
+  const settings: SystemSettings = { env, secrets, data, addresses, mongoUri: database.uri }
+  const services = [
+    {
+      name: 'fulfilment',
+      script: programs.fulfilment,
+      env: fulfilmentEnvironment(settings),
+      listener: addresses.fulfilment,
+    },
+    { name: 'the gateway', script: programs.gateway, env: gatewayEnvironment(settings), listener: addresses.admin },
+  ]
+  const waiting = services.map(async ({ name, listener, ...program }) => {
+    const logFile = join(data.logs, `${name.replace('the ', '')}.log`)
+    const service = startService({ ...program, name, logFile, readyUrl: `${listener.url}/readyz`, say })
+    parts.push({ name, ...service })
+    await withProgress(say, `Starting ${name}`, service.ready(signals.stop))
+  })
+  await Promise.all(waiting)
+  const description = describeSystem(settings, database.shown)
+  writePrivateFile(data.running, description.running)
+  for (const line of description.lines) say(line)
+}
+
+async function firstEnd(signals: AbortSignal[]): Promise<unknown> {
+  const any = AbortSignal.any(signals)
+  if (!any.aborted) await once(any, 'abort')
+  return any.reason
+}
+
+async function stopAll(parts: readonly Part[], { say, signals }: SystemOptions): Promise<boolean> {
+  const started = performance.now()
+  const living = parts.filter(({ ended }) => !ended.aborted).reverse()
+  if (living.length > 0) say(`Stopping ${living.map(({ name }) => name).join(', then ')} (Ctrl-C again: at once) …`)
+  let orderly = true
+  for (const { name, stop } of living) {
+    const graceMs = Math.max(0, Math.round((GONE_BY_MS[name] ?? 0) - (performance.now() - started)))
+    const byItself = await stop(graceMs, signals.hurry)
+    if (!byItself) say(`Killed ${name}, which had not finished`)
+    orderly &&= byItself
+  }
+  say('Stopped')
+  return orderly
+}

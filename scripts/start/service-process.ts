@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { endProcess } from '../end-process.ts'
+import type { Say } from '../progress.ts'
+import { ServiceLog } from './service-log.ts'
+
+/** How a service is run. */
+export interface ServiceOptions {
+  /** As a sentence names it. */
+  readonly name: string
+  /** Path of its `main.ts`. */
+  readonly script: string
+  readonly env: NodeJS.ProcessEnv
+  readonly logFile: string
+  /** Answers 200 once the service is ready. */
+  readonly readyUrl: string
+  readonly say: Say
+}
+
+/** A service that was started, ready or not. */
+export interface ServiceProcess {
+  /** Aborted with a sentence when the process ends, for whatever reason. */
+  readonly ended: AbortSignal
+  /** Waits for readiness; throws the reason when the service ends before, takes over a minute, or is called off. */
+  ready(calledOff: AbortSignal): Promise<void>
+  /** SIGTERM, and SIGKILL after `graceMs` or when `hurry` is aborted. Answers whether SIGTERM was enough. */
+  stop(graceMs: number, hurry: AbortSignal): Promise<boolean>
+}
+
+const READY_TIMEOUT_MS = 60_000
+const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-parent.mjs')).href
+
+/**
+ * Starts a service as a process of its own group, so that a terminal's Ctrl-C does not reach it before its turn. It stops by
+ * itself when this process dies.
+ */
+export function startService(options: ServiceOptions): ServiceProcess {
+  const { name, script, env, logFile, say } = options
+  const log = new ServiceLog({ service: basename(logFile, '.log'), path: logFile, say })
+  const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, script], {
+    detached: true,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => log.write(chunk))
+  }
+  const ended = new AbortController()
+  child.on('error', (error) => ended.abort(new Error(`Starting ${name} failed: ${error.message}`)))
+  child.on('close', (code, signal) => {
+    log.end()
+    const how = code === 78 ? 'its settings are wrong' : `exit ${code ?? signal}`
+    ended.abort(new Error(`Stopping, because ${name} ended (${how}); its log is ${logFile}`))
+  })
+  return {
+    ended: ended.signal,
+    ready: (calledOff) => untilReady(options, AbortSignal.any([ended.signal, calledOff])),
+    stop: async (graceMs, hurry) => child.pid === undefined || endProcess(child.pid, graceMs, hurry),
+  }
+}
+
+async function untilReady({ name, readyUrl, logFile }: ServiceOptions, over: AbortSignal): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS
+  for (let answer = 'nothing'; ; answer = await probe(readyUrl)) {
+    over.throwIfAborted()
+    if (answer === '200') return
+    if (performance.now() > deadline) {
+      throw new Error(`After a minute ${name} is not ready: ${readyUrl} answers ${answer}; its log is ${logFile}`)
+    }
+    await sleep(25, undefined, { signal: over }).catch(() => over.throwIfAborted())
+  }
+}
+
+async function probe(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    return response.ok ? '200' : `${response.status} ${(await response.text()).slice(0, 200)}`
+  } catch {
+    return 'nothing'
+  }
+}
