@@ -40,7 +40,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
   identity.signer.sign({ ...identity, body: Buffer.alloc(0), now: 0, eventId: options.eventId ?? 'evt_1' })
   const orders = createOrdersClient({ fetch: context.fetch, gateway })
   const prepared = await prepareOrders(orders, options)
-  const payments = prepared.map((order) => planPayment(order, options, context.randomId))
+  const payments = prepared.map((order) => planPayment(order, options, context))
   if (!options.json) writeLines(context, describePlan(payments))
 
   const { provider, scheme, signer } = identity

@@ -18,14 +18,23 @@ const order: Order = {
 
 function plan(options: Partial<SendOptions>) {
   const complete: SendOptions = { count: 1, times: 1, orderOfArrival: 'given', skew: 0, timeout: 10, ...options }
-  return planPayment({ order, created: false }, complete, () => 'r4nd0m')
+  return planPayment({ order, created: false }, complete, { randomId: () => 'r4nd0m', now: () => 1_760_000_000_000 })
 }
 
 describe('planPayment', () => {
   it('tells of a payment of what the order costs, under ids of its own', () => {
     expect(plan({})).toMatchObject({
       paymentId: 'pay_r4nd0m',
-      events: [{ id: 'evt_r4nd0m', type: 'payment.succeeded', orderId: 'ord_1', amount: 1999, currency: 'EUR' }],
+      events: [
+        {
+          id: 'evt_r4nd0m',
+          type: 'payment.succeeded',
+          orderId: 'ord_1',
+          amount: 1999,
+          currency: 'EUR',
+          occurredAt: 1_760_000_000_000,
+        },
+      ],
     })
   })
 
@@ -35,6 +44,7 @@ describe('planPayment', () => {
 
   it('gives the same events for the same order and event id', () => {
     expect(plan({ eventId: 'evt_demo' })).toEqual(plan({ eventId: 'evt_demo' }))
+    expect(plan({ eventId: 'evt_demo' }).events).toMatchObject([{ occurredAt: Date.parse(order.createdAt) }])
     expect(plan({ eventId: 'evt_demo' }).paymentId).toBe('pay_demo')
     expect(plan({ eventId: 'x', paymentId: 'y' }).paymentId).toBe('y')
   })

@@ -1,6 +1,6 @@
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
-import { plainTypes, toSchemeType } from '@oncehook/simulator/payment-event'
+import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/simulator/payment-event'
 import type { Signer } from '@oncehook/simulator/signers/signer'
+import type { CliContext } from '../cli-context.ts'
 import type { Order } from '../orders-client.ts'
 import type { SendOptions } from './send-options.ts'
 
@@ -34,13 +34,13 @@ export function toEffect(types: readonly string[], signer: Signer): Effect {
 }
 
 /**
- * What is to be told about one order. The same order and the same event id give the same events, byte for byte: the time
- * in them is that of the order.
+ * What is to be told about one order. The same order and the same event id given give the same events, byte for byte: the
+ * time in them is then that of the order.
  */
 export function planPayment(
   { order, created }: { order: Order; created: boolean },
   options: SendOptions,
-  randomId: () => string,
+  { randomId, now }: Pick<CliContext, 'randomId' | 'now'>,
 ): PlannedPayment {
   const types = readTypes(options)
   const eventId = options.eventId ?? `evt_${randomId()}`
@@ -52,7 +52,7 @@ export function planPayment(
     orderId: order.id,
     amount: options.amount ?? order.amountDue,
     currency: options.currency ?? order.currency,
-    occurredAt: Date.parse(order.createdAt),
+    occurredAt: options.eventId === undefined ? now() : Date.parse(order.createdAt),
   }))
   return { order, created, paymentId, events }
 }
