@@ -1,10 +1,10 @@
-import { invalidRequest, methodNotAllowed, notFound } from '@oncehook/kernel/error-codes'
+import { invalidRequest, methodNotAllowed, notFound, unavailable } from '@oncehook/kernel/error-codes'
 import { AppError, type RetryClass, toAppError } from '@oncehook/kernel/errors'
+import { LATE, within } from '@oncehook/kernel/within'
 import { initTRPC, TRPCError } from '@trpc/server'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
 import { sayIssue } from './orders/order.ts'
-import { refuseWhenLate } from './refuse-when-late.ts'
 import type { UseCases } from './use-cases.ts'
 
 /** What a procedure gets beside its input. */
@@ -82,9 +82,15 @@ const t = initTRPC.context<Context>().create({
 /** Joins procedures into a router. */
 export const router = t.router
 
-/** The base of every procedure: catalogue errors keep their status, and every call ends inside the 10 s of a request. */
+const LATE_MS = 9_000
+
+/**
+ * The base of every procedure: catalogue errors keep their status, and every call ends inside the 10 s of a request.
+ * What goes on behind a late answer is safe to be asked for again.
+ */
 export const procedure = t.procedure.use(async ({ next }) => {
-  const result = await refuseWhenLate(next())
+  const result = await within(next(), LATE_MS)
+  if (result === LATE) throw toTrpcError(unavailable({ reason: 'late' }))
   if (!result.ok && result.error.cause instanceof AppError) throw toTrpcError(result.error.cause)
   return result
 })

@@ -51,6 +51,8 @@ export interface StoredReceipt {
   readonly state: ReceiptState
   /** Goes up with each attempt; a worker that lost its claim cannot settle a newer one. */
   readonly fence: number
+  /** The claim that holds it in `sending`. */
+  readonly heldBy?: string
   /** Database time from which a worker may take it; in `sending` the end of the lease, null when parked, absent when sent. */
   readonly dueAt?: Date | null
   readonly attempts: number

@@ -10,6 +10,8 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
   readonly maxConnections?: number
+  /** Bytes of the request line and the header section together. Default: 16 KiB. */
+  readonly maxHeaderBytes?: number
   /** Adds listeners for what Node answers by itself (`clientError`, `connect`, `checkContinue`). */
   readonly prepare?: (server: Server) => void
 }
@@ -31,7 +33,7 @@ const IDLE_CHECK_MS = 50
 export async function listen(options: ListenOptions): Promise<Listener> {
   const server = createServer(
     {
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
       headersTimeout: options.headersTimeoutMs ?? 5_000,
       requestTimeout: options.requestTimeoutMs ?? 10_000,
       connectionsCheckingInterval: 1_000,

@@ -1,0 +1,157 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Clock } from '@oncehook/kernel/clock'
+import { listen } from '@oncehook/kernel/http/listen'
+import { createProbes } from '@oncehook/kernel/http/probes'
+import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import type { Logger } from '@oncehook/kernel/logger'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createApp } from './http/app.ts'
+import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
+import { createIdempotencyKeys, IDEMPOTENCY_INDEXES } from './orders/idempotency-keys.ts'
+import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { createOrderId } from './orders/order-id.ts'
+import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
+import { createReceiptClaims } from './receipts/receipt-claims.ts'
+import { createReceiptSink } from './receipts/receipt-sinks.ts'
+import { ReceiptWorker } from './receipts/receipt-worker.ts'
+import type { FulfilmentSettings } from './settings.ts'
+import type { UseCases } from './use-cases.ts'
+
+/** What fulfilment is made of besides its settings: everything that tests may want in their own hands. */
+export interface FulfilmentParts {
+  readonly settings: FulfilmentSettings
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  /** Milliseconds that a run holds an idempotency key: longer than any request. */
+  readonly keyLeaseMs: number
+  /** Milliseconds that a worker holds a receipt: longer than a batch of attempts. */
+  readonly receiptLeaseMs: number
+}
+
+const SEND_TIMEOUT_MS = 4_000
+const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
+
+/**
+ * Starts fulfilment: the listener first, which says that it is not ready; then the database and its indexes; then the
+ * receipt worker. Each part adds its stop stage to the lifecycle.
+ * @throws SettingsError for what a person must put right
+ */
+export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycle): Promise<{ port: number }> {
+  const { settings, logger } = parts
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const metrics = createFulfilmentMetrics(registry)
+  const mongo = createConnections(parts, lifecycle)
+  const worker = createWorker(parts, { metrics, mongo: mongo.background, lifecycle })
+  const useCases = createUseCases(parts, { metrics, mongo: mongo.serving, onApplied: () => worker.nudge() })
+
+  let ready = false
+  const port = await startListener(parts, {
+    registry,
+    metrics,
+    mongo: mongo.serving,
+    useCases,
+    isReady: () => ready,
+    lifecycle,
+  })
+  await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
+  await mongo.background.open()
+  ready = true
+  addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
+  worker.start()
+  logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
+  return { port }
+}
+
+/** Two pools, so that receipts never queue ahead of a call. */
+function createConnections({ settings, logger }: FulfilmentParts, lifecycle: Lifecycle) {
+  const shared = { uri: settings.MONGODB_URI, database: settings.FULFILMENT_DB, logger }
+  const serving = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 })
+  const background = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 })
+  lifecycle.onStop({
+    name: 'mongodb',
+    withinMs: 1_000,
+    stop: async () => void (await Promise.all([serving.close(), background.close()])),
+  })
+  return { serving, background }
+}
+
+interface WorkerParts {
+  readonly metrics: FulfilmentMetrics
+  readonly mongo: MongoConnection
+  readonly lifecycle: Lifecycle
+}
+
+function createWorker(parts: FulfilmentParts, { metrics, mongo, lifecycle }: WorkerParts): ReceiptWorker {
+  const { settings, logger, random, receiptLeaseMs: leaseMs } = parts
+  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger })
+  const worker = new ReceiptWorker({
+    claims: createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID }),
+    sink,
+    backoff: RECEIPT_BACKOFF,
+    sendTimeoutMs: SEND_TIMEOUT_MS,
+    leaseMs,
+    random,
+    logger,
+    onSettled: metrics.receipt,
+  })
+  lifecycle.onStop({ name: 'receipt sink', withinMs: 500, stop: () => sink.close() })
+  lifecycle.onStop({ name: 'receipt worker', withinMs: SEND_TIMEOUT_MS + 1_000, stop: () => worker.stop() })
+  return worker
+}
+
+interface UseCaseParts {
+  readonly metrics: FulfilmentMetrics
+  readonly mongo: MongoConnection
+  readonly onApplied: () => void
+}
+
+function createUseCases(parts: FulfilmentParts, { metrics, mongo, onApplied }: UseCaseParts): UseCases {
+  const { settings, logger, clock, random } = parts
+  const { db } = mongo
+  const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
+  return {
+    orders: {
+      orders: db.collection<OrderDocument>(ORDERS),
+      keys: createIdempotencyKeys(db, times),
+      clock,
+      random,
+      logger,
+      newOrderId: () => createOrderId(randomBytes),
+      newRunId: randomUUID,
+    },
+    payments: { db, clock, logger, newCallId: randomUUID, onApplied },
+    countVerdict: metrics.verdict,
+  }
+}
+
+interface ListenerParts extends Omit<WorkerParts, 'logger'> {
+  readonly registry: Registry
+  readonly useCases: UseCases
+  readonly isReady: () => boolean
+}
+
+async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
+  const { settings, logger, clock } = parts
+  const { mongo, registry, metrics, useCases, isReady, lifecycle } = listener
+  const opened = await listen({
+    host: settings.FULFILMENT_HOST,
+    port: settings.FULFILMENT_PORT,
+    handler: createApp({
+      probes: createProbes({ checks: { mongodb: mongo.ping }, metrics: registry }),
+      verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
+      useCases,
+      isReady,
+      logger,
+      metrics,
+    }),
+    // A query carries its input in the address: the versions of 500 orders with the longest names must fit.
+    maxHeaderBytes: 524_288,
+  })
+  lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })
+  return opened.port
+}

@@ -1,0 +1,25 @@
+import { systemClock } from '@oncehook/kernel/clock'
+import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
+import { createLogger } from '@oncehook/kernel/logger'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { openFulfilment } from './fulfilment.ts'
+import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
+
+function readOrRefuse(): FulfilmentSettings {
+  try {
+    return readFulfilmentSettings(process.env)
+  } catch (error) {
+    if (error instanceof SettingsError) refuseToStart(error)
+    throw error
+  }
+}
+
+const settings = readOrRefuse()
+const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL })
+await runService({
+  logger,
+  async start(lifecycle) {
+    const times = { keyLeaseMs: 60_000, receiptLeaseMs: 30_000 }
+    await openFulfilment({ settings, logger, clock: systemClock, random: Math.random, ...times }, lifecycle)
+  },
+})

@@ -1,0 +1,67 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What fulfilment counts as it works. */
+export interface FulfilmentMetrics {
+  /** An event was answered: its outcome, or the code of its refusal. */
+  verdict(verdict: string): void
+  /** An attempt to send a receipt ended in this state. */
+  receipt(state: string): void
+  /** A call was answered. */
+  request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
+}
+
+/** Creates the counters of fulfilment in a registry. */
+export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
+  const registers = [registry]
+  const verdicts = new Counter({
+    name: 'oncehook_events_applied_total',
+    help: 'Payment events by what became of them: applied, duplicate, superseded, already_paid, or the code of the refusal',
+    labelNames: ['verdict'],
+    registers,
+  })
+  const receipts = new Counter({
+    name: 'oncehook_receipt_attempts_total',
+    help: 'Attempts to send a receipt, by the state they led to',
+    labelNames: ['state'],
+    registers,
+  })
+  const requests = new Histogram({
+    name: 'oncehook_call_seconds',
+    help: 'Seconds from the head of a call to its answer, by procedure and status',
+    labelNames: ['procedure', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
+  return {
+    verdict: (verdict) => verdicts.inc({ verdict }),
+    receipt: (state) => receipts.inc({ state }),
+    request: ({ procedure, status, seconds }) => requests.observe({ procedure, status }, seconds),
+  }
+}
+
+/** The receipts that are not sent yet, at this instant. */
+export interface ReceiptBacklog {
+  readonly unsettled: number
+  readonly parked: number
+  readonly oldestSeconds: number
+}
+
+/** Adds gauges that ask for the backlog of receipts when they are read. */
+export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<ReceiptBacklog>): void {
+  const gauges: [name: string, help: string, member: keyof ReceiptBacklog][] = [
+    ['oncehook_receipts_unsettled', 'Receipts owed or being sent', 'unsettled'],
+    ['oncehook_receipts_parked', 'Receipts that wait for an operator', 'parked'],
+    ['oncehook_receipts_oldest_unsettled_seconds', 'Age of the oldest receipt owed or being sent', 'oldestSeconds'],
+  ]
+  for (const [name, help, member] of gauges) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const backlog = await readBacklog().catch(() => null)
+        if (backlog !== null) gauge.set(backlog[member])
+      },
+    })
+  }
+}

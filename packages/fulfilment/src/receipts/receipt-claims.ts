@@ -1,0 +1,138 @@
+import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Db, Document } from 'mongodb'
+import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+
+/** A receipt that this worker alone may send until its lease ends. */
+export interface ReceiptClaim {
+  readonly orderId: string
+  /** The receipt as it was before the claim. */
+  readonly receipt: StoredReceipt
+  /** Names the claim: a later one is higher. */
+  readonly fence: number
+}
+
+/** What became of a claimed receipt. */
+export type Settlement =
+  | { readonly state: 'sent' }
+  /** Not begun: whoever comes next may take it. */
+  | { readonly state: 'put_back' }
+  | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
+  | { readonly state: 'parked'; readonly code: string }
+
+/** The receipts owed, as workers share them. Leases and due times are the database's. */
+export interface ReceiptClaims {
+  /** Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. */
+  claim(limit: number): Promise<ReceiptClaim[]>
+  /** Writes what became of claimed receipts; a claim that was lost to a later one changes nothing. */
+  settle(settled: readonly { readonly claim: ReceiptClaim; readonly settlement: Settlement }[]): Promise<void>
+}
+
+/** Creates the claims of one worker. */
+export function createReceiptClaims(db: Db, { leaseMs, newClaimId }: ClaimOptions): ReceiptClaims {
+  return {
+    async claim(limit) {
+      const now = await databaseNow(db)
+      const due = await findDue(db, now, limit)
+      if (due.length === 0) return []
+      const claimId = newClaimId()
+      const claims = due.map(({ orderId, receipt }) => ({ orderId, receipt, fence: receipt.fence + 1 }))
+      const lease = { 'receipts.$.heldBy': claimId, 'receipts.$.dueAt': new Date(now.getTime() + leaseMs) }
+      const statements = claims.map(({ orderId, receipt, fence }) => ({
+        q: ofFence(orderId, receipt.key, receipt.fence),
+        u: {
+          $set: { 'receipts.$.state': 'sending', 'receipts.$.fence': fence, ...lease },
+          $inc: { 'receipts.$.attempts': 1 },
+        },
+      }))
+      const matched = await update(db, statements)
+      return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
+    },
+    async settle(settled) {
+      const now = await databaseNow(db)
+      const statements = settled.map(({ claim, settlement }) => ({
+        q: ofFence(claim.orderId, claim.receipt.key, claim.fence),
+        u: settlementUpdate(settlement, now),
+      }))
+      if (statements.length > 0) await update(db, statements)
+    },
+  }
+}
+
+/** How long a claim holds and what names it. */
+export interface ClaimOptions {
+  readonly leaseMs: number
+  readonly newClaimId: () => string
+}
+
+async function databaseNow(db: Db): Promise<Date> {
+  const { localTime } = await db.command({ hello: 1 })
+  return localTime as Date
+}
+
+interface Due {
+  readonly orderId: string
+  readonly receipt: StoredReceipt
+}
+
+// The hinted index yields the longest due first; a sort would have to hold the whole backlog, the index being multikey.
+async function findDue(db: Db, now: Date, limit: number): Promise<Due[]> {
+  const orders = await db
+    .collection<OrderDocument>(ORDERS)
+    .find({ 'receipts.dueAt': { $lte: now } }, { readPreference: 'primary', maxTimeMS: 4_000 })
+    .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
+    .hint('receipts_unsettled')
+    .limit(limit)
+    .toArray()
+  const owed = orders.flatMap(({ _id, receipts }) => receipts.map((receipt) => ({ orderId: _id, receipt })))
+  return owed.filter(({ receipt }) => receipt.dueAt && receipt.dueAt <= now).slice(0, limit)
+}
+
+function ofFence(orderId: string, key: string, fence: number): object {
+  return { _id: { $eq: orderId }, receipts: { $elemMatch: { key: { $eq: key }, fence } } }
+}
+
+function settlementUpdate(settlement: Settlement, now: Date): object {
+  const at = (members: object) =>
+    Object.fromEntries(Object.entries(members).map(([name, value]) => [`receipts.$.${name}`, value]))
+  switch (settlement.state) {
+    case 'sent':
+      return { $set: at({ state: 'sent', sentAt: now, lastError: null }), $unset: at({ dueAt: '', heldBy: '' }) }
+    case 'put_back':
+      return { $set: at({ state: 'owed', dueAt: now }), $inc: at({ attempts: -1 }) }
+    case 'owed': {
+      const dueAt = new Date(now.getTime() + settlement.waitMs)
+      return { $set: at({ state: 'owed', dueAt, lastError: { code: settlement.code, at: now } }) }
+    }
+    case 'parked':
+      return { $set: at({ state: 'parked', dueAt: null, lastError: { code: settlement.code, at: now } }) }
+  }
+}
+
+interface Statement {
+  readonly q: object
+  readonly u: object
+}
+
+/** How many statements matched, on a majority. Throws when the outcome is not known. */
+async function update(db: Db, statements: readonly Statement[]): Promise<number> {
+  const reply: Document = await db.command({
+    update: ORDERS,
+    updates: statements,
+    ordered: false,
+    writeConcern: MAJORITY,
+  })
+  if (reply.writeConcernError !== undefined) throw new Error('The receipts are not on a majority')
+  return Number(reply.n)
+}
+
+/** Those of the claims that are ours: others were faster with some. */
+async function onlyHeld(db: Db, claims: readonly ReceiptClaim[], claimId: string): Promise<ReceiptClaim[]> {
+  const orders = await db
+    .collection<OrderDocument>(ORDERS)
+    .find({ _id: { $in: claims.map(({ orderId }) => orderId) } }, { readConcern: 'majority', maxTimeMS: 4_000 })
+    .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
+    .toArray()
+  const held = orders.flatMap(({ receipts }) => receipts.filter(({ heldBy }) => heldBy === claimId))
+  const keys = new Set(held.map(({ key }) => key))
+  return claims.filter(({ receipt }) => keys.has(receipt.key))
+}

@@ -1,0 +1,44 @@
+import { defineError } from '@oncehook/kernel/errors'
+
+/** A receipt as sinks get it. Amounts are integers in minor units, times ISO 8601, UTC. */
+export interface Receipt {
+  readonly key: string
+  readonly orderId: string
+  readonly paymentId: string
+  readonly customerId: string
+  readonly email: string | null
+  readonly amount: number
+  readonly currency: string
+  readonly paidAt: string
+}
+
+/** One attempt to send a receipt. */
+export interface SendAttempt {
+  /** An earlier attempt with this key was begun: it may have arrived. */
+  readonly repeated: boolean
+  /** Ends the attempt when it takes too long. */
+  readonly signal: AbortSignal
+}
+
+/** Where receipts go. */
+export interface ReceiptSink {
+  /**
+   * Whether the same key sent twice shows once. If not, an attempt of unknown outcome is never repeated: the receipt is
+   * parked for an operator.
+   */
+  readonly keyed: boolean
+  /**
+   * Sends a receipt, durably when it resolves.
+   * @throws receiptRefused when no retry can help; anything else is tried again
+   */
+  send(receipt: Receipt, attempt: SendAttempt): Promise<void>
+  /** Ends what is open. */
+  close(): Promise<void>
+}
+
+/** The sink will never take this receipt: it is parked for an operator. */
+export const receiptRefused = defineError('receipt_refused', {
+  status: 422,
+  retry: 'never',
+  says: 'The receipt cannot be sent',
+})

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '@oncehook/kernel/logger'
+import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.ts'
+import { type SendDeps, sendClaimed } from './send-claimed.ts'
+
+/** What the worker works with. */
+export interface ReceiptWorkerDeps extends SendDeps {
+  readonly claims: ReceiptClaims
+  readonly logger: Logger
+  /** Milliseconds that a claim holds; no attempt begins that could outlive it. */
+  readonly leaseMs: number
+  readonly onSettled: (state: Settlement['state']) => void
+}
+
+const BATCH = 200
+const CONCURRENCY = 32
+const POLL_MS = 500
+const SETTLE_TRIES = 5
+const SETTLE_AGAIN_MS = 500
+
+/**
+ * Sends the receipts that are owed: claims what is due, marks it `sending`, sends, writes what became of it. Any number
+ * of workers may run. It looks at once when nudged, otherwise every half second.
+ */
+export class ReceiptWorker {
+  readonly #deps: ReceiptWorkerDeps
+  #stopping = false
+  #troubled = false
+  #wake: PromiseWithResolvers<void> = Promise.withResolvers()
+  #running: Promise<void> | undefined
+
+  constructor(deps: ReceiptWorkerDeps) {
+    this.#deps = deps
+  }
+
+  /** Begins to work. */
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Says that a receipt may be owed now. */
+  nudge(): void {
+    this.#wake.resolve()
+  }
+
+  /** Begins no more attempts, waits for those under way and writes what became of them. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.nudge()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      const claimed = await this.#runBatch()
+      if (claimed < BATCH && !this.#stopping) await this.#pause()
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const timer = new AbortController()
+    const waitMs = POLL_MS * (0.5 + this.#deps.random())
+    await Promise.race([this.#wake.promise, sleep(waitMs, undefined, { signal: timer.signal }).catch(() => undefined)])
+    timer.abort()
+    this.#wake = Promise.withResolvers()
+  }
+
+  /** Returns how many receipts were claimed; what goes wrong with the database is told once, then tried again. */
+  async #runBatch(): Promise<number> {
+    const { claims, logger } = this.#deps
+    try {
+      const claimed = await claims.claim(BATCH)
+      if (claimed.length > 0) await this.#sendAndSettle(claimed)
+      this.#troubled = false
+      return claimed.length
+    } catch (error) {
+      if (!this.#troubled) logger.warn({ error }, 'receipt.worker-troubled')
+      this.#troubled = true
+      return 0
+    }
+  }
+
+  async #sendAndSettle(claimed: readonly ReceiptClaim[]): Promise<void> {
+    const lastBeginning = performance.now() + this.#deps.leaseMs - this.#deps.sendTimeoutMs * 2
+    const settled: { claim: ReceiptClaim; settlement: Settlement }[] = []
+    const queue = claimed.values()
+    const runner = async (): Promise<void> => {
+      for (const claim of queue) {
+        const inTime = !this.#stopping && performance.now() < lastBeginning
+        const settlement = inTime ? await sendClaimed(this.#deps, claim) : ({ state: 'put_back' } as const)
+        settled.push({ claim, settlement })
+      }
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, runner))
+    await this.#settle(settled)
+    for (const { claim, settlement } of settled) this.#report(claim, settlement)
+  }
+
+  /** An election is no reason to send twice: the outcomes are offered again for a while. */
+  async #settle(settled: readonly { claim: ReceiptClaim; settlement: Settlement }[]): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#deps.claims.settle(settled)
+      } catch (error) {
+        if (tries >= SETTLE_TRIES || this.#stopping) throw error
+        await sleep(SETTLE_AGAIN_MS)
+      }
+    }
+  }
+
+  #report({ orderId, receipt }: ReceiptClaim, settlement: Settlement): void {
+    const { logger, onSettled } = this.#deps
+    onSettled(settlement.state)
+    const line = { receipt: receipt.key, orderId: orderId.slice(0, 64), attempt: receipt.attempts + 1 }
+    if (settlement.state === 'parked') logger.error({ ...line, code: settlement.code }, 'receipt.parked')
+    if (settlement.state === 'owed') logger.warn({ ...line, code: settlement.code }, 'receipt.deferred')
+  }
+}

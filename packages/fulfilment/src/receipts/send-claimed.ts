@@ -1,0 +1,45 @@
+import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
+import { LATE, within } from '@oncehook/kernel/within'
+import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
+import { type Receipt, type ReceiptSink, receiptRefused } from './receipt-sink.ts'
+
+/** What sending a claimed receipt works with. */
+export interface SendDeps {
+  readonly sink: ReceiptSink
+  readonly backoff: Backoff
+  readonly sendTimeoutMs: number
+  readonly random: () => number
+}
+
+/** The code of a receipt that was parked because nobody knows whether it arrived. */
+const UNKNOWN = 'outcome_unknown'
+
+/** Sends one claimed receipt and tells what became of it; never throws. */
+export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim): Promise<Settlement> {
+  const { receipt } = claim
+  const { sink, sendTimeoutMs } = deps
+  // Found in `sending`: the worker that had it died, or lost its lease.
+  if (receipt.state === 'sending' && !sink.keyed) return { state: 'parked', code: UNKNOWN }
+  const signal = AbortSignal.timeout(sendTimeoutMs)
+  try {
+    const ended = await within(sink.send(toReceipt(claim), { repeated: receipt.attempts > 0, signal }), sendTimeoutMs)
+    if (ended !== LATE) return { state: 'sent' }
+    return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }
+  } catch (error) {
+    return receiptRefused.is(error) ? { state: 'parked', code: error.code } : again(deps, claim, codeOf(error))
+  }
+}
+
+function again({ backoff, random }: SendDeps, { receipt }: ReceiptClaim, code: string): Settlement {
+  return { state: 'owed', code, waitMs: backoffMs(backoff, receipt.attempts, random) }
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code.slice(0, 64) : 'send_failed'
+}
+
+function toReceipt({ orderId, receipt }: ReceiptClaim): Receipt {
+  const { key, paymentId, customerId, email, amount, currency, paidAt } = receipt
+  return { key, orderId, paymentId, customerId, email, amount, currency, paidAt: paidAt.toISOString() }
+}

@@ -1,0 +1,47 @@
+import {
+  integerSetting,
+  logLevelSetting,
+  mongoUriSetting,
+  portSetting,
+  readSettings,
+  secretSetting,
+  textSetting,
+} from '@oncehook/kernel/settings'
+import { z } from 'zod'
+import { sinkProblem } from './receipts/receipt-sinks.ts'
+
+const MIN_TOKEN_LENGTH = 32
+const DAY_SECONDS = 86_400
+
+/** The settings of fulfilment, one member a variable of the environment. */
+export const fulfilmentSchema = z.object({
+  FULFILMENT_HOST: textSetting('127.0.0.1'),
+  FULFILMENT_PORT: portSetting(8090),
+  MONGODB_URI: mongoUriSetting(),
+  FULFILMENT_DB: textSetting('oncehook_fulfilment'),
+  SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
+  IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
+  RECEIPT_SINK: sinkSetting(),
+  LOG_LEVEL: logLevelSetting,
+})
+
+/** What fulfilment runs with. */
+export type FulfilmentSettings = z.output<typeof fulfilmentSchema>
+
+/**
+ * Reads the settings of fulfilment.
+ * @throws SettingsError with every problem
+ */
+export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
+  return readSettings(fulfilmentSchema, env)
+}
+
+function sinkSetting() {
+  return z
+    .string()
+    .default('log:')
+    .superRefine((address, context) => {
+      const problem = sinkProblem(address)
+      if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+    })
+}

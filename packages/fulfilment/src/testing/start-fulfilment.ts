@@ -1,0 +1,77 @@
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
+import { Lifecycle } from '@oncehook/kernel/lifecycle'
+import type { Logger } from '@oncehook/kernel/logger'
+import { Secret } from '@oncehook/kernel/secret'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { type Db, MongoClient } from 'mongodb'
+import { openFulfilment } from '../fulfilment.ts'
+
+/** The database a test gives to fulfilment, and what it wants otherwise than usual. */
+export interface StartOptions {
+  readonly uri: Secret
+  /** The name of the database. */
+  readonly database: string
+  /** Default: one that is good for this process only. */
+  readonly secret?: Secret
+  readonly receiptSink?: string
+  readonly idempotencyTtlSeconds?: number
+  readonly keyLeaseMs?: number
+  readonly receiptLeaseMs?: number
+  readonly logger?: Logger
+  readonly clock?: Clock
+}
+
+/** Fulfilment, running in this process. */
+export interface RunningFulfilment extends AsyncDisposable {
+  readonly url: string
+  /** The database it works on, over a connection of the test's own. */
+  readonly db: Db
+  /** The secret of its service tokens. */
+  readonly secret: Secret
+  /** A service token for it. */
+  token(): Promise<string>
+  close(): Promise<void>
+}
+
+/** Starts fulfilment in this process, on a port that the system chooses. */
+export async function startFulfilment(options: StartOptions): Promise<RunningFulfilment> {
+  const secret = options.secret ?? new Secret(`test-service-token-${crypto.randomUUID()}`)
+  const clock = options.clock ?? systemClock
+  const logger = options.logger ?? memoryLogger().logger
+  const lifecycle = new Lifecycle(logger)
+  const { port } = await openFulfilment(
+    {
+      settings: {
+        FULFILMENT_HOST: '127.0.0.1',
+        FULFILMENT_PORT: 0,
+        MONGODB_URI: options.uri,
+        FULFILMENT_DB: options.database,
+        SERVICE_TOKEN_SECRET: secret,
+        IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
+        RECEIPT_SINK: options.receiptSink ?? 'log:',
+        LOG_LEVEL: 'info',
+      },
+      logger,
+      clock,
+      random: Math.random,
+      keyLeaseMs: options.keyLeaseMs ?? 60_000,
+      receiptLeaseMs: options.receiptLeaseMs ?? 30_000,
+    },
+    lifecycle,
+  )
+  const client = await new MongoClient(options.uri.reveal()).connect()
+  const tokens = createServiceTokens({ secret, issuer: 'test', audience: 'fulfilment', clock })
+  const close = async (): Promise<void> => {
+    await lifecycle.stop()
+    await client.close()
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    db: client.db(options.database),
+    secret,
+    token: () => tokens.issue(),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
