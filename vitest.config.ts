@@ -59,6 +59,5 @@ export default defineConfig({
     pool: 'forks',
     globalSetup: ['test/support/mongod-setup.ts'],
     env: { PACT_DO_NOT_TRACK: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' },
-    passWithNoTests: true,
   },
 })

@@ -38,7 +38,7 @@ export function takeLock(path) {
  * Whether the process that wrote this holder still lives.
  * @param {Holder} holder
  */
-export function isAlive(holder) {
+function isAlive(holder) {
   const now = born(holder.pid)
   return now !== undefined && now === holder.born
 }

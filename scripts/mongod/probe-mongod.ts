@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 /** The oldest MongoDB that Oncehook supports. */
-export const OLDEST_MONGOD = '6.0'
+const OLDEST_MONGOD = '6.0'
 
 /** Reads the version out of what `mongod --version` prints (`db version v6.0.5`), or undefined where there is none. */
-export function parseMongodVersion(output: string): string | undefined {
+function parseMongodVersion(output: string): string | undefined {
   return /^\s*db version v(\d+\.\d+\.\d+)/m.exec(output)?.[1]
 }
 

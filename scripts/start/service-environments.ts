@@ -15,7 +15,7 @@ export interface SystemSettings {
 type Environment = Record<string, string>
 
 /** The environment variable by which the gateway gets the development secret of a provider. */
-export function providerSecretVariable(provider: string): string {
+function providerSecretVariable(provider: string): string {
   return `ONCEHOOK_${provider.toUpperCase()}_SECRET`
 }
 

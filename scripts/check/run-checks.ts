@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Say } from '../progress.ts'
+
+/** One tool that reads the sources and runs nothing of them. */
+export interface Check {
+  readonly name: string
+  readonly command: readonly string[]
+}
+
+/** What a check found. */
+export interface CheckResult {
+  readonly name: string
+  readonly passed: boolean
+}
+
+/** Lint and format, types, dead code. With `fix`, lint and format are repaired where that is safe. */
+export function checks({ fix }: { fix: boolean }): readonly Check[] {
+  return [
+    {
+      name: 'lint',
+      command: ['@biomejs/biome/bin/biome', 'check', ...(fix ? ['--write'] : []), '--error-on-warnings'],
+    },
+    { name: 'types', command: ['typescript/bin/tsc', '--noEmit', '--project', '.'] },
+    { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress'] },
+  ]
+}
+
+/** Runs all checks side by side and tells of each how it went; what a failed one printed is shown. */
+export function runChecks(repository: string, list: readonly Check[], say: Say): Promise<CheckResult[]> {
+  return Promise.all(
+    list.map(async ({ name, command: [tool = '', ...args] }) => {
+      const started = performance.now()
+      const child = spawn(process.execPath, [join(repository, 'node_modules', tool), ...args], {
+        cwd: repository,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const exit = new Promise<number | null>((resolve) => child.on('close', resolve))
+      const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), exit])
+      const seconds = ((performance.now() - started) / 1_000).toFixed(1)
+      say(`${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)`)
+      if (code !== 0) say(`${stdout}${stderr}`.trimEnd())
+      return { name, passed: code === 0 }
+    }),
+  )
+}

@@ -1,0 +1,32 @@
+import { resolve } from 'node:path'
+import { parseCLI, startVitest } from 'vitest/node'
+import { checks, runChecks } from './check/run-checks.ts'
+import { addTallies, countSkippedAsFailed, countTests, describeTally, type Tally } from './test/tally.ts'
+
+const repository = resolve(import.meta.dirname, '..')
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const args = process.argv.slice(2)
+
+const checked = args.length === 0 ? await check() : undefined // a filtered run is about tests
+const tested = await test(args)
+const sum = checked ? addTallies(checked, tested) : tested
+const tally = process.env.CI ? countSkippedAsFailed(sum) : sum
+for (const line of describeTally(tally)) say(line)
+process.exit(tally.failed > 0 ? 1 : 0) // a handle that a test left open keeps nobody waiting
+
+async function check(): Promise<Tally> {
+  const results = await runChecks(repository, checks({ fix: false }), say)
+  const passed = results.filter((result) => result.passed).length
+  return { passed, failed: results.length - passed, skipped: 0, reasons: new Map() }
+}
+
+async function test(filtersAndOptions: readonly string[]): Promise<Tally> {
+  const { filter, options } = parseCLI(['vitest', 'run', ...filtersAndOptions], { allowUnknownOptions: false })
+  const vitest = await startVitest('test', filter, { ...options, root: repository, watch: false })
+  try {
+    const tally = countTests(vitest.state.getTestModules(), vitest.state.getUnhandledErrors().length)
+    return process.exitCode && tally.failed === 0 ? { ...tally, failed: 1 } : tally // no test began, or none was found
+  } finally {
+    await vitest.close()
+  }
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { addTallies, countSkippedAsFailed, describeTally } from './tally.ts'
+
+const tests = {
+  passed: 7,
+  failed: 0,
+  skipped: 3,
+  reasons: new Map([
+    ['no Docker engine answers', 2],
+    ['marked so', 1],
+  ]),
+}
+const checks = { passed: 3, failed: 0, skipped: 0, reasons: new Map<string, number>() }
+
+describe('the closing lines of npm test', () => {
+  it('say why anything was skipped, then the counts alone', () => {
+    expect(describeTally(addTallies(checks, tests))).toEqual([
+      'Skipped 2 tests: no Docker engine answers',
+      'Skipped 1 test: marked so',
+      '10 passed, 0 failed, 3 skipped',
+    ])
+  })
+
+  it('count what was skipped as failed where CI is set', () => {
+    expect(describeTally(countSkippedAsFailed(tests))).toEqual([
+      'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
+      'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
+      '7 passed, 3 failed, 0 skipped',
+    ])
+  })
+})

@@ -1,0 +1,53 @@
+import type { TestModule, TestSuite } from 'vitest/node'
+
+/** How many tests and checks passed, failed and were skipped, and why. */
+export interface Tally {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+  /** Why tests were skipped -> how many for that reason. */
+  readonly reasons: ReadonlyMap<string, number>
+}
+
+/**
+ * Counts what vitest ran. A file or a group that broke outside of its tests counts as one failed, as does each error that
+ * belongs to no test: none of them may hide behind tests that passed.
+ */
+export function countTests(modules: readonly TestModule[], strayErrors: number): Tally {
+  const count = { passed: 0, failed: strayErrors, skipped: 0 }
+  const reasons = new Map<string, number>()
+  for (const module of modules) {
+    const groups: (TestModule | TestSuite)[] = [module, ...module.children.allSuites()]
+    count.failed += groups.filter((group) => group.errors().length > 0).length
+    for (const test of module.children.allTests()) {
+      const result = test.result()
+      count[result.state === 'pending' ? 'failed' : result.state] += 1 // pending: the run ended before it did
+      if (result.state !== 'skipped') continue
+      const reason =
+        result.note ?? (test.options.mode === 'run' ? 'what prepares it failed' : 'marked so in the source')
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+    }
+  }
+  return { ...count, reasons }
+}
+
+/** The sum of two tallies. */
+export function addTallies(a: Tally, b: Tally): Tally {
+  const reasons = new Map(a.reasons)
+  for (const [reason, count] of b.reasons) reasons.set(reason, (reasons.get(reason) ?? 0) + count)
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, reasons }
+}
+
+/** A tally by the rule of CI, where whatever cannot run has failed. */
+export function countSkippedAsFailed(tally: Tally): Tally {
+  return { ...tally, failed: tally.failed + tally.skipped, skipped: 0 }
+}
+
+/** The closing lines: why anything was skipped, then the counts alone on the last line. */
+export function describeTally(tally: Tally): string[] {
+  const verb = tally.skipped > 0 ? 'Skipped' : 'Failed, because CI is set and nothing may be skipped:'
+  const reasons = [...tally.reasons].map(
+    ([reason, count]) => `${verb} ${count} ${count === 1 ? 'test' : 'tests'}: ${reason}`,
+  )
+  return [...reasons, `${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`]
+}
