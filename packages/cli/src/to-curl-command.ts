@@ -15,7 +15,7 @@ export interface CurlRequest {
  * @throws UsageError when there is no file and the body cannot stand in a command line
  */
 export function toCurlCommand({ url, headers, file, body = Buffer.alloc(0) }: CurlRequest): string {
-  const lines = ['curl --include', ...headers.map((header) => `--header ${quote(header)}`)]
+  const lines = ['curl --silent --show-error --include', ...headers.map((header) => `--header ${quote(header)}`)]
   if (file !== undefined) return [...lines, `--data-binary ${quote(`@${file}`)}`, quote(url)].join(' \\\n  ')
   if (!isUtf8(body) || body.includes(0)) throw new UsageError('This body is not text: with --curl give it as a file')
   // Unlike --data and --data-binary, --data-raw takes a leading @ for what it is.

@@ -32,7 +32,7 @@ describe('oncehook send', () => {
     expect(stdout).toMatch(/^Order {5}ord_1, 19\.99 EUR, made now$/m)
     expect(stdout).toContain(`Endpoint  ${here.url}/api/webhooks/acme (standard-webhooks)`)
     expect(stdout).toMatch(/^Delivery {2}evt_\w+ payment\.succeeded: 200 \{"received":true\} in \S+ ms$/m)
-    expect(stdout).toMatch(/^Order {5}ord_1: pending -> paid, locked -> unlocked, version 1 -> 2 \(\S+ ms\)$/m)
+    expect(stdout).toMatch(/^Order {5}ord_1: pending -> paid, locked -> unlocked, version 1 -> 2 \(after \S+ ms\)$/m)
     expect(stdout).toMatch(/Order ord_1 is paid\n$/)
   })
 
@@ -76,6 +76,7 @@ describe('oncehook send', () => {
     const second = await here.send(...line)
     expect(second.exitCode).toBe(0)
     expect(second.stdout).toContain('ord_demo, 19.99 EUR, exists: paid, unlocked, version 2')
+    expect(second.stdout).toContain('ord_demo: stays paid, unlocked, version 2')
     expect(second.stdout).toContain('nothing changed: order ord_demo was paid before by payment pay_demo')
     const [one, two] = here.deliveries
     expect(two?.body).toBe(one?.body)

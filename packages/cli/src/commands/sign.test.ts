@@ -85,7 +85,7 @@ describe('oncehook sign', () => {
       expect(stdout).not.toContain(fakeSecret.slice('whsec_'.length))
       const { stdout: given } = await promisify(execFile)('sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${stdout}`])
       expect(given.split('\0')).toEqual([
-        '--include',
+        ...['--silent', '--show-error', '--include'],
         ...['--header', 'content-type: application/json'],
         ...['--header', expect.stringMatching(/^svix-id: evt_\w+$/)],
         ...['--header', expect.stringMatching(/^svix-timestamp: \d{10}$/)],

@@ -78,8 +78,8 @@ function describeOutcome({ order, after, ms }: PaymentOutcome): string {
   const steps = (['status', 'access', 'version'] as const)
     .filter((name) => order[name] !== after[name])
     .map((name) => `${name === 'version' ? 'version ' : ''}${order[name]} -> ${after[name]}`)
-  const change = steps.length > 0 ? steps.join(', ') : `unchanged: ${describeState(after)}`
-  return `Order     ${order.id}: ${change} (${toDuration(ms)})`
+  const change = steps.length > 0 ? steps.join(', ') : `stays ${describeState(after)}`
+  return `Order     ${order.id}: ${change} (after ${toDuration(ms)})`
 }
 
 function describeState({ status, access, version }: Order): string {
