@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@oncehook/kernel/clock'
+import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes, type ReadinessChecks } from '@oncehook/kernel/http/probes'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
@@ -14,6 +15,7 @@ import { createFulfilmentClient, createPaymentProcedures, type FulfilmentClient 
 import { HANDLERS } from './dispatch/handlers.ts'
 import { processBatch } from './dispatch/process-batch.ts'
 import { createApp } from './http/app.ts'
+import { createRateLimit, type RateLimit } from './http/rate-limit.ts'
 import { createClaims, type SettledClaim } from './inbox/claims.ts'
 import { createDeliveryCounts } from './inbox/delivery-counts.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
@@ -166,8 +168,11 @@ interface FrontParts extends GatewayParts {
 }
 
 async function startFront({ settings, logger, clock, lifecycle, ...parts }: FrontParts): Promise<number> {
+  const limitOf = (name: string, limit: number): RateLimit =>
+    createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
   const app = createApp({
     logger,
+    origins: settings.CORS_ORIGINS,
     webhooks: {
       inbox: parts.inbox,
       clock,
@@ -175,13 +180,24 @@ async function startFront({ settings, logger, clock, lifecycle, ...parts }: Fron
       providers: () => settings.providers,
       logger,
       metrics: parts.metrics,
+      limits: {
+        failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
+        provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
+      },
+      trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     },
-    orders: { fulfilment: parts.fulfilment, tokens: settings.API_TOKENS, maxBodyBytes: settings.MAX_BODY_BYTES },
+    orders: {
+      fulfilment: parts.fulfilment,
+      tokens: settings.API_TOKENS,
+      maxBodyBytes: settings.MAX_BODY_BYTES,
+      limit: limitOf('api', settings.RATE_LIMIT_API),
+    },
   })
   const front = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
-    handler: app.callback(),
+    handler: guardFraming(app.callback(), randomUUID),
+    prepare: (server) => answerBrokenHttp(server, randomUUID),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })

@@ -31,6 +31,12 @@ export const gatewaySchema = z.object({
   PROVIDERS: textSetting(),
   OPERATOR_TOKENS: tokensSetting(),
   API_TOKENS: tokensSetting(),
+  CORS_ORIGINS: originsSetting(),
+  TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
+  RATE_LIMIT_WINDOW_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 10 }),
+  RATE_LIMIT_FAILED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100 }),
+  RATE_LIMIT_PROVIDER: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100_000 }),
+  RATE_LIMIT_API: integerSetting({ min: 0, max: 1_000_000_000, fallback: 1_000 }),
   MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 1_048_576 }),
   MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
   SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
@@ -83,6 +89,19 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
     )
   if (settings === undefined || providers === undefined) throw new SettingsError(problems)
   return { ...settings, providers }
+}
+
+/** Origins whose scripts may use the orders API, separated by commas; `*` is any. */
+function originsSetting() {
+  return z
+    .string()
+    .default('')
+    .transform((text, context): ReadonlySet<string> => {
+      const origins = text.split(',').map((part) => part.trim())
+      const wrong = origins.some((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin)
+      if (wrong) context.addIssue({ code: 'custom', message: 'must be origins like https://shop.example, or *' })
+      return new Set(origins.filter((origin) => origin !== ''))
+    })
 }
 
 /** JSON: name -> token. */

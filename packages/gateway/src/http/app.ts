@@ -1,14 +1,16 @@
-import { methodNotAllowed } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
 import Koa, { type Middleware } from 'koa'
+import { createCors } from './cors.ts'
 import { createErrorResponder } from './error-responder.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
 import { type RequestState, requestContext } from './request-context.ts'
+import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
 import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts'
 
 /** What the public listener serves with. */
 export interface AppDeps {
   readonly logger: Logger
+  readonly origins: ReadonlySet<string>
   readonly webhooks: WebhookRouteDeps
   readonly orders: OrderRoutesDeps
 }
@@ -17,40 +19,20 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.silent = true
-  const orders = createOrderRoutes(deps.orders)
   app.use(requestContext)
   app.use(createErrorResponder(deps.logger))
+  app.use(refuseUnknownMethods)
   app.use(createWebhookRoute(deps.webhooks))
-  app.use(health)
-  app.use(orders.routes() as unknown as Middleware<RequestState>)
-  app.use(refuseMethod)
+  app.use(createCors(deps.origins))
+  app.use(guardRoute)
+  app.use(answerHealth)
+  app.use(createOrderRoutes(deps.orders).routes() as unknown as Middleware<RequestState>)
   return app
 }
 
-const health: Middleware<RequestState> = async (ctx, next) => {
-  if (ctx.path !== '/healthz') {
-    await next()
-    return
-  }
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
-    throw methodNotAllowed({}, { headers: { Allow: 'GET, HEAD, OPTIONS' } })
+/** Says that the process answers, and nothing else. */
+const answerHealth: Middleware<RequestState> = async (ctx, next) => {
+  if (ctx.path !== '/healthz') return next()
   ctx.set('Cache-Control', 'no-store')
   ctx.body = { status: 'ok' }
-}
-
-const COLLECTION_METHODS = 'GET, HEAD, POST, OPTIONS'
-const ITEM_METHODS = 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
-
-/** What no route has answered although its path is known has the wrong method. */
-const refuseMethod: Middleware<RequestState> = (ctx) => {
-  const allow = allowedMethods(ctx.path)
-  if (allow === null || ctx.body !== undefined || ctx.status !== 404) return
-  if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: allow } })
-  ctx.status = 204
-  ctx.set('Allow', allow)
-}
-
-function allowedMethods(path: string): string | null {
-  if (path === '/api/orders') return COLLECTION_METHODS
-  return /^\/api\/orders\/[^/]+$/.test(path) ? ITEM_METHODS : null
 }

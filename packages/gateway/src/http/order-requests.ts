@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 import { toFulfilmentError } from '../dispatch/fulfilment-client.ts'
 
 const ORDER_ID = /^[A-Za-z0-9._~-]{1,128}$/
-const RETRY_AFTER_SECONDS = '2'
+const RETRY_AFTER_SECONDS = '1'
 
 /**
  * The id in the path.
@@ -65,8 +65,8 @@ export async function ask<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-function headersFor({ status, details }: AppError): Record<string, string> {
-  if (status === 503 || status === 409) return { 'Retry-After': RETRY_AFTER_SECONDS }
+function headersFor({ code, status, details }: AppError): Record<string, string> {
+  if (status === 503 || code === 'idempotency_in_progress') return { 'Retry-After': RETRY_AFTER_SECONDS }
   const { version } = details
   return status === 412 && typeof version === 'number' ? { ETag: formatEntityTag(version) } : {}
 }

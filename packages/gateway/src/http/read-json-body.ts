@@ -4,21 +4,43 @@ import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Context } from 'koa'
 import { isJsonInUtf8 } from '../receive/media-type.ts'
 
-/** Headers that tell what a refused media type should have been. */
-export type AcceptedTypes = Readonly<Record<string, string>>
+/** Which bodies a route takes. */
+export interface BodyRules {
+  readonly maxBytes: number
+  /** Media types in lower case; without a list, JSON and every `+json` type. */
+  readonly types?: readonly string[]
+  /** What a refused type is answered with beside the error. */
+  readonly refusalHeaders: Readonly<Record<string, string>>
+}
 
 /**
- * Reads a JSON body of at most `maxBytes`; numbers that a double cannot hold exactly are refused, not bent.
- * @throws unsupportedMediaType, payloadTooLarge, invalidBody
+ * Refuses what is no JSON in UTF-8, before a byte of the body is read.
+ * @throws unsupportedMediaType
  */
-export async function readJsonBody(ctx: Context, maxBytes: number, accepted: AcceptedTypes): Promise<unknown> {
+export function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): void {
   const coding = ctx.req.headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })
   }
   const type = ctx.req.headers['content-type']
-  if (type === undefined || !isJsonInUtf8(type)) throw unsupportedMediaType({}, { headers: { ...accepted } })
-  const rawBody = await readRawBody(ctx.req, maxBytes)
+  const named = type?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type !== undefined && isJsonInUtf8(type) && (types === undefined || types.includes(named))) return
+  throw unsupportedMediaType({}, { headers: { ...refusalHeaders, Connection: 'close' } })
+}
+
+/**
+ * The bytes of a body.
+ * @throws payloadTooLarge, badRequest
+ */
+export function readBytes(ctx: Context, { maxBytes }: BodyRules): Promise<Buffer> {
+  return readRawBody(ctx.req, maxBytes)
+}
+
+/**
+ * Reads bytes as strict JSON; numbers that a double cannot hold exactly are refused, not bent.
+ * @throws invalidBody
+ */
+export function parseBody(rawBody: Buffer): unknown {
   if (rawBody.length === 0) throw invalidBody({ reason: 'empty' }, { says: 'A JSON body is needed' })
   return parseStrictJson(rawBody, { exactNumbers: true })
 }

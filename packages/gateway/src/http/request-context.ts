@@ -13,5 +13,6 @@ export const requestContext: Middleware<RequestState> = (ctx, next) => {
   const given = ctx.req.headers['x-request-id']
   ctx.state.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
   ctx.res.setHeader('X-Request-Id', ctx.state.requestId)
+  ctx.res.setHeader('X-Content-Type-Options', 'nosniff')
   return next()
 }

@@ -1,24 +1,30 @@
 import type { IncomingMessage } from 'node:http'
-import { methodNotAllowed, notFound, unsupportedMediaType } from '@oncehook/kernel/error-codes'
-import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { methodNotAllowed, notFound, payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { AppError, toAppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Context, Middleware } from 'koa'
+import { signatureInvalid } from '../errors.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/receive-webhook.ts'
+import { clientAddress, type RateLimit } from './rate-limit.ts'
 import type { RequestState } from './request-context.ts'
+import { resourceAt } from './resources.ts'
+import { answerOptions } from './route-guard.ts'
 
 /** What the route works with. */
 export interface WebhookRouteDeps extends ReceiveDeps {
   readonly providers: () => Providers
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
+  /** Refused deliveries of each address, and authentic ones of each provider. */
+  readonly limits: { readonly failed: RateLimit; readonly provider: RateLimit }
+  readonly trustedProxyHops: number
 }
 
 const PATH = '/api/webhooks/'
-const ALLOW = { Allow: 'POST, OPTIONS' }
 const RECEIVED = Buffer.from('{"received":true}')
 
 /** Creates `POST /api/webhooks/<provider>`; every other path goes on to the next middleware. */
@@ -28,8 +34,7 @@ export function createWebhookRoute(deps: WebhookRouteDeps): Middleware<RequestSt
     if (name === null) return next()
     const provider = deps.providers().get(name)
     if (provider === undefined) throw notFound()
-    if (ctx.method === 'OPTIONS') return answerOptions(ctx)
-    if (ctx.method !== 'POST') throw methodNotAllowed({}, { headers: ALLOW })
+    if (ctx.method !== 'POST') return answerOtherMethod(ctx)
     await answerDelivery(deps, { ctx, provider })
   }
 }
@@ -40,9 +45,11 @@ function providerNameOf({ url = '' }: IncomingMessage): string | null {
   return url.slice(PATH.length, query === -1 ? undefined : query)
 }
 
-function answerOptions(ctx: Context): void {
-  ctx.status = 204
-  ctx.set(ALLOW)
+function answerOtherMethod(ctx: Context): void {
+  const resource = resourceAt(ctx.path)
+  if (resource === undefined) throw notFound()
+  if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: resource.methods.join(', ') } })
+  answerOptions(ctx, resource)
 }
 
 interface Call {
@@ -54,25 +61,54 @@ async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): 
   const startedAt = performance.now()
   const { requestId } = ctx.state
   try {
-    refuseEncoded(ctx.req)
+    refuseAnnounced(ctx.req, provider)
+    refuseExhausted(deps, ctx, provider)
     const rawBody = await readRawBody(ctx.req, provider.maxBytes)
     const delivery = { rawBody, rawHeaders: ctx.req.rawHeaders }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
+    ctx.set(deps.limits.provider.headers(deps.limits.provider.count(provider.name)))
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
     ctx.body = RECEIVED
     logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
-    const error = toAppError(thrown)
+    const error = signatureInvalid.is(thrown) ? countFailed(deps, ctx, thrown) : toAppError(thrown)
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
-    throw thrown
+    throw error.code === 'internal' ? thrown : error
   }
 }
 
-function refuseEncoded(request: IncomingMessage): void {
-  const coding = request.headers['content-encoding']
+/** What the head of a request gives away needs no body. */
+function refuseAnnounced({ headers }: IncomingMessage, { maxBytes }: Provider): void {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge({ maxBytes }, CLOSE)
+  const coding = headers['content-encoding']
   if (coding === undefined || coding.toLowerCase() === 'identity') return
-  throw unsupportedMediaType({ coding: 'refused' }, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })
+  throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', ...CLOSE.headers } })
+}
+
+/**
+ * Refuses before the body is read: a provider beyond its limit, and an address beyond its own that shows no signature.
+ * A signed delivery is always looked at, so that no flood of forgeries costs an authentic one its 200.
+ */
+function refuseExhausted({ limits, trustedProxyHops }: WebhookRouteDeps, ctx: Context, provider: Provider): void {
+  const authentic = limits.provider.peek(provider.name)
+  if (authentic.remaining <= 0) throw closing(limits.provider.refusal(authentic))
+  const failed = limits.failed.peek(clientAddress(ctx.req, trustedProxyHops))
+  if (failed.remaining > 0) return
+  if (!provider.signedHeaders.some((name) => ctx.req.headers[name] !== undefined))
+    throw closing(limits.failed.refusal(failed))
+}
+
+/** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
+function countFailed({ limits, trustedProxyHops }: WebhookRouteDeps, ctx: Context, refused: AppError): AppError {
+  const allowance = limits.failed.count(clientAddress(ctx.req, trustedProxyHops))
+  return allowance.remaining < 0 ? limits.failed.refusal(allowance) : refused
+}
+
+const CLOSE = { headers: { Connection: 'close' } }
+
+function closing({ code, status, retry, message: says, headers }: AppError): AppError {
+  return new AppError(code, { status, retry, says }, { headers: { ...headers, ...CLOSE.headers } })
 }
 
 interface Judged {

@@ -1,0 +1,84 @@
+import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import { ORDERS_PATH, type OrderContext, type OrderDeps, type OrderInputs, sendOrder, trace } from './order-context.ts'
+import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
+import { type BodyRules, parseBody, readBytes, refuseBodyType } from './read-json-body.ts'
+import { RESOURCES } from './resources.ts'
+
+/** `PUT /api/orders/<id>`: replaces an order, or makes it under the caller's id. */
+export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
+  const id = orderIdOf(ctx)
+  const rules = { maxBytes: deps.maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
+  refuseBodyType(ctx, rules)
+  if (ctx.req.headers['content-range'] !== undefined) {
+    throw invalidRequest({}, { says: 'A part of an order cannot be put: send it without Content-Range' })
+  }
+  const order = await readAfterConditions(deps, ctx, rules)
+  const put = await ask(deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx) }, trace(ctx)))
+  // The members that the server adds make the answer another representation than the one sent: this says it is current.
+  ctx.set('Content-Location', `${ORDERS_PATH}/${id}`)
+  sendOrder(ctx, put.created ? 201 : 200, put.order)
+}
+
+const PATCH_TYPES = ['application/merge-patch+json', 'application/json']
+const ACCEPT_PATCH = RESOURCES.find(({ name }) => name === 'order')?.acceptPatch ?? ''
+
+/** `PATCH /api/orders/<id>`: changes an order by merge patch (RFC 7396); `If-Match` is required. */
+export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
+  const id = orderIdOf(ctx)
+  const refusalHeaders = { 'Accept-Patch': ACCEPT_PATCH, Accept: ACCEPT_PATCH }
+  const rules = { maxBytes: deps.maxBodyBytes, types: PATCH_TYPES, refusalHeaders }
+  refuseBodyType(ctx, rules)
+  const patch = await readAfterConditions(deps, ctx, rules)
+  const input: OrderInputs['patch'] = { id, patch, ...ifMatchOf(ctx) }
+  sendOrder(ctx, 200, await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx))))
+}
+
+/** `DELETE /api/orders/<id>`: 204 whether or not it was there. */
+export async function deleteOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
+  await ask(fulfilment.orders.delete.mutate({ id: orderIdOf(ctx), ...ifMatchOf(ctx) }, trace(ctx)))
+  ctx.status = 204
+}
+
+function ifMatchOf(ctx: OrderContext): { ifMatch?: string } {
+  const { ifMatch } = conditionsOf(ctx)
+  return ifMatch === undefined ? {} : { ifMatch }
+}
+
+/**
+ * Reads a body. Where it cannot be parsed, the conditions still have their say first (RFC 9110 section 13.2.1); a body
+ * that can be parsed goes to fulfilment, which judges in the same order.
+ */
+async function readAfterConditions(deps: OrderDeps, ctx: OrderContext, rules: BodyRules): Promise<unknown> {
+  const rawBody = await readBytes(ctx, rules)
+  try {
+    return parseBody(rawBody)
+  } catch (error) {
+    if (invalidBody.is(error)) await judgeConditions(deps, ctx)
+    throw error
+  }
+}
+
+async function judgeConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
+  const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
+  if (ctx.method === 'PUT' && ifMatch === undefined && ifNoneMatch === undefined) return
+  const match = ifMatch === undefined ? null : parseEntityTagList(ifMatch)
+  const noneMatch = ifNoneMatch === undefined ? null : parseEntityTagList(ifNoneMatch)
+  const version = await currentVersion(fulfilment.orders.get.query({ id: orderIdOf(ctx) }, trace(ctx)), ctx.method)
+  if (ctx.method === 'PATCH' && match === null) throw preconditionRequired()
+  const failed =
+    (match !== null && !matchesStrongly(match, version)) ||
+    (ctx.method === 'PUT' && noneMatch !== null && matchesWeakly(noneMatch, version))
+  if (failed) throw preconditionFailed({}, version === null ? {} : { headers: { ETag: `"${version}"` } })
+}
+
+/** A missing order ends a PATCH with 404; for a PUT it is a version that nothing matches. */
+async function currentVersion(reading: Promise<{ version: number }>, method: string): Promise<number | null> {
+  try {
+    return (await ask(reading)).version
+  } catch (error) {
+    if (method === 'PUT' && error instanceof AppError && error.status === 404) return null
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
+import { ORDERS_PATH, type OrderContext, type OrderDeps, sendOrder, trace } from './order-context.ts'
+import { ask } from './order-requests.ts'
+import { parseBody, readBytes, refuseBodyType } from './read-json-body.ts'
+
+/** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
+export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: OrderContext): Promise<void> {
+  const rules = { maxBytes: maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
+  refuseBodyType(ctx, rules)
+  const key = idempotencyKeyOf(ctx.req.rawHeaders)
+  const body = readable(await readBytes(ctx, rules))
+  if (key === null && 'invalid' in body) throw body.invalid
+  const idempotency = key === null ? {} : { idempotency: { key, ...requestedBy(ctx, body) } }
+  const input = { order: 'json' in body ? body.json : undefined, ...idempotency }
+  const created = await ask(fulfilment.orders.create.mutate(input, trace(ctx))).catch((thrown: unknown) => {
+    throw explain(thrown, body)
+  })
+  if (created.replayed) ctx.set('Idempotent-Replayed', 'true')
+  ctx.set('Location', `${ORDERS_PATH}/${created.order.id}`)
+  sendOrder(ctx, 201, created.order)
+}
+
+type Body = { readonly json: unknown } | { readonly raw: Buffer; readonly invalid: AppError }
+
+/** A body that is no JSON may still come under a key that was used before, and that is what the caller must hear. */
+function readable(rawBody: Buffer): Body {
+  try {
+    return { json: parseBody(rawBody) }
+  } catch (error) {
+    if (invalidBody.is(error)) return { raw: rawBody, invalid: error }
+    throw error
+  }
+}
+
+function requestedBy(ctx: OrderContext, body: Body): { principal: string; fingerprint: string } {
+  const { method, url: target = '' } = ctx.req
+  const mediaType = ctx.req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return {
+    principal: ctx.state.principal,
+    fingerprint: fingerprintOf({ method: method ?? '', target, mediaType, body }),
+  }
+}
+
+const KEY_CODES = new Set(['idempotency_key_reused', 'idempotency_in_progress'])
+
+function explain(thrown: unknown, body: Body): unknown {
+  if (invalidRequest.is(thrown) && 'invalid' in body) return body.invalid
+  return thrown instanceof AppError && KEY_CODES.has(thrown.code) ? withDocumentation(thrown) : thrown
+}

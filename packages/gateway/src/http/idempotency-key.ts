@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import canonicalize from 'canonicalize'
+import { parseItem } from 'structured-headers'
+import { headerLines } from '../providers/delivery.ts'
+
+const BARE = /^[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}$/
+/** Where the rules of the key are written down, for `Link` (RFC 8288). */
+const DOCUMENTATION = '</api/openapi.json>; rel="describedby"'
+
+/**
+ * The Idempotency-Key of a request, or null without one (draft-ietf-httpapi-idempotency-key-header-07): a structured
+ * string of 1 to 255 characters, or the bare form that many clients send; `"k"` and `k` are the same key.
+ * @throws invalidRequest for anything else, and for two lines
+ */
+export function idempotencyKeyOf(rawHeaders: readonly string[]): string | null {
+  const lines = headerLines(rawHeaders, 'idempotency-key')
+  const [value] = lines
+  if (value === undefined) return null
+  const key = lines.length > 1 ? null : readKey(value.trim())
+  if (key !== null) return key
+  throw withDocumentation(
+    invalidRequest({}, { says: 'Idempotency-Key must be one string of 1 to 255 characters, in double quotes or bare' }),
+  )
+}
+
+function readKey(value: string): string | null {
+  if (BARE.test(value)) return value
+  if (!value.startsWith('"')) return null
+  try {
+    const [key] = parseItem(value)
+    return typeof key === 'string' && key.length >= 1 && key.length <= 255 ? key : null
+  } catch {
+    return null
+  }
+}
+
+/** What makes two requests the same one: method, path with sorted query, media type, body in canonical JSON (RFC 8785). */
+export interface FingerprintedRequest {
+  readonly method: string
+  readonly target: string
+  readonly mediaType: string
+  /** The parsed body, or the raw bytes where it cannot be parsed. */
+  readonly body: { readonly json: unknown } | { readonly raw: Buffer }
+}
+
+/** The SHA-256 of a request's meaning, base64: white space and the order of members do not matter. */
+export function fingerprintOf({ method, target, mediaType, body }: FingerprintedRequest): string {
+  const url = new URL(target, 'http://localhost')
+  url.searchParams.sort()
+  const head = JSON.stringify([method, url.pathname, url.search, mediaType])
+  const content = 'json' in body ? (canonicalize(body.json) ?? '') : body.raw
+  return createHash('sha256').update(`${head}\n`).update(content).digest('base64')
+}
+
+/** An error of the key's family, with the link to its documentation (section 2.7 of the draft). */
+export function withDocumentation(error: AppError): AppError {
+  const { code, status, retry, message: says, details, headers } = error
+  return new AppError(
+    code,
+    { status, retry, says },
+    { details, cause: error, headers: { ...headers, Link: DOCUMENTATION } },
+  )
+}

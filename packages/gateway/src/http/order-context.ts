@@ -1,0 +1,57 @@
+import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
+import type { Context } from 'koa'
+import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
+import { returnPreference } from './prefer.ts'
+import type { RequestState } from './request-context.ts'
+
+/** What the routes of `/api/orders` ask of fulfilment, and how large a body may be. */
+export interface OrderDeps {
+  readonly fulfilment: FulfilmentClient
+  readonly maxBodyBytes: number
+}
+
+/** What an authenticated request carries with it. */
+export interface OrderState extends RequestState {
+  principal: string
+}
+
+/** The Koa context of an authenticated request. */
+export type OrderContext = Context & { state: OrderState }
+
+/** An order as fulfilment shows it. */
+export type Order = inferRouterOutputs<FulfilmentRouter>['orders']['get']
+
+/** The inputs of the procedures behind the routes. */
+export type OrderInputs = inferRouterInputs<FulfilmentRouter>['orders']
+
+/** The path of all orders. */
+export const ORDERS_PATH = '/api/orders'
+
+/**
+ * No cache may answer for us, and none may recode the body: that would weaken the tag, and every later If-Match fails.
+ */
+export const CACHE_CONTROL = 'private, no-cache, no-transform'
+
+/** Answers with an order and its tag; a `Prefer: return=minimal` leaves the representation out (RFC 7240 section 4.2). */
+export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): void {
+  ctx.set({ ETag: `"${order.version}"`, 'Cache-Control': CACHE_CONTROL })
+  const preference = ctx.method === 'GET' || ctx.method === 'HEAD' ? null : returnPreference(ctx.req.headers.prefer)
+  if (preference !== null) ctx.set('Preference-Applied', `return=${preference}`)
+  if (preference !== 'minimal') {
+    ctx.status = status
+    ctx.body = order
+  } else if (status === 200) {
+    ctx.status = 204
+  } else {
+    ctx.status = 201
+    ctx.set('Content-Length', '0')
+    ctx.body = ''
+    ctx.remove('Content-Type')
+  }
+}
+
+/** What a call carries along for the logs of the other side. */
+export function trace(ctx: OrderContext): { context: { requestId: string } } {
+  return { context: { requestId: ctx.state.requestId } }
+}

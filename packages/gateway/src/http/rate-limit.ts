@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
+import type { Clock } from '@oncehook/kernel/clock'
+import { rateLimited } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
+
+/** A limit: so many in a window. 0 means no limit. */
+export interface RateLimitOptions {
+  /** The policy's name in the headers. */
+  readonly name: string
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly clock: Clock
+}
+
+/** How a key stands: what is left in this window, and the seconds until the next. */
+export interface Allowance {
+  readonly remaining: number
+  readonly resetSeconds: number
+}
+
+/** Counts by key in fixed windows; in memory, bounded whatever keys come. */
+export interface RateLimit {
+  /** How a key stands, without counting. */
+  peek(key: string): Allowance
+  /** Counts one for a key. */
+  count(key: string): Allowance
+  /** The header fields of a standing (draft-ietf-httpapi-ratelimit-headers-10); none where there is no limit. */
+  headers(allowance: Allowance): Record<string, string>
+  /** The refusal of a key that has nothing left. */
+  refusal(allowance: Allowance): AppError
+}
+
+// Keys beyond this many in one window share one count: they are limited together, memory is not.
+const MAX_KEYS = 20_000
+const OVERFLOW = '\u0000overflow'
+
+/**
+ * Creates a limit. Own code because the usual library keeps a timer and an entry for every key that anybody sends: here
+ * a window is one map, thrown away as a whole.
+ */
+export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimitOptions): RateLimit {
+  let counts = new Map<string, number>()
+  let current = 0
+  const read = (key: string): { key: string; used: number; resetSeconds: number } => {
+    const seconds = clock.now() / 1000
+    const window = Math.floor(seconds / windowSeconds)
+    if (window !== current) {
+      counts = new Map()
+      current = window
+    }
+    const counted = counts.has(key) || counts.size < MAX_KEYS ? key : OVERFLOW
+    const resetSeconds = Math.max(1, Math.ceil((window + 1) * windowSeconds - seconds))
+    return { key: counted, used: counts.get(counted) ?? 0, resetSeconds }
+  }
+  const toAllowance = (used: number, resetSeconds: number): Allowance => ({
+    remaining: limit === 0 ? Number.POSITIVE_INFINITY : limit - used,
+    resetSeconds,
+  })
+  const headers = ({ remaining, resetSeconds }: Allowance): Record<string, string> =>
+    limit === 0
+      ? {}
+      : {
+          'RateLimit-Policy': `"${name}";q=${limit};w=${windowSeconds}`,
+          RateLimit: `"${name}";r=${Math.max(0, remaining)};t=${resetSeconds}`,
+        }
+  return {
+    peek(key) {
+      const { used, resetSeconds } = read(key)
+      return toAllowance(used, resetSeconds)
+    },
+    count(key) {
+      const { key: counted, used, resetSeconds } = read(key)
+      if (limit > 0) counts.set(counted, used + 1)
+      return toAllowance(used + 1, resetSeconds)
+    },
+    headers,
+    refusal(allowance) {
+      const retryAfter = { 'Retry-After': String(allowance.resetSeconds) }
+      return rateLimited({}, { headers: { ...headers({ ...allowance, remaining: 0 }), ...retryAfter } })
+    },
+  }
+}
+
+/**
+ * The address that a request counts for: the socket's, or with trusted proxies the one that the outermost of them saw.
+ * An IPv6 address counts by its /64, which is what one customer gets.
+ */
+export function clientAddress(request: IncomingMessage, trustedHops: number): string {
+  const socket = request.socket.remoteAddress ?? ''
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+  const claimed = trustedHops > 0 ? forwarded.at(-trustedHops) : undefined
+  const address = (claimed || socket).replace(/^::ffff:(?=\d+\.)/, '')
+  return isIPv6(address) ? network64(address) : address.slice(0, 64)
+}
+
+function network64(address: string): string {
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  return [...groups, ...Array<string>(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
+}

@@ -1,0 +1,39 @@
+import { type EntityTagList, matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { preconditionFailed } from '@oncehook/kernel/error-codes'
+import {
+  CACHE_CONTROL,
+  type OrderContext,
+  type OrderDeps,
+  type OrderInputs,
+  sendOrder,
+  trace,
+} from './order-context.ts'
+import { ask, conditionsOf, listInputOf, orderIdOf } from './order-requests.ts'
+
+/** `GET /api/orders`: a page of orders. */
+export async function listOrders({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
+  const page = await ask(fulfilment.orders.list.query(listInputOf(ctx) as OrderInputs['list'], trace(ctx)))
+  ctx.set('Cache-Control', CACHE_CONTROL)
+  ctx.body = page
+}
+
+/** `GET /api/orders/<id>`: the order, or 304 where the caller has it; If-Match is looked at first (RFC 9110 section 13.2.2). */
+export async function getOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
+  const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
+  const match = listOf(ifMatch)
+  const noneMatch = listOf(ifNoneMatch)
+  const order = await ask(fulfilment.orders.get.query({ id: orderIdOf(ctx) }, trace(ctx)))
+  const { version } = order
+  if (match !== null && !matchesStrongly(match, version)) {
+    throw preconditionFailed({}, { headers: { ETag: `"${version}"` } })
+  }
+  sendOrder(ctx, 200, order)
+  if (noneMatch !== null && matchesWeakly(noneMatch, version)) {
+    ctx.status = 304
+    ctx.body = null
+  }
+}
+
+function listOf(value: string | undefined): EntityTagList | null {
+  return value === undefined ? null : parseEntityTagList(value)
+}
