@@ -13,7 +13,7 @@ export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: 
   const body = readable(await readBytes(ctx, rules))
   if (key === null && 'invalid' in body) throw body.invalid
   const idempotency = key === null ? {} : { idempotency: { key, ...requestedBy(ctx, body) } }
-  const input = { order: 'json' in body ? body.json : undefined, ...idempotency }
+  const input = { order: 'json' in body ? body.json : null, ...idempotency }
   const created = await ask(fulfilment.orders.create.mutate(input, trace(ctx))).catch((thrown: unknown) => {
     throw explain(thrown, body)
   })
