@@ -11,6 +11,7 @@ const checked = args.length === 0 ? await check() : undefined // a filtered run 
 const tested = await test(args)
 const sum = checked ? addTallies(checked, tested) : tested
 const tally = process.env.CI ? countSkippedAsFailed(sum) : sum
+say(`Took ${Math.round(performance.now() / 1_000)} s`)
 for (const line of describeTally(tally)) say(line)
 process.exit(tally.failed > 0 ? 1 : 0) // a handle that a test left open keeps nobody waiting
 

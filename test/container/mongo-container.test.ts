@@ -1,0 +1,22 @@
+import { MongoClient } from 'mongodb'
+import { getContainerRuntimeClient } from 'testcontainers'
+import { describe, expect, it } from 'vitest'
+import { containerImage } from '../support/container-images.ts'
+import { startMongoContainer } from '../support/mongo-container.ts'
+
+describe('MongoDB in a container', () => {
+  it('keeps what a majority acknowledged when it is killed and started again', async (context) => {
+    await using mongo = await startMongoContainer(await containerImage('mongo', context))
+    await using client = new MongoClient(mongo.uri, { serverSelectionTimeoutMS: 20_000 })
+    const events = client.db('test').collection<{ _id: number }>('events')
+    const majority = { writeConcern: { w: 'majority', journal: true } } as const
+    await events.insertOne({ _id: 1 }, majority)
+
+    const handle = (await getContainerRuntimeClient()).container.getById(mongo.container.getId())
+    await handle.kill()
+    await handle.start()
+    await events.insertOne({ _id: 2 }, majority)
+
+    expect((await events.find().toArray()).map(({ _id }) => _id)).toEqual([1, 2])
+  })
+})
