@@ -144,9 +144,14 @@ function short(id: string): string {
 /** Reads the orders as a majority holds them, for an answer must not rest on what can be rolled back. Null: not now. */
 async function readOrders(db: Db, ids: readonly string[]): Promise<Map<string, OrderDocument> | null> {
   try {
+    // All of them in one batch: fewer than its size, or the cursor would stay open for another round trip.
+    const batchSize = ids.length + 1
     const found = await db
       .collection<OrderDocument>(ORDERS)
-      .find({ _id: { $in: [...ids] } }, { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 4_000 })
+      .find(
+        { _id: { $in: [...ids] } },
+        { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 4_000, batchSize },
+      )
       .project<OrderDocument>({ items: 0, note: 0, metadata: 0, receipts: 0 })
       .toArray()
     return new Map(found.map((order) => [order._id, order]))

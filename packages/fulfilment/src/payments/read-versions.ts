@@ -8,7 +8,10 @@ export async function readVersions(
 ): Promise<Record<string, number | null>> {
   try {
     const found = await orders
-      .find({ _id: { $in: [...orderIds] } }, { readPreference: 'primary', maxTimeMS: 4_000 })
+      .find(
+        { _id: { $in: [...orderIds] } },
+        { readPreference: 'primary', maxTimeMS: 4_000, batchSize: orderIds.length + 1 },
+      )
       .project<{ _id: string; version: number; status: string }>({ version: 1, status: 1 })
       .toArray()
     const versions = new Map(found.map(({ _id, version, status }) => [_id, status === 'deleted' ? null : version]))
