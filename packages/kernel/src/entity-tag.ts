@@ -17,6 +17,7 @@ export function formatEntityTag(version: number): string {
 // etagc of RFC 9110 section 8.8.3: no control characters, no blanks, no quotes; a backslash is an ordinary character.
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/y
 const BLANKS = /[ \t]*/y
+const ANY = /^[ \t]*\*[ \t]*$/
 
 /**
  * Reads the value of `If-Match` or `If-None-Match`. Commas may stand inside a tag; empty members of the list are
@@ -24,7 +25,7 @@ const BLANKS = /[ \t]*/y
  * @throws invalidRequest for everything else, so that a broken condition is never taken for none
  */
 export function parseEntityTagList(value: string): EntityTagList {
-  if (value.trim() === '*') return '*'
+  if (ANY.test(value)) return '*'
   const tags: EntityTag[] = []
   let position = 0
   const skipBlanks = (): void => {

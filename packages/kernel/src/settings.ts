@@ -24,18 +24,18 @@ export class SettingsError extends Error {
 export function readSettings<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const values: Record<string, string> = {}
   const problems: string[] = []
+  const unread = new Set<string>()
   for (const name of Object.keys(schema.shape)) {
     const { value, problem } = readOne(name, env)
-    if (problem !== undefined) problems.push(problem)
     if (value !== undefined) values[name] = value
+    if (problem === undefined) continue
+    problems.push(problem)
+    unread.add(name)
   }
   const parsed = schema.safeParse(values)
-  const unreadable = new Set(problems.map((line) => line.split(' ', 1)[0]?.replace(/_FILE$/, '')))
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) {
-      const name = issue.path.map(String).join('.') || 'settings'
-      if (!unreadable.has(name)) problems.push(`${name} ${issue.message}`)
-    }
+  for (const issue of parsed.error?.issues ?? []) {
+    const name = issue.path.map(String).join('.') || 'settings'
+    if (!unread.has(name)) problems.push(`${name} ${issue.message}`)
   }
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   Object.freeze(parsed.data)
@@ -48,11 +48,16 @@ function readOne(name: string, env: NodeJS.ProcessEnv): { value?: string; proble
   if (file === undefined || file === '') return direct === undefined ? {} : { value: direct }
   if (direct !== undefined && direct !== '') return { problem: `${name} is set twice: as ${name} and by ${name}_FILE` }
   try {
-    return { value: readFileSync(file, 'utf8').replace(/\r?\n$/, '') }
+    return { value: decoder.decode(readFileSync(file)).replace(/\r?\n$/, '') }
   } catch (cause) {
-    return { problem: `${name}_FILE cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})` }
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: `${name}_FILE is not UTF-8 text` }
+    return { problem: `${name}_FILE cannot be read (${code ?? 'unknown'})` }
   }
 }
+
+// Fatal: a bent byte would make a weaker secret without a word.
+const decoder = new TextDecoder('utf-8', { fatal: true })
 
 const text = z.string({ error: 'is not set' })
 

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import * as catalogue from './error-codes.ts'
+import { AppError, defineError, toAppError } from './errors.ts'
+
+const teapot = defineError('teapot', { status: 418, retry: 'never', says: 'The pot is a teapot' })
+
+describe('defineError', () => {
+  it('makes errors that carry the entry', () => {
+    const error = teapot()
+    expect(error).toBeInstanceOf(AppError)
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toMatchObject({
+      name: 'AppError',
+      code: 'teapot',
+      status: 418,
+      retry: 'never',
+      message: 'The pot is a teapot',
+      details: {},
+      headers: {},
+    })
+    expect('cause' in error).toBe(false)
+  })
+
+  it('adds what belongs to one occurrence', () => {
+    const cause = new Error('inner')
+    const error = teapot({ spout: 1 }, { cause, headers: { Allow: 'BREW' }, says: 'No coffee here' })
+    expect(error).toMatchObject({ message: 'No coffee here', details: { spout: 1 }, headers: { Allow: 'BREW' }, cause })
+    expect(teapot().message).toBe('The pot is a teapot')
+  })
+
+  it('shows the entry on the factory', () => {
+    expect({ ...teapot }).toMatchObject({ code: 'teapot', status: 418, retry: 'never', says: 'The pot is a teapot' })
+  })
+
+  it('recognises its own errors only', () => {
+    expect(teapot.is(teapot())).toBe(true)
+    expect(teapot.is(catalogue.notFound())).toBe(false)
+    expect(teapot.is({ code: 'teapot' })).toBe(false)
+    expect(teapot.is(null)).toBe(false)
+  })
+})
+
+describe('toAppError', () => {
+  it('leaves a catalogue error as it is', () => {
+    const error = teapot()
+    expect(toAppError(error)).toBe(error)
+  })
+
+  it.each([new Error('canary'), 'canary', null, undefined, 7])(
+    'masks everything else and keeps it for the log',
+    (thrown) => {
+      const error = toAppError(thrown)
+      expect(error).toMatchObject({ code: 'internal', status: 500, retry: 'later' })
+      expect(error.message).not.toContain('canary')
+      expect(error.cause).toBe(thrown)
+    },
+  )
+})
+
+describe('error-codes', () => {
+  const entries = Object.values(catalogue)
+
+  it('has each code once', () => {
+    expect(new Set(entries.map(({ code }) => code)).size).toBe(entries.length)
+  })
+
+  it.each(entries.map((entry) => [entry.code, entry] as const))('writes %s as the style wants it', (code, entry) => {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
+    expect(entry.says).toMatch(/^[A-Z].*[^.]$/)
+    expect(entry.status).toBeGreaterThanOrEqual(400)
+    expect(entry.status).toBeLessThan(600)
+  })
+
+  it('promises that a later retry can help where the server or the moment is to blame, and only there', () => {
+    const later = entries.filter(({ retry }) => retry === 'later').map(({ status }) => status)
+    expect(later.toSorted()).toEqual([408, 429, 503])
+    expect(catalogue.preconditionFailed.retry).toBe('now')
+  })
+})
