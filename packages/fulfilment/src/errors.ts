@@ -37,6 +37,13 @@ export const idempotencyInProgress = defineError('idempotency_in_progress', {
   says: 'The first request with this Idempotency-Key is still running',
 })
 
+/** No receipt with this key is parked: it is owed, sent, or was never there. */
+export const receiptNotParked = defineError('receipt_not_parked', {
+  status: 404,
+  retry: 'never',
+  says: 'No parked receipt has this key',
+})
+
 /** An event names an order that is not there, or not yet. */
 export const orderUnknown = defineError('order_unknown', {
   status: 404,

@@ -7,7 +7,7 @@ import {
   putOrderProcedure,
 } from './orders/order-procedures.ts'
 import { applyEventsProcedure, versionsProcedure } from './payments/payment-procedures.ts'
-import { listReceiptsProcedure } from './receipts/receipt-procedures.ts'
+import { listReceiptsProcedure, releaseReceiptProcedure } from './receipts/receipt-procedures.ts'
 import { router } from './trpc.ts'
 
 /** All procedures of fulfilment, one line each. */
@@ -26,6 +26,7 @@ export const fulfilmentRouter = router({
   }),
   receipts: router({
     list: listReceiptsProcedure,
+    release: releaseReceiptProcedure,
   }),
 })
 

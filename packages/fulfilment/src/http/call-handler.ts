@@ -41,12 +41,15 @@ export async function answerCall(
   const url = new URL(request.url ?? '/', 'http://fulfilment')
   const path = url.pathname.slice(CALLS.length)
   const guarded = await guard(deps, request, url)
+  // What was refused unread is not looked into: its path and its query say nothing any more.
+  const shownPath = guarded.refusal === null ? path : nameOf(path)
+  if (guarded.refusal !== null) url.search = ''
   const context: Context = { useCases: deps.useCases, ifMatch: request.headers['if-match'], answer: {} }
   let error: AppError | undefined
   const answer = await resolveResponse({
     router: fulfilmentRouter,
     req: toFetchRequest(request, url, guarded.input),
-    path,
+    path: shownPath,
     error: guarded.refusal,
     allowBatching: false,
     createContext: async () => context,

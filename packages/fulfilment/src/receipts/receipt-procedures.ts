@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ORDER_ID } from '../orders/order.ts'
 import { procedure } from '../trpc.ts'
 import { listReceipts } from './list-receipts.ts'
+import { releaseReceipt } from './release-receipt.ts'
 
 /** `receipts.list`: a page of receipts, perhaps of one order or in one state. */
 export const listReceiptsProcedure = procedure
@@ -14,3 +15,8 @@ export const listReceiptsProcedure = procedure
     }),
   )
   .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
+
+/** `receipts.release`: a parked receipt is to be sent after all. */
+export const releaseReceiptProcedure = procedure
+  .input(z.strictObject({ key: z.string().min(1).max(255) }))
+  .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))

@@ -1,0 +1,298 @@
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Secret } from '@oncehook/kernel/secret'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+
+const { logger, lines } = memoryLogger()
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name, logger }))
+const authorization = `Bearer ${await fulfilment.token()}`
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: what came over the wire is looked at, not trusted
+  readonly body: any
+}
+
+async function send(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${fulfilment.url}${path}`, {
+    ...init,
+    headers: { authorization, ...(init.headers as Record<string, string>) },
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+}
+
+function mutate(procedure: string, input: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const body = typeof input === 'string' ? input : JSON.stringify(input)
+  return send(`/trpc/${procedure}`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+}
+
+function query(procedure: string, input: unknown, init: RequestInit = {}): Promise<Answer> {
+  return send(`/trpc/${procedure}?input=${encodeURIComponent(JSON.stringify(input))}`, init)
+}
+
+async function newOrder(): Promise<string> {
+  const id = `o_${randomUUID()}`
+  const { status, headers, body } = await mutate('orders.put', { id, order: sampleOrder() })
+  expect({ status, etag: headers.get('etag'), created: body.result.data.created }).toEqual({
+    status: 200,
+    etag: '"1"',
+    created: true,
+  })
+  return id
+}
+
+/** Sends octets as they are and returns all that comes back. */
+function raw(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(fulfilment.url).port), '127.0.0.1', () => socket.write(text))
+    let answer = ''
+    socket
+      .on('data', (chunk) => (answer += chunk))
+      .on('end', () => resolve(answer))
+      .on('error', reject)
+  })
+}
+
+describe('a call of a single-order procedure', () => {
+  it('J01 carries the version on in body and ETag', async () => {
+    const id = await newOrder()
+    const { status, headers, body } = await mutate('orders.patch', { id, patch: { note: 'x' }, ifMatch: '"1"' })
+    expect(status).toBe(200)
+    expect(body.result.data).toMatchObject({ version: 2, note: 'x' })
+    expect(headers.get('etag')).toBe('"2"')
+  })
+
+  it('J02 is 412 with a stale version, tells the current one, and changes nothing', async () => {
+    const id = await newOrder()
+    const { status, headers, body } = await mutate('orders.patch', { id, patch: { note: 'x' }, ifMatch: '"7"' })
+    expect(status).toBe(412)
+    expect(headers.get('etag')).toBe('"1"')
+    const data = {
+      code: 'PRECONDITION_FAILED',
+      httpStatus: 412,
+      path: 'orders.patch',
+      reason: 'precondition_failed',
+      retry: 'now',
+      version: 1,
+    }
+    expect(body.error).toEqual({ message: expect.any(String), code: -32012, data })
+    expect((await query('orders.get', { id })).body.result.data).toMatchObject({ version: 1 })
+  })
+
+  it('J03 is 428 without a version in input or header', async () => {
+    const { status, body } = await mutate('orders.patch', { id: await newOrder(), patch: {} })
+    expect(status).toBe(428)
+    expect(body.error).toMatchObject({
+      code: -32028,
+      data: { code: 'PRECONDITION_REQUIRED', reason: 'precondition_required' },
+    })
+  })
+
+  it('J04 takes the version from the header in its place', async () => {
+    const id = await newOrder()
+    const { status, headers } = await mutate('orders.patch', { id, patch: { note: 'x' } }, { 'if-match': '"1"' })
+    expect({ status, etag: headers.get('etag') }).toEqual({ status: 200, etag: '"2"' })
+    expect((await mutate('orders.put', { id, order: sampleOrder() }, { 'if-match': '"1"' })).status).toBe(412)
+    expect((await mutate('orders.delete', { id }, { 'if-match': '"1"' })).status).toBe(412)
+  })
+
+  it('J05 is 400 when header and input disagree, and changes nothing', async () => {
+    const id = await newOrder()
+    const { status } = await mutate('orders.patch', { id, patch: { note: 'x' }, ifMatch: '"1"' }, { 'if-match': '"2"' })
+    expect(status).toBe(400)
+    const same = await mutate('orders.patch', { id, patch: { note: 'x' }, ifMatch: '"1"' }, { 'if-match': '"1"' })
+    expect(same.body.result.data.version).toBe(2)
+  })
+
+  it('J14 has one winner among twenty with the same version and distinct changes', async () => {
+    const id = await newOrder()
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      mutate('orders.patch', { id, patch: { note: `${n}` }, ifMatch: '"1"' }),
+    )
+    const statuses = (await Promise.all(calls)).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([200, ...Array(19).fill(412)])
+  })
+})
+
+describe('the listener', () => {
+  it('J07 refuses a batch, and applies none of it', async () => {
+    const id = await newOrder()
+    const inputs = { 0: { id, patch: { note: 'x' }, ifMatch: '"1"' }, 1: { id, patch: { note: 'y' }, ifMatch: '"1"' } }
+    const { status, headers } = await mutate('orders.patch,orders.patch?batch=1', inputs)
+    expect({ status, type: headers.get('content-type') }).toEqual({
+      status: 400,
+      type: 'application/json; charset=utf-8',
+    })
+    expect((await query('orders.get', { id })).body.result.data.version).toBe(1)
+  })
+
+  it('J09 says which method a procedure takes', async () => {
+    const wrong = await query('orders.put', { id: 'a' })
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
+    const other = await mutate('orders.get', { id: 'a' })
+    expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET'])
+    expect((await send('/trpc/orders.get', { method: 'DELETE' })).status).toBe(405)
+  })
+
+  it('J17 knows no other procedures, and checks every input', async () => {
+    expect(await query('orders.everything', {})).toMatchObject({
+      status: 404,
+      body: { error: { data: { reason: 'not_found' } } },
+    })
+    const inputs = [{}, { id: 7 }, { id: '../etc' }, { id: 'a', extra: 1 }, { id: { $gt: '' } }]
+    for (const input of inputs) {
+      expect(await query('orders.get', input)).toMatchObject({
+        status: 400,
+        body: { error: { data: { reason: 'invalid_request' } } },
+      })
+    }
+    const event = { ...sampleEvent({ orderId: 'a' }), type: 'payment.refunded' }
+    expect((await mutate('payments.applyEvents', { events: [event] })).status).toBe(400)
+    expect((await mutate('payments.applyEvents', { events: [] })).status).toBe(400)
+    expect(
+      (await mutate('payments.applyEvents', { events: Array(501).fill(sampleEvent({ orderId: 'a' })) })).status,
+    ).toBe(400)
+  })
+
+  it('takes 500 events with the longest names', async () => {
+    const long = (n: number) => `${n}`.padStart(85, '€')
+    const events = Array.from({ length: 500 }, (_, n) =>
+      sampleEvent({ provider: long(n), eventId: long(n), paymentId: long(n), orderId: long(n) }),
+    )
+    const { status, body } = await mutate('payments.applyEvents', { events })
+    expect(status).toBe(200)
+    expect(body.result.data.results).toEqual(Array(500).fill({ refused: 'order_unknown', retry: 'later' }))
+  })
+
+  it('refuses every call without a good token, each in the same way', async () => {
+    const other = createServiceTokens({ secret: fulfilment.secret, issuer: 'x', audience: 'other', clock: systemClock })
+    const forged = createServiceTokens({
+      secret: new Secret('x'.repeat(40)),
+      issuer: 'x',
+      audience: 'fulfilment',
+      clock: systemClock,
+    })
+    const old = createServiceTokens({
+      secret: fulfilment.secret,
+      issuer: 'gateway',
+      audience: 'fulfilment',
+      clock: { now: () => Date.now() - 120_000 },
+    })
+    const tokens = [await other.issue(), await forged.issue(), await old.issue(), 'nonsense', '']
+    const answers = await Promise.all(
+      tokens.map((token) => query('orders.list', { limit: 1 }, { headers: { authorization: `Bearer ${token}` } })),
+    )
+    for (const { status, headers, body } of answers) {
+      expect({ status, challenge: headers.get('www-authenticate') }).toEqual({ status: 401, challenge: 'Bearer' })
+      expect(body).toEqual(answers[0]?.body)
+    }
+    expect((await mutate('orders.everything', 'broken', { authorization: 'Bearer x' })).status).toBe(401)
+  })
+
+  it.each([
+    { what: 'not JSON', body: 'broken', status: 400, reason: 'invalid_body' },
+    { what: 'nothing', body: '', status: 400, reason: 'invalid_body' },
+    { what: 'a member twice', body: '{"id":"a","id":"b","patch":{}}', status: 400, reason: 'invalid_body' },
+    { what: 'no object', body: '[]', status: 400, reason: 'invalid_request' },
+    {
+      what: 'a number that would be bent',
+      body: '{"id":"a","patch":9007199254740993}',
+      status: 400,
+      reason: 'invalid_body',
+    },
+    { what: 'a form', headers: { 'content-type': 'application/x-www-form-urlencoded' }, status: 415 },
+    { what: 'another charset', headers: { 'content-type': 'application/json; charset=utf-16' }, status: 415 },
+    { what: 'an encoded body', headers: { 'content-encoding': 'gzip' }, status: 415 },
+    { what: '1 MiB and a byte', body: ' '.repeat(1_048_577), status: 413, reason: 'payload_too_large' },
+  ])('refuses $what', async ({ body = '{}', headers = {}, status, reason = 'unsupported_media_type' }) => {
+    const answer = await mutate('orders.patch', body, headers)
+    expect(answer).toMatchObject({ status, body: { error: { data: { httpStatus: status, reason } } } })
+  })
+
+  it('refuses invalid UTF-8 rather than bending it', async () => {
+    const body = Buffer.concat([Buffer.from('{"id":"a","patch":{"note":"'), Buffer.from([0xff]), Buffer.from('"}}')])
+    const answer = await send('/trpc/orders.patch', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(answer).toMatchObject({ status: 400, body: { error: { data: { reason: 'invalid_body' } } } })
+  })
+
+  it('refuses an announced length that is too large before the body is there', async () => {
+    const head = `POST /trpc/orders.put HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n`
+    expect(await raw(head)).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  it('answers HEAD like GET, without the body', async () => {
+    const id = await newOrder()
+    const path = `/trpc/orders.get?input=${encodeURIComponent(JSON.stringify({ id }))}`
+    const [get, head] = [await send(path), await send(path, { method: 'HEAD' })]
+    expect(head).toMatchObject({ status: 200, body: null })
+    for (const name of ['etag', 'content-type', 'content-length', 'cache-control']) {
+      expect(head.headers.get(name)).toBe(get.headers.get(name))
+    }
+    const [missing, missingHead] = [
+      await send('/trpc/orders.nothing'),
+      await send('/trpc/orders.nothing', { method: 'HEAD' }),
+    ]
+    expect([missing.status, missingHead.status, missingHead.body]).toEqual([404, 404, null])
+  })
+
+  it('answers OPTIONS without a token, and no method that it does not know', async () => {
+    const options = await fetch(`${fulfilment.url}/trpc/orders.get`, { method: 'OPTIONS' })
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS'])
+    expect(await raw('TRACE /trpc/orders.get HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 501 /,
+    )
+    expect(await raw('GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await raw('GET /trpc/%ZZ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /)
+    expect((await send('/trpc/%ZZ')).status).toBe(400)
+  })
+
+  it('shows its probes and metrics, and nothing else', async () => {
+    expect((await send('/livez')).body).toEqual({ status: 'ok' })
+    expect((await send('/readyz')).body).toEqual({ status: 'ok', checks: { mongodb: 'ok' } })
+    const metrics = await (await fetch(`${fulfilment.url}/metrics`)).text()
+    expect(metrics).toMatch(/^oncehook_call_seconds_count\{procedure="orders\.put",status="200"\} \d+$/m)
+    expect(metrics).toMatch(/^oncehook_receipts_unsettled 0$/m)
+    const { status, body } = await send('/elsewhere', { headers: { 'x-request-id': 'req-1' } })
+    expect({ status, body }).toEqual({
+      status: 404,
+      body: { error: expect.any(String), code: 'not_found', requestId: 'req-1' },
+    })
+  })
+
+  it('logs one line a call, with the id of the request and without the body', async () => {
+    const canary = `canary-${randomUUID()}`
+    const { headers } = await mutate(
+      'orders.create',
+      { order: sampleOrder({ note: canary }) },
+      { 'x-request-id': 'req-2' },
+    )
+    expect(headers.get('x-request-id')).toBe('req-2')
+    const told = lines.filter(({ requestId }) => requestId === 'req-2')
+    expect(told).toMatchObject([{ msg: 'request.completed', procedure: 'orders.create', status: 200, caller: 'test' }])
+    const batch = { events: [sampleEvent({ orderId: 'nobody' }), sampleEvent({ orderId: 'nowhere' })] }
+    await mutate('payments.applyEvents', batch, { 'x-request-id': 'req-3' })
+    expect(lines.filter(({ requestId }) => requestId === 'req-3')).toMatchObject([
+      { events: 2, results: { order_unknown: 2 } },
+    ])
+    expect(JSON.stringify(lines)).not.toContain(canary)
+  })
+})

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
+import { sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from './idempotency-keys.ts'
+import { newOrder, ORDERS, type OrderDocument } from './order-document.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const settings = { uri: database.uri, database: database.name }
+const fulfilment = stack.use(await startFulfilment(settings))
+const { orders } = fulfilmentClient(fulfilment)
+const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+const rows = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+
+function keyed(members: Partial<KeyedRequest> = {}): KeyedRequest {
+  return { principal: 'shop', key: randomUUID(), fingerprint: 'print', ...members }
+}
+
+function create(idempotency: KeyedRequest, order: unknown = sampleOrder()) {
+  return orders.create.mutate({ order, idempotency })
+}
+
+/** The row that a run leaves which died `beforeMs` from now, or is alive when that is negative. */
+function runningRow(request: KeyedRequest, orderId: string, beforeMs: number): IdempotencyRow {
+  const now = Date.now()
+  return {
+    ...request,
+    orderId,
+    createdAt: new Date(now - 5_000),
+    state: 'running',
+    run: randomUUID(),
+    leaseUntil: new Date(now - beforeMs),
+    expiresAt: new Date(now + 60_000),
+  }
+}
+
+describe('orders.create', () => {
+  it('makes an order under an id of ours', async () => {
+    const { order, replayed } = await orders.create.mutate({ order: sampleOrder({ note: 'x' }) })
+    expect(order.id).toMatch(/^ord_[a-z2-7]{26}$/)
+    expect(order).toMatchObject({
+      version: 1,
+      status: 'pending',
+      amountDue: 300,
+      access: 'locked',
+      payment: null,
+      note: 'x',
+    })
+    expect(replayed).toBe(false)
+    expect(await orders.get.query({ id: order.id })).toEqual(order)
+  })
+
+  it('makes two orders when there is no key', async () => {
+    const both = await Promise.all([1, 2].map(() => orders.create.mutate({ order: sampleOrder() })))
+    expect(both[0]?.order.id).not.toBe(both[1]?.order.id)
+  })
+
+  it('replays the order as it was made, to the letter, whatever became of it', async () => {
+    const request = keyed()
+    const first = await create(request, sampleOrder({ metadata: { b: '1', a: '2' } }))
+    await orders.put.mutate({ id: first.order.id, order: sampleOrder({ note: 'changed' }) })
+    const again = await create(request, sampleOrder({ metadata: { b: '1', a: '2' } }))
+    expect(again.replayed).toBe(true)
+    expect(JSON.stringify(again.order)).toBe(JSON.stringify(first.order))
+    await orders.delete.mutate({ id: first.order.id })
+    expect((await create(request)).order).toEqual(first.order)
+  })
+
+  it('refuses the key for another request, valid or not, and the first one still replays', async () => {
+    const request = keyed()
+    const first = await create(request)
+    const other = { ...request, fingerprint: 'other' }
+    for (const order of [sampleOrder({ note: 'other' }), 'broken']) {
+      expect(await refusalOf(create(other, order))).toMatchObject({ reason: 'idempotency_key_reused', httpStatus: 422 })
+    }
+    expect(await create(request)).toEqual({ order: first.order, replayed: true })
+  })
+
+  it('keeps the keys of two principals apart', async () => {
+    const request = keyed()
+    const [one, other] = [await create(request), await create({ ...request, principal: 'other' })]
+    expect(other.replayed).toBe(false)
+    expect(other.order.id).not.toBe(one.order.id)
+  })
+
+  it('makes one order for fifty requests in parallel', async () => {
+    const request = keyed()
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => create(request)))
+    const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.data] : []))
+    expect(new Set(made.map(({ order }) => order.id)).size).toBe(1)
+    expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    const inProgress = { reason: 'idempotency_in_progress', httpStatus: 409, retry: 'later' }
+    expect(refused).toEqual(Array(refused.length).fill(expect.objectContaining(inProgress)))
+    expect(await rows.countDocuments({ key: request.key })).toBe(1)
+  })
+
+  it('stores no refusal: the corrected request goes through', async () => {
+    const request = keyed()
+    expect(await refusalOf(create(request, { ...sampleOrder(), items: [] }))).toMatchObject({ httpStatus: 400 })
+    expect((await create({ ...request, fingerprint: 'corrected' })).replayed).toBe(false)
+  })
+
+  it('says in progress while the first run is alive, and 422 to another request', async () => {
+    const request = keyed()
+    await rows.insertOne(runningRow(request, 'ord_reserved_a', -60_000))
+    expect(await refusalOf(create(request))).toMatchObject({ reason: 'idempotency_in_progress', httpStatus: 409 })
+    const other = await refusalOf(create({ ...request, fingerprint: 'other' }))
+    expect(other).toMatchObject({ reason: 'idempotency_key_reused', httpStatus: 422 })
+  })
+
+  it('takes over from a run that died before it inserted the order, under the id reserved', async () => {
+    const request = keyed()
+    const row = runningRow(request, 'ord_reserved_b', 1)
+    await rows.insertOne(row)
+    const { order, replayed } = await create(request)
+    expect(order).toMatchObject({ id: 'ord_reserved_b', createdAt: row.createdAt.toISOString() })
+    expect(replayed).toBe(false)
+    expect(await stored.countDocuments({ _id: 'ord_reserved_b' })).toBe(1)
+  })
+
+  it('heals a crash between order and answer: one order, answered as it was made', async () => {
+    const request = keyed()
+    const row = runningRow(request, 'ord_reserved_c', 1)
+    await rows.insertOne(row)
+    await stored.insertOne(newOrder('ord_reserved_c', sampleOrder(), row.createdAt))
+    await orders.put.mutate({ id: 'ord_reserved_c', order: sampleOrder({ note: 'meanwhile' }) })
+    const { order } = await create(request)
+    expect(order).toMatchObject({ id: 'ord_reserved_c', version: 1 })
+    expect(order).not.toHaveProperty('note')
+    expect(await orders.get.query({ id: 'ord_reserved_c' })).toMatchObject({ note: 'meanwhile', version: 2 })
+    expect(await create(request)).toEqual({ order, replayed: true })
+  })
+
+  it('forgets a key when its time is over, whether or not the row is still there', async () => {
+    await using brief = await startFulfilment({ ...settings, idempotencyTtlSeconds: 1 })
+    const client = fulfilmentClient(brief)
+    const request = keyed()
+    const first = await client.orders.create.mutate({ order: sampleOrder(), idempotency: request })
+    await sleep(1_000)
+    expect(await rows.countDocuments({ key: request.key })).toBe(1)
+    const other = { ...request, fingerprint: 'another request' }
+    const again = await client.orders.create.mutate({ order: sampleOrder(), idempotency: other })
+    expect(again.replayed).toBe(false)
+    expect(again.order.id).not.toBe(first.order.id)
+  })
+
+  it('lets the next request through at once when the order could not be stored', async () => {
+    const request = keyed()
+    await fulfilment.db.client.db('admin').command({
+      configureFailPoint: 'failCommand',
+      mode: { times: 1 },
+      data: { failCommands: ['insert'], appName: 'oncehook-fulfilment', errorCode: 8000, errorLabels: [] },
+    })
+    expect(await refusalOf(create(request))).toMatchObject({ reason: 'unavailable', httpStatus: 503, retry: 'later' })
+    const leaseEnd = async () => (await rows.findOne({ key: request.key }))?.leaseUntil.getTime()
+    await expect.poll(leaseEnd, { timeout: 10_000 }).toBe(0)
+    expect((await create(request)).replayed).toBe(false)
+  })
+})

@@ -1,0 +1,127 @@
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Receipt, SendAttempt } from './receipt-sink.ts'
+import { createReceiptSink, sinkProblem } from './receipt-sinks.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'receipts-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+function receipt(key: string): Receipt {
+  const order = { orderId: 'o1', paymentId: 'p1', customerId: 'c1', email: 'a@example.com' }
+  return { key, ...order, amount: 300, currency: 'EUR', paidAt: '2026-11-21T10:00:00.000Z' }
+}
+
+function attempt(repeated = false): SendAttempt {
+  return { repeated, signal: AbortSignal.timeout(5_000) }
+}
+
+/** Each kind of sink with a way to see what it took. */
+const KINDS = [
+  {
+    kind: 'log:',
+    open() {
+      const { logger, lines } = memoryLogger()
+      const read = async () => lines.map(({ receipt: sent }) => sent as Receipt)
+      return { sink: createReceiptSink('log:', { logger }), read }
+    },
+  },
+  {
+    kind: 'file:',
+    open() {
+      const path = join(folder, crypto.randomUUID(), 'receipts.jsonl')
+      const sink = createReceiptSink(`file:${path}`, memoryLogger())
+      return { sink, read: async () => (await linesOf(path)).map((line) => JSON.parse(line) as Receipt) }
+    },
+  },
+]
+
+async function linesOf(path: string): Promise<string[]> {
+  return (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '')
+}
+
+describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
+  it('takes each receipt once, in full but for what must not be shown', async () => {
+    const { sink, read } = open()
+    await sink.send(receipt('rcpt_1'), attempt())
+    await sink.send(receipt('rcpt_2'), attempt())
+    await sink.close()
+    const taken = await read()
+    expect(taken.map(({ key }) => key)).toEqual(['rcpt_1', 'rcpt_2'])
+    expect(taken[0]).toMatchObject({ orderId: 'o1', paymentId: 'p1', amount: 300, currency: 'EUR' })
+  })
+
+  it('takes many at once, each in one piece', async () => {
+    const { sink, read } = open()
+    const keys = Array.from({ length: 200 }, (_, index) => `rcpt_${index}`)
+    await Promise.all(keys.map((key) => sink.send(receipt(key), attempt())))
+    await sink.close()
+    expect((await read()).map(({ key }) => key).toSorted()).toEqual(keys.toSorted())
+  })
+
+  it('honours the key', () => {
+    expect(open().sink.keyed).toBe(true)
+  })
+})
+
+describe('a file: sink', () => {
+  it('does not write a receipt again that is there already', async () => {
+    const path = join(folder, 'again.jsonl')
+    const first = createReceiptSink(`file:${path}`, memoryLogger())
+    await first.send(receipt('rcpt_1'), attempt())
+    await first.close()
+    const second = createReceiptSink(`file:${path}`, memoryLogger())
+    await second.send(receipt('rcpt_1'), attempt(true))
+    await second.send(receipt('rcpt_2'), attempt(true))
+    await second.close()
+    expect((await linesOf(path)).map((line) => JSON.parse(line).key)).toEqual(['rcpt_1', 'rcpt_2'])
+  })
+
+  it('writes a receipt whose line was torn by a crash again, on a line of its own', async () => {
+    const path = join(folder, 'torn.jsonl')
+    const torn = JSON.stringify(receipt('rcpt_1')).slice(0, -10)
+    await appendFile(path, `${JSON.stringify(receipt('rcpt_0'))}\n${torn}`)
+    const sink = createReceiptSink(`file:${path}`, memoryLogger())
+    await sink.send(receipt('rcpt_1'), attempt(true))
+    await sink.close()
+    expect(await linesOf(path)).toEqual([JSON.stringify(receipt('rcpt_0')), torn, JSON.stringify(receipt('rcpt_1'))])
+  })
+
+  it('is shared by several writers', async () => {
+    const path = join(folder, 'shared.jsonl')
+    const sinks = Array.from({ length: 3 }, () => createReceiptSink(`file:${path}`, memoryLogger()))
+    const keys = Array.from({ length: 90 }, (_, index) => `rcpt_${index}`)
+    await Promise.all(keys.map((key, index) => sinks[index % 3]?.send(receipt(key), attempt())))
+    await Promise.all(sinks.map((sink) => sink.close()))
+    expect((await linesOf(path)).map((line) => JSON.parse(line).key).toSorted()).toEqual(keys.toSorted())
+  })
+
+  it('fails each receipt that it cannot write, and goes on when it can', async () => {
+    const path = join(folder, 'blocked')
+    await appendFile(path, 'a file where a folder is needed')
+    const sink = createReceiptSink(`file:${path}/receipts.jsonl`, memoryLogger())
+    await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await rm(path)
+    await sink.send(receipt('rcpt_1'), attempt(true))
+    await sink.close()
+    expect(await linesOf(`${path}/receipts.jsonl`)).toHaveLength(1)
+  })
+})
+
+describe('sinkProblem', () => {
+  it.each(['log:', 'file:receipts.jsonl', 'file:/var/receipts.jsonl', 'file:///var/receipts.jsonl'])(
+    'takes %s',
+    (address) => {
+      expect(sinkProblem(address)).toBeNull()
+    },
+  )
+
+  it.each(['', 'log', 'log:x', 'file:', 'file:///var/', 'file://host/x', 'ftp://host', 'receipts.jsonl'])(
+    'refuses "%s"',
+    (address) => {
+      expect(sinkProblem(address)).toEqual(expect.any(String))
+    },
+  )
+})

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '@oncehook/kernel/clock'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+import { applyEvents } from '../payments/apply-events.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { listReceipts } from './list-receipts.ts'
+import { readReceiptBacklog } from './receipt-backlog.ts'
+import { createReceiptClaims } from './receipt-claims.ts'
+import { type Receipt, type ReceiptSink, receiptRefused, type SendAttempt } from './receipt-sink.ts'
+import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const { db } = stack.use(await testDatabase(process.env))
+const orders = db.collection<OrderDocument>(ORDERS)
+await ensureIndexes(db, [ORDER_INDEXES])
+beforeEach(() => orders.deleteMany({}))
+
+/** Waits for something to become so, however slow the machine is. */
+function eventually<T>(read: () => T) {
+  return expect.poll(read, { timeout: 10_000 })
+}
+
+/** The world outside: it takes receipts, and does with them what a test says. */
+function outside(keyed = true) {
+  const taken: { receipt: Receipt; attempt: SendAttempt }[] = []
+  let behave: () => Promise<void> = async () => {}
+  const sink: ReceiptSink = {
+    keyed,
+    async send(receipt, attempt) {
+      taken.push({ receipt, attempt })
+      await behave()
+    },
+    async close() {},
+  }
+  return {
+    sink,
+    taken,
+    keys: () => taken.map(({ receipt }) => receipt.key),
+    behaves: (how: typeof behave) => (behave = how),
+  }
+}
+
+function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { leaseMs?: number } = {}) {
+  const leaseMs = members.leaseMs ?? 30_000
+  const settled: string[] = []
+  const worker = new ReceiptWorker({
+    claims: createReceiptClaims(db, { leaseMs, newClaimId: randomUUID }),
+    sink,
+    backoff: { baseMs: 20, capMs: 50 },
+    sendTimeoutMs: 1_000,
+    leaseMs,
+    random: Math.random,
+    logger: memoryLogger().logger,
+    onSettled: (state) => void settled.push(state),
+    ...members,
+  })
+  worker.start()
+  return { worker, settled, [Symbol.asyncDispose]: () => worker.stop() }
+}
+
+async function payOrders(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => `o_${randomUUID()}`)
+  await orders.insertMany(ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date())))
+  const deps = { db, clock: systemClock, logger: memoryLogger().logger, newCallId: randomUUID, onApplied: () => {} }
+  await applyEvents(
+    deps,
+    ids.map((orderId) => sampleEvent({ orderId })),
+  )
+  return ids
+}
+
+async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
+  return (await orders.findOne({ _id: id ?? '' }))?.receipts[0]
+}
+
+function stateOf(id: string | undefined): () => Promise<string | undefined> {
+  return async () => (await receiptOf(id))?.state
+}
+
+describe('ReceiptWorker', () => {
+  it('sends what is owed, once, and says what it is for', async () => {
+    const { sink, taken } = outside()
+    const [id = ''] = await payOrders(1)
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('sent')
+    const key = (await receiptOf(id))?.key
+    expect(taken.map(({ receipt }) => receipt)).toEqual([
+      {
+        key,
+        orderId: id,
+        paymentId: `pay_${id}`,
+        customerId: 'cus_1',
+        email: 'a@example.com',
+        amount: 300,
+        currency: 'EUR',
+        paidAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    ])
+    expect(await receiptOf(id)).toMatchObject({ attempts: 1, sentAt: expect.any(Date), lastError: null })
+    expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2 })
+  })
+
+  it('sends each of 300 once when three workers compete', async () => {
+    const { sink, keys } = outside()
+    const ids = await payOrders(300)
+    await using _ = startWorker(sink)
+    await using __ = startWorker(sink)
+    await using ___ = startWorker(sink)
+    await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(ids.length)
+    expect(new Set(keys()).size).toBe(300)
+    expect(keys()).toHaveLength(300)
+  })
+
+  it('is marked as being sent before the sink is called', async () => {
+    const { sink, behaves } = outside()
+    const states: (string | undefined)[] = []
+    const [id] = await payOrders(1)
+    behaves(async () => void states.push(await stateOf(id)()))
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('sent')
+    expect(states).toEqual(['sending'])
+  })
+
+  it('tries again under the same key when the sink fails', async () => {
+    const { sink, taken, keys, behaves } = outside()
+    behaves(async () => {
+      if (taken.length < 3) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+    })
+    const [id] = await payOrders(1)
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('sent')
+    expect(new Set(keys()).size).toBe(1)
+    expect(taken.map(({ attempt }) => attempt.repeated)).toEqual([false, true, true])
+    expect(await receiptOf(id)).toMatchObject({ attempts: 3, lastError: null })
+  })
+
+  it('finishes what a worker that died in the middle had begun, under the same key', async () => {
+    const { sink, taken } = outside()
+    const [id] = await payOrders(1)
+    const dead = createReceiptClaims(db, { leaseMs: 300, newClaimId: randomUUID })
+    const [claim] = await dead.claim(10)
+    expect(await stateOf(id)()).toBe('sending')
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('sent')
+    expect(taken).toMatchObject([{ receipt: { key: claim?.receipt.key }, attempt: { repeated: true } }])
+    await dead.settle([{ claim: claim as NonNullable<typeof claim>, settlement: { state: 'parked', code: 'late' } }])
+    expect(await receiptOf(id)).toMatchObject({ state: 'sent', fence: 2 })
+  })
+
+  it('parks an attempt of unknown outcome when the sink has no keys', async () => {
+    const { sink, taken } = outside(false)
+    const [id] = await payOrders(1)
+    await createReceiptClaims(db, { leaseMs: 100, newClaimId: randomUUID }).claim(10)
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('parked')
+    expect(taken).toEqual([])
+    expect(await receiptOf(id)).toMatchObject({ lastError: { code: 'outcome_unknown' }, dueAt: null })
+  })
+
+  it('parks an attempt that hangs when the sink has no keys, and repeats it when it has', async () => {
+    const hanging = outside(false)
+    hanging.behaves(() => new Promise(() => {}))
+    const [id] = await payOrders(1)
+    await using first = startWorker(hanging.sink, { sendTimeoutMs: 50 })
+    await eventually(stateOf(id)).toBe('parked')
+    await first.worker.stop()
+    const keyed = outside()
+    keyed.behaves(() => (keyed.taken.length === 1 ? new Promise(() => {}) : Promise.resolve()))
+    const [other] = await payOrders(1)
+    await using _ = startWorker(keyed.sink, { sendTimeoutMs: 50 })
+    await eventually(stateOf(other)).toBe('sent')
+    expect(keyed.taken).toHaveLength(2)
+  })
+
+  it('parks what the sink refuses for good, and nothing else waits for it', async () => {
+    const { sink, taken, behaves } = outside()
+    const [bad, good] = await payOrders(2)
+    behaves(async () => {
+      if (taken.at(-1)?.receipt.orderId === bad) throw receiptRefused()
+    })
+    await using _ = startWorker(sink)
+    await eventually(stateOf(good)).toBe('sent')
+    await eventually(stateOf(bad)).toBe('parked')
+    expect(await listReceipts(orders, { limit: 5, state: 'parked' })).toMatchObject({
+      items: [{ orderId: bad }],
+      next: null,
+    })
+  })
+
+  it('sends the receipt of an order that was deleted meanwhile', async () => {
+    const { sink, taken } = outside()
+    const [id = ''] = await payOrders(1)
+    await orders.updateOne({ _id: id }, { $set: { status: 'deleted' }, $unset: { customerId: '', email: '' } })
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('sent')
+    expect(taken).toMatchObject([{ receipt: { customerId: 'cus_1', email: 'a@example.com' } }])
+  })
+
+  it('does not wait for the next look when it is nudged', async () => {
+    const { sink, taken } = outside()
+    await using started = startWorker(sink, { random: () => 100 })
+    await payOrders(1)
+    started.worker.nudge()
+    await eventually(() => taken.length).toBe(1)
+  })
+
+  it('stops after what is under way and puts back what was not begun', async () => {
+    const { sink, taken, behaves } = outside()
+    const gate = Promise.withResolvers<void>()
+    behaves(() => gate.promise)
+    await payOrders(60)
+    const { worker, settled } = startWorker(sink)
+    await eventually(() => taken.length).toBe(32)
+    const stopped = worker.stop()
+    gate.resolve()
+    await stopped
+    expect(settled.filter((state) => state === 'sent')).toHaveLength(32)
+    expect(await orders.countDocuments({ 'receipts.state': 'owed', 'receipts.attempts': 0 })).toBe(28)
+    expect(await readReceiptBacklog(orders)).toMatchObject({ unsettled: 28, parked: 0 })
+    behaves(async () => {})
+    await using _ = startWorker(sink)
+    await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(60)
+    expect(taken).toHaveLength(60)
+  })
+})
+
+describe('listReceipts', () => {
+  it('pages through all receipts once', async () => {
+    const ids = await payOrders(7)
+    const keys: string[] = []
+    let after: string | undefined
+    do {
+      const page = await listReceipts(orders, { limit: 3, after })
+      keys.push(...page.items.map(({ orderId }) => orderId))
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    expect(keys).toEqual(ids.toSorted())
+  })
+
+  it('shows the receipts of one order, in one state', async () => {
+    const [id = '', other] = await payOrders(2)
+    await orders.updateOne({ _id: other ?? '' }, { $set: { 'receipts.0.state': 'sent' } })
+    expect(await listReceipts(orders, { limit: 5, orderId: id })).toMatchObject({
+      items: [{ orderId: id, state: 'owed' }],
+    })
+    expect((await listReceipts(orders, { limit: 5, state: 'sent' })).items).toHaveLength(1)
+    expect((await listReceipts(orders, { limit: 5, state: 'owed', orderId: other })).items).toEqual([])
+  })
+})

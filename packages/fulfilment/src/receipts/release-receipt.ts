@@ -1,0 +1,40 @@
+import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import { receiptNotParked } from '../errors.ts'
+import type { Orders } from '../orders/order-store.ts'
+
+/**
+ * Makes a parked receipt due again: an operator has decided that a possible second copy is better than none.
+ * @throws receiptNotParked when no parked receipt has this key, unavailable
+ */
+export async function releaseReceipt(orders: Orders, key: string): Promise<{ key: string; orderId: string }> {
+  const parked = { receipts: { $elemMatch: { key: { $eq: key }, state: 'parked' } } }
+  try {
+    const released = await orders.findOneAndUpdate(
+      { 'receipts.dueAt': { $exists: true }, ...parked },
+      [
+        {
+          $set: {
+            receipts: {
+              $map: {
+                input: '$receipts',
+                in: {
+                  $cond: [
+                    { $and: [{ $eq: ['$$this.key', { $literal: key }] }, { $eq: ['$$this.state', 'parked'] }] },
+                    { $mergeObjects: ['$$this', { state: 'owed', dueAt: '$$NOW' }] },
+                    '$$this',
+                  ],
+                },
+              },
+            },
+          },
+        },
+      ],
+      { projection: { _id: 1 }, writeConcern: { w: MAJORITY.w, journal: MAJORITY.j }, hint: 'receipts_unsettled' },
+    )
+    if (released === null) throw receiptNotParked()
+    return { key, orderId: released._id }
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}
