@@ -17,7 +17,7 @@ import { dirname } from 'node:path'
  *   that has it
  */
 export function takeLock(path) {
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, JSON.stringify({ pid: process.pid, born: born(process.pid) }))
   let takenOver = false

@@ -8,15 +8,20 @@ export interface PrivateMongod {
 export const REPLICA_SET = 'rs0'
 
 /**
- * The flags of every private server, beside its data folder and port: small on memory and disk, and no zlib between
- * client and server. Loopback is added where the server runs on this machine itself.
+ * The flags of a private server that is measured, beside its data folder and port: small on memory, its journal as any
+ * server has it, and no zlib between client and server.
  */
-export const SMALL_SERVER: readonly string[] = [
+export const MEASURED_SERVER: readonly string[] = [
   '--quiet',
   ...['--wiredTigerCacheSizeGB', '0.25'],
   ...['--oplogSize', '64'],
   ...['--networkMessageCompressors', 'snappy,zstd'],
   ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
+]
+
+/** The flags of every other private server: small on disk too. Loopback is added where it runs on this machine itself. */
+export const SMALL_SERVER: readonly string[] = [
+  ...MEASURED_SERVER,
   // 17 MiB on disk instead of 301: journal files are neither made in advance nor 100 MB each.
   ...['--wiredTigerEngineConfigString', 'log=(prealloc=false,file_max=16MB)'],
 ]

@@ -6,25 +6,38 @@ import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from './mongod-arguments.ts'
 export interface ThrowawayMongod extends AsyncDisposable {
   /** Connection string of the replica set, without a database. */
   readonly uri: string
+  readonly pid: number
+}
+
+/** What a server is for, where that is not a test. */
+export interface ThrowawayPurpose {
+  /** Its flags; those of a small server with fail points (`enableTestCommands`) otherwise. */
+  readonly flags?: readonly string[]
+  /** An empty folder for its data; one in the system's temporary folder otherwise. */
+  readonly dbPath?: string
 }
 
 /**
- * Starts a real replica set of one in a temporary folder, on a port chosen by the system, loopback only, with fail points
- * (`enableTestCommands`). Ready when it is primary.
+ * Starts a real replica set of one on a port chosen by the system, loopback only. Ready when it is primary.
  */
-export async function startThrowawayMongod({ binary, version }: FoundMongod): Promise<ThrowawayMongod> {
+export async function startThrowawayMongod(
+  { binary, version }: FoundMongod,
+  { flags = [...SMALL_SERVER, ...TEST_COMMANDS], dbPath }: ThrowawayPurpose = {},
+): Promise<ThrowawayMongod> {
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
+    instanceOpts: [dbPath === undefined ? {} : { dbPath }],
     replSet: {
       name: REPLICA_SET,
       count: 1,
       ip: '127.0.0.1',
       storageEngine: 'wiredTiger',
-      args: ['--nounixsocket', ...SMALL_SERVER, ...TEST_COMMANDS],
+      args: ['--nounixsocket', ...flags],
     },
   })
   return {
     uri: server.getUri(),
+    pid: server.servers[0]?.instanceInfo?.instance.mongodProcess?.pid ?? 0,
     [Symbol.asyncDispose]: async () => {
       await server.stop({ doCleanup: true, force: true })
     },

@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
+import { born } from '../process-lock.mjs'
 
 // The starter is real, and so is MongoDB; small programs stand in for the services, as unruly as a test wants them.
 const GOOD = `
   import { createServer } from 'node:http'
   const port = process.argv[1].includes('gateway') ? process.env.ADMIN_PORT : process.env.FULFILMENT_PORT
   const server = createServer((request, response) => { if (request.url === '/crash') throw new Error('crash'); response.end() }).listen(port, '127.0.0.1')
+  console.log(JSON.stringify({ level: 'info', pid: process.pid }))
   const stop = () => { console.log('{"level":"warn","msg":"stopped"}'); process.exit(0) }
 `
 const ORDERLY = `${GOOD} process.on('SIGTERM', stop)`
@@ -58,6 +60,11 @@ function start(path: string, env: NodeJS.ProcessEnv = {}) {
 async function stop(child: ChildProcess, exit: Promise<unknown>): Promise<void> {
   child.kill('SIGTERM')
   await exit
+}
+
+async function servicePid(folder: string, name: string): Promise<number> {
+  const [line = ''] = (await readFile(join(folder, '.data', 'logs', `${name}.log`), 'utf8')).split('\n')
+  return JSON.parse(line).pid
 }
 
 describe('npm start', { timeout: 60_000 }, () => {
@@ -164,10 +171,11 @@ describe('npm start', { timeout: 60_000 }, () => {
     const killed = start(folder.path)
     await killed.ready
     const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+    const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
     killed.child.kill('SIGKILL')
     await killed.exit
-    const { port } = new URL(running.adminUrl)
-    await using next = start(folder.path, { ADMIN_PORT: port })
+    await expect.poll(() => services.map(born), { timeout: 10_000 }).toEqual([undefined, undefined])
+    await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
     await next.ready
     expect(next.lines).toContain('MongoDB still runs since the last start, which was killed: using it')
   })

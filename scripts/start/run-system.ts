@@ -85,13 +85,12 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
     },
     { name: 'the gateway', script: programs.gateway, env: gatewayEnvironment(settings), listener: addresses.admin },
   ]
-  const waiting = services.map(async ({ name, listener, ...program }) => {
+  for (const { name, listener, ...program } of services) {
     const logFile = join(data.logs, `${name.replace('the ', '')}.log`)
     const service = startService({ ...program, name, logFile, readyUrl: `${listener.url}/readyz`, say })
     parts.push({ name, ...service })
     await withProgress(say, `Starting ${name}`, service.ready(signals.stop))
-  })
-  await Promise.all(waiting)
+  }
   const description = describeSystem(settings, database.shown)
   writePrivateFile(data.running, description.running)
   for (const line of description.lines) say(line)

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,8 +37,9 @@ describe('ServiceLog', () => {
   it('keeps every line and shows those that matter, however they are cut', async () => {
     await using file = await log()
     const service = file.open()
-    service.write('{"level":"info","msg":"a"}\n{"level":"wa')
-    service.write('rn","msg":"b"}\nlast words')
+    writeSync(service.fd, '{"level":"info","msg":"a"}\n{"level":"wa')
+    service.poll()
+    writeSync(service.fd, 'rn","msg":"b"}\nlast words')
     service.end()
     expect(file.said).toEqual(['[gateway] warn b', '[gateway] last words'])
     expect(await readFile(file.path, 'utf8')).toBe('{"level":"info","msg":"a"}\n{"level":"warn","msg":"b"}\nlast words')
@@ -46,10 +48,12 @@ describe('ServiceLog', () => {
   it('shows twenty lines in ten seconds, then how many more there were', async () => {
     await using file = await log()
     const service = file.open()
-    for (let n = 0; n < 25; n += 1) service.write(`{"level":"warn","msg":"${n}"}\n`)
+    for (let n = 0; n < 25; n += 1) writeSync(service.fd, `{"level":"warn","msg":"${n}"}\n`)
+    service.poll()
     expect(file.said).toHaveLength(20)
     file.clock.now += 11_000
-    service.write('{"level":"warn","msg":"later"}\n')
+    writeSync(service.fd, '{"level":"warn","msg":"later"}\n')
+    service.end()
     expect(file.said.slice(20)).toEqual([`[gateway] … and 5 more such lines: see ${file.path}`, '[gateway] warn later'])
   })
 
@@ -58,8 +62,12 @@ describe('ServiceLog', () => {
     await writeFile(file.path, 'from the last start')
     const service = file.open()
     expect(await readFile(`${file.path}.1`, 'utf8')).toBe('from the last start')
-    for (const piece of ['first, long\n', 'second\n']) service.write(piece)
+    writeSync(service.fd, 'first, long\n')
+    service.poll()
+    writeSync(service.fd, 'second\n')
+    service.end()
     expect(await readFile(`${file.path}.1`, 'utf8')).toBe('first, long\n')
     expect(await readFile(file.path, 'utf8')).toBe('second\n')
+    expect(file.said).toEqual(['[gateway] first, long', '[gateway] second'])
   })
 })

@@ -1,4 +1,5 @@
-import { appendFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, statSync } from 'node:fs'
+import { StringDecoder } from 'node:string_decoder'
 import type { Say } from '../progress.ts'
 
 /** Where the lines of a service go, and how much of them is kept and shown. */
@@ -15,16 +16,22 @@ export interface ServiceLogOptions {
 const MAX_BYTES = 16 * 1024 * 1024
 const SHOWN_PER_WINDOW = 20
 const WINDOW_MS = 10_000
+const POLL_MS = 100
 
 /**
- * Keeps what a service prints in a bounded file, new at each start, and shows warnings and errors on the terminal: at most
- * twenty in ten seconds, then how many more there were.
+ * A bounded file that a service prints into by itself, new at each start. It needs no reader: the service neither waits for
+ * this process nor breaks when it dies. Warnings and errors are shown on the terminal: at most twenty in ten seconds, then
+ * how many more there were.
  */
 export class ServiceLog {
+  /** For the standard streams of the service. */
+  readonly fd: number
   readonly #options: ServiceLogOptions
   readonly #maxBytes: number
   readonly #now: () => number
-  #bytes = 0
+  readonly #decoder = new StringDecoder('utf8')
+  readonly #timer: NodeJS.Timeout
+  #position = 0
   #unfinished = ''
   #windowStart = 0
   #shown = 0
@@ -35,33 +42,36 @@ export class ServiceLog {
     this.#maxBytes = options.maxBytes ?? MAX_BYTES
     this.#now = options.now ?? Date.now
     if (statSync(options.path, { throwIfNoEntry: false })) renameSync(options.path, `${options.path}.1`)
-    this.#keep('')
+    this.fd = openSync(options.path, 'a+', 0o600) // appending: after a truncation the service goes on at the beginning
+    this.#timer = setInterval(() => this.poll(), POLL_MS).unref()
   }
 
-  /** Takes what came from the service, in pieces of any size. */
-  write(chunk: string): void {
-    this.#keep(chunk)
-    const lines = (this.#unfinished + chunk).split('\n')
+  /** Reads what has come since the last time. Called ten times a second by itself. */
+  poll(): void {
+    const { size } = fstatSync(this.fd)
+    const chunk = Buffer.alloc(Math.max(0, size - this.#position))
+    const read = readSync(this.fd, chunk, 0, chunk.length, this.#position)
+    this.#position += read
+    const lines = (this.#unfinished + this.#decoder.write(chunk.subarray(0, read))).split('\n')
     this.#unfinished = lines.pop() ?? ''
     for (const line of lines) this.#show(describeLogLine(line))
+    if (size > this.#maxBytes) this.#setAside()
   }
 
-  /** Shows what was held back: the end of a line, and the number of lines over the limit. */
+  /** Shows what is left and was held back, and closes the file. */
   end(): void {
+    clearInterval(this.#timer)
+    this.poll()
     this.#show(describeLogLine(this.#unfinished))
-    this.#unfinished = ''
     this.#tellHidden()
+    closeSync(this.fd)
   }
 
-  #keep(chunk: string): void {
-    const { path } = this.#options
-    if (this.#bytes > this.#maxBytes) {
-      rmSync(`${path}.1`, { force: true })
-      renameSync(path, `${path}.1`)
-      this.#bytes = 0
-    }
-    appendFileSync(path, chunk, { mode: 0o600 })
-    this.#bytes += Buffer.byteLength(chunk)
+  /** A line that the service prints between the two steps is lost: the price of not standing between it and its file. */
+  #setAside(): void {
+    copyFileSync(this.#options.path, `${this.#options.path}.1`)
+    ftruncateSync(this.fd, 0)
+    this.#position = 0
   }
 
   #show(line: string | undefined): void {

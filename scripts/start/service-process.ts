@@ -42,14 +42,11 @@ export function startService(options: ServiceOptions): ServiceProcess {
   const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, script], {
     detached: true,
     env,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', log.fd, log.fd, 'ipc'],
   })
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => log.write(chunk))
-  }
   const ended = new AbortController()
   child.on('error', (error) => ended.abort(new Error(`Starting ${name} failed: ${error.message}`)))
-  child.on('close', (code, signal) => {
+  child.on('exit', (code, signal) => {
     log.end()
     const how = code === 78 ? 'its settings are wrong' : `exit ${code ?? signal}`
     ended.abort(new Error(`Stopping, because ${name} ended (${how}); its log is ${logFile}`))
