@@ -4,6 +4,9 @@ import { eventInvalid } from '../errors.ts'
 import type { PaymentFacts, WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 
+/** A JSON object as it was parsed. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
 /** How a provider's body is read where it differs from our own shape. */
 export interface ReadingRules {
   /** The scheme's own names of types -> ours. */
@@ -12,11 +15,11 @@ export interface ReadingRules {
   readonly events?: Readonly<Record<string, string>> | undefined
   /** Where the order's id stands in the body (RFC 6901), in place of the usual members. */
   readonly orderReference?: string | undefined
-  /** Members of the object that hold the amount, the first present one counts. Default: `amount`. */
-  readonly amountMembers?: readonly string[]
+  /** Members of the object that hold the amount of a type of ours, the first present one counts. Default: `amount`. */
+  readonly amountMembers?: (type: string) => readonly string[]
+  /** The body as it was sent, for `orderReference`, where it was brought into our shape before. */
+  readonly sentBody?: JsonObject
 }
-
-type JsonObject = Readonly<Record<string, unknown>>
 
 /**
  * Reads the bytes of an authentic delivery as one JSON object.
@@ -37,13 +40,14 @@ export function readEvent(body: JsonObject, rules: ReadingRules): WebhookEvent {
   const { id, type, data } = body
   const object = isObject(data) ? data.object : undefined
   if (!isObject(object) || !isEventText(id) || !isEventText(type) || !isEventText(object.id)) throw eventInvalid()
+  const ours = ownMember(rules.events, type) ?? ownMember(rules.types, type) ?? type
   return {
     id,
-    type: ownMember(rules.events, type) ?? ownMember(rules.types, type) ?? type,
+    type: ours,
     objectId: object.id,
     facts: {
-      orderId: orderIdOf({ body, object, reference: rules.orderReference }) ?? object.id,
-      ...amountOf(object, rules.amountMembers ?? ['amount']),
+      orderId: orderIdOf({ body: rules.sentBody ?? body, object, reference: rules.orderReference }) ?? object.id,
+      ...amountOf(object, rules.amountMembers?.(ours) ?? ['amount']),
       ...currencyOf(object),
       ...occurredAtOf(body),
     },
@@ -110,5 +114,7 @@ function occurredAtOf({ created, timestamp }: JsonObject): Pick<PaymentFacts, 'o
     typeof created === 'number'
       ? new Date(created * 1000)
       : new Date(typeof timestamp === 'string' && ISO_INSTANT.test(timestamp) ? timestamp : Number.NaN)
-  return Number.isNaN(instant.getTime()) ? {} : { occurredAt: instant.toISOString() }
+  const years = instant.getUTCFullYear()
+  // Beyond four digits of year it is no instant but another unit, and no reader behind us takes it.
+  return years >= 0 && years <= 9_999 ? { occurredAt: instant.toISOString() } : {}
 }

@@ -34,8 +34,8 @@ export const standardWebhooks: Scheme = {
       return ({ rawBody }) => readEvent(readStrictObject(rawBody), settings)
     }
     return ({ rawBody, signedId }) => {
-      const { data, ...rest } = readStrictObject(rawBody)
-      return readEvent({ ...rest, id: signedId, data: { object: data } }, settings)
+      const sentBody = readStrictObject(rawBody)
+      return readEvent({ ...sentBody, id: signedId, data: { object: sentBody.data } }, { ...settings, sentBody })
     }
   },
 }

@@ -36,16 +36,14 @@ export const stripe: Scheme = {
     }
   },
   prepareReader(settings) {
-    return ({ rawBody }) => {
-      const event = readStrictObject(rawBody)
-      return readEvent(event, { ...settings, types: TYPES, amountMembers: amountMembersOf(event.type) })
-    }
+    const rules = { ...settings, types: TYPES, amountMembers }
+    return ({ rawBody }) => readEvent(readStrictObject(rawBody), rules)
   },
 }
 
-/** What was received tells of a success; of a failure it is 0, and what was asked for tells. */
-function amountMembersOf(type: unknown): readonly string[] {
-  return type === 'payment_intent.succeeded' ? ['amount_received', 'amount'] : ['amount']
+/** What was received, else what was asked for; of a failure the former is 0, so that only the latter tells. */
+function amountMembers(type: string): readonly string[] {
+  return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount']
 }
 
 function splitMember(member: string): [name: string, value: string] {

@@ -1,0 +1,336 @@
+import { invalidBody } from '@oncehook/kernel/error-codes'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventInvalid } from '../errors.ts'
+import type { WebhookEvent } from '../event.ts'
+import { isEventText, type ReadingRules, readEvent, readStrictObject } from './read-event.ts'
+
+function read(body: string | Buffer | object, rules: ReadingRules = {}): WebhookEvent {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  return readEvent(readStrictObject(bytes), rules)
+}
+
+function refusalOf(body: string | Buffer | object): unknown {
+  try {
+    read(body)
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+const whole = { id: 'evt_1', type: 'payment.succeeded', data: { object: { id: 'pay_1' } } }
+
+/** The body of a payment whose object has these members beside its id. */
+function payment(object: object): object {
+  return { ...whole, data: { object: { id: 'pay_1', ...object } } }
+}
+
+function factsOf(object: object, rules: ReadingRules = {}): WebhookEvent['facts'] {
+  return read(payment(object), rules).facts
+}
+
+describe('readStrictObject', () => {
+  it.each([
+    ['an empty body', ''],
+    ['blanks only', ' \n'],
+    ['no JSON', 'id=evt_1'],
+    ['half a JSON text', '{"id":"evt_1"'],
+    ['two JSON texts', '{}{}'],
+    ['a comment', '{/**/}'],
+    ['a trailing comma', '{"id":"evt_1",}'],
+    ['NaN', '{"id":NaN}'],
+    ['an array', '[]'],
+    ['an array of an event', JSON.stringify([whole])],
+    ['a text', '"x"'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['true', 'true'],
+    ['a member name twice', '{"id":"evt_1","id":"evt_2"}'],
+    ['a member name twice, once escaped', '{"id":"evt_1","\\u0069d":"evt_2"}'],
+    ['a member name twice, deep inside', '{"data":{"object":{"id":"a","id":"b"}}}'],
+    ['a byte-order mark', `\ufeff${JSON.stringify(whole)}`],
+    ['UTF-16', Buffer.from(JSON.stringify(whole), 'utf16le')],
+    ['UTF-16 with a byte-order mark', Buffer.from(`\ufeff${JSON.stringify(whole)}`, 'utf16le')],
+    ['a broken UTF-8 sequence', Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])],
+    [
+      'an overlong UTF-8 sequence',
+      Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]),
+    ],
+    [
+      'a surrogate in UTF-8',
+      Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    ],
+    ['a raw control character in a text', '{"id":"a\tb"}'],
+    ['more levels than any payment has', `${'{"a":'.repeat(600)}1${'}'.repeat(600)}`],
+    ['ten thousand open brackets', '['.repeat(10_000)],
+  ])('refuses %s', (_, body) => {
+    expect(() => readStrictObject(Buffer.from(body as string))).toThrow(
+      expect.objectContaining({ code: invalidBody.code, status: 400 }),
+    )
+  })
+
+  it('names no part of the body in its refusal', () => {
+    const error = refusalOf('{"id":"canary-in-the-body"') as Error
+    expect(`${error.message} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain('canary')
+  })
+})
+
+describe('readEvent', () => {
+  it('reads the shape {id, type, data: {object: {id}}}', () => {
+    expect(read(whole)).toEqual({
+      id: 'evt_1',
+      type: 'payment.succeeded',
+      objectId: 'pay_1',
+      facts: { orderId: 'pay_1' },
+    })
+  })
+
+  it('reads the same through odd white space, order of members and escapes', () => {
+    const odd = '\r\n{ "data" :\t{"object":{"id":"pay\\u005f1"}} ,\n"type":"payment.succeeded","id":"evt_1" }\n'
+    expect(read(odd)).toEqual(read(whole))
+  })
+
+  it('passes over unknown members at every level', () => {
+    const extra = { x: 1, y: [{}], constructor: 'c', toString: null }
+    expect(read({ ...whole, ...extra, data: { ...extra, object: { ...extra, id: 'pay_1' } } })).toEqual(read(whole))
+  })
+
+  describe.each([
+    ['id', (value: unknown) => ({ ...whole, id: value })],
+    ['type', (value: unknown) => ({ ...whole, type: value })],
+    ['data.object.id', (value: unknown) => ({ ...whole, data: { object: { id: value } } })],
+  ])('%s', (_, withValue) => {
+    it.each([
+      ['is absent', undefined],
+      ['is a number', 1],
+      ['is a boolean', true],
+      ['is null', null],
+      ['is an array', ['evt_1']],
+      ['is an object', { $gt: '' }],
+      ['is empty', ''],
+      ['is a blank', ' '],
+      ['is white space of many kinds', ' \u00a0\u2003\u3000\ufeff'],
+      ['is a tab', '\t'],
+      ['has a null character', 'evt\u0000_1'],
+      ['has a line feed', 'evt_1\n'],
+      ['has a delete character', 'evt\u007f'],
+      ['has a C1 control character', 'evt\u0085'],
+      ['has 256 bytes', 'x'.repeat(256)],
+      ['has 255 characters of 256 bytes', `${'x'.repeat(254)}é`],
+      ['has 256 bytes in 64 characters', '😀'.repeat(64)],
+    ])('is refused when it %s', (_, value) => {
+      expect(refusalOf(withValue(value))).toMatchObject({ code: eventInvalid.code, status: 400 })
+    })
+
+    it.each(['\\ud800', '\\udfff', 'a\\ude00\\ud83d', 'x\\ud83d'])(
+      'is refused with the lone surrogate %s',
+      (escaped) => {
+        const body = JSON.stringify(withValue('MARK')).replace('MARK', escaped)
+        expect(refusalOf(body)).toMatchObject({ code: eventInvalid.code })
+      },
+    )
+
+    it.each([
+      ['one byte', 'x'],
+      ['255 bytes', 'x'.repeat(255)],
+      ['255 bytes in fewer characters', `${'x'.repeat(253)}é`],
+      ['blanks inside and around', ' a b '],
+      ['a dollar sign and a full stop', '$where.x'],
+      ['any script', 'ид-標識-🆔'],
+      ['__proto__', '__proto__'],
+    ])('is taken with %s, unchanged', (_, value) => {
+      const event = read(withValue(value))
+      expect([event.id, event.type, event.objectId]).toContain(value)
+    })
+  })
+
+  it.each([
+    ['data is absent', { ...whole, data: undefined }],
+    ['data is null', { ...whole, data: null }],
+    ['data is a text', { ...whole, data: 'object' }],
+    ['data is an array', { ...whole, data: [{ object: { id: 'pay_1' } }] }],
+    ['data is an array with a member object', { ...whole, data: [] }],
+    ['data.object is absent', { ...whole, data: {} }],
+    ['data.object is null', { ...whole, data: { object: null } }],
+    ['data.object is a text', { ...whole, data: { object: 'pay_1' } }],
+    ['data.object is an array', { ...whole, data: { object: [{ id: 'pay_1' }] } }],
+    ['data.object is empty', { ...whole, data: { object: {} } }],
+  ])('refuses a body whose %s', (_, body) => {
+    expect(refusalOf(body)).toMatchObject({ code: eventInvalid.code, status: 400 })
+  })
+
+  it('takes nothing from members called __proto__', () => {
+    expect(refusalOf('{"__proto__":{"id":"evt_1","type":"t","data":{"object":{"id":"p"}}}}')).toMatchObject({
+      code: eventInvalid.code,
+    })
+    expect(refusalOf('{"id":"evt_1","type":"t","data":{"object":{"__proto__":{"id":"p"}}}}')).not.toBeNull()
+    expect(factsOfText('{"__proto__":{"orderId":"ord_evil"},"id":"pay_1"}')).toEqual({ orderId: 'pay_1' })
+    expect(factsOfText('{"id":"pay_1","metadata":{"__proto__":{"order_id":"ord_evil"}}}')).toEqual({ orderId: 'pay_1' })
+    expect(({} as Record<string, unknown>).orderId).toBeUndefined()
+  })
+
+  function factsOfText(object: string): WebhookEvent['facts'] {
+    return read(`{"id":"evt_1","type":"t","data":{"object":${object}}}`).facts
+  }
+
+  it('never throws anything but a refusal of the catalogue, whatever the JSON', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (json) => {
+        const error = refusalOf(json)
+        if (error !== null) expect(error).toMatchObject({ status: 400 })
+      }),
+    )
+  })
+
+  it('never throws anything but a refusal of the catalogue, whatever the event holds', () => {
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string(), fc.double(), fc.bigInt().map(Number))
+    const members = ['orderId', 'order_id', 'metadata', 'amount', 'currency']
+    const object = fc.dictionary(fc.constantFrom(...members), value, { maxKeys: 5 })
+    fc.assert(
+      fc.property(object, value, value, (one, created, timestamp) => {
+        const { facts } = read({ ...(payment(one) as object), created, timestamp })
+        expect(isEventText(facts.orderId)).toBe(true)
+        if (facts.amount !== undefined) expect(Number.isSafeInteger(facts.amount)).toBe(true)
+        if (facts.currency !== undefined) expect(facts.currency).toMatch(/^[A-Z]{3}$/)
+        if (facts.occurredAt !== undefined) expect(facts.occurredAt).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/)
+      }),
+    )
+  })
+})
+
+describe('the type', () => {
+  const types = { 'charge.paid': 'payment.succeeded' }
+
+  it('is the provider’s own where nothing maps it', () => {
+    expect(read({ ...whole, type: 'charge.paid' }).type).toBe('charge.paid')
+    expect(read({ ...whole, type: 'charge.other' }, { types }).type).toBe('charge.other')
+  })
+
+  it('is ours where the scheme maps it', () => {
+    expect(read({ ...whole, type: 'charge.paid' }, { types }).type).toBe('payment.succeeded')
+  })
+
+  it('is what the settings say before what the scheme says', () => {
+    expect(read({ ...whole, type: 'charge.paid' }, { types, events: { 'charge.paid': 'payment.failed' } }).type).toBe(
+      'payment.failed',
+    )
+  })
+
+  it.each(['constructor', 'toString', '__proto__'])('called %s is nothing but a name', (type) => {
+    expect(read({ ...whole, type }, { types, events: {} }).type).toBe(type)
+  })
+})
+
+describe('the order', () => {
+  const everywhere = {
+    orderId: 'from orderId',
+    order_id: 'from order_id',
+    metadata: { orderId: 'from metadata.orderId', order_id: 'from metadata.order_id' },
+  }
+
+  it('is the first of orderId, order_id, metadata.orderId and metadata.order_id', () => {
+    const { orderId: _, ...second } = everywhere
+    const { order_id: __, ...third } = second
+    const { orderId: ___, ...lastOfMetadata } = third.metadata
+    expect(factsOf(everywhere).orderId).toBe('from orderId')
+    expect(factsOf(second).orderId).toBe('from order_id')
+    expect(factsOf(third).orderId).toBe('from metadata.orderId')
+    expect(factsOf({ metadata: lastOfMetadata }).orderId).toBe('from metadata.order_id')
+  })
+
+  it('is the object itself where none of them says', () => {
+    expect(factsOf({}).orderId).toBe('pay_1')
+    expect(factsOf({ metadata: 'ord_1' }).orderId).toBe('pay_1')
+    expect(factsOf({ metadata: ['ord_1'] }).orderId).toBe('pay_1')
+    expect(factsOf({ metadata: null }).orderId).toBe('pay_1')
+  })
+
+  it.each([
+    ['null', null],
+    ['an object', { id: 'ord_1' }],
+    ['a blank', ' '],
+    ['a control character', 'ord\n1'],
+    ['256 bytes', 'x'.repeat(256)],
+    ['a fraction', 1.5],
+    ['a number that a double cannot hold', 2 ** 53],
+    ['a boolean', true],
+  ])('is looked for further on where a member holds %s', (_, value) => {
+    expect(factsOf({ orderId: value, order_id: 'ord_2' }).orderId).toBe('ord_2')
+  })
+
+  it('may be a number, which counts as its digits', () => {
+    expect(factsOf({ order_id: 1001 }).orderId).toBe('1001')
+    expect(factsOf({ order_id: 0 }).orderId).toBe('0')
+    expect(factsOf({ order_id: Number.MAX_SAFE_INTEGER }).orderId).toBe('9007199254740991')
+  })
+
+  it('is where the pointer of the settings points, and nowhere else', () => {
+    const orderReference = '/data/object/lines/0/ref'
+    expect(factsOf({ ...everywhere, lines: [{ ref: 'ord_9' }] }, { orderReference }).orderId).toBe('ord_9')
+    expect(factsOf({ ...everywhere, lines: [{ ref: 1001 }] }, { orderReference }).orderId).toBe('1001')
+    expect(factsOf({ ...everywhere, lines: [] }, { orderReference }).orderId).toBe('pay_1')
+    expect(read({ ...whole, ref: 'ord_9' }, { orderReference: '/ref' }).facts.orderId).toBe('ord_9')
+  })
+})
+
+describe('amount and currency', () => {
+  it('are told where the object has them, the currency in capitals', () => {
+    expect(factsOf({ amount: 1999, currency: 'eur' })).toEqual({ orderId: 'pay_1', amount: 1999, currency: 'EUR' })
+    expect(factsOf({ amount: 0, currency: 'JpY' })).toEqual({ orderId: 'pay_1', amount: 0, currency: 'JPY' })
+  })
+
+  it('are not told where they are absent or null', () => {
+    expect(factsOf({})).toEqual({ orderId: 'pay_1' })
+    expect(factsOf({ amount: null, currency: null })).toEqual({ orderId: 'pay_1' })
+  })
+
+  it.each([['1999'], [19.99], [2 ** 53], [true], [[1999]], [{}], ['']])('amount %j can equal none', (amount) => {
+    expect(factsOf({ amount })).toEqual({ orderId: 'pay_1', unreadable: 'amount_mismatch' })
+  })
+
+  it.each([['EURO'], ['EU'], [''], ['EU€'], [978], [{}], [' EUR'], ['ſek']])(
+    'currency %j can equal none',
+    (currency) => {
+      expect(factsOf({ currency })).toEqual({ orderId: 'pay_1', unreadable: 'currency_mismatch' })
+    },
+  )
+
+  it('are read from the first member that the scheme names and the object has', () => {
+    const rules = { amountMembers: () => ['received', 'amount'] }
+    expect(factsOf({ received: 5, amount: 6 }, rules).amount).toBe(5)
+    expect(factsOf({ received: 0, amount: 6 }, rules).amount).toBe(0)
+    expect(factsOf({ received: null, amount: 6 }, rules).amount).toBe(6)
+    expect(factsOf({ amount: 6 }, rules).amount).toBe(6)
+    expect(factsOf({ received: 'x', amount: 6 }, rules).unreadable).toBe('amount_mismatch')
+  })
+})
+
+describe('when it occurred', () => {
+  const occurredAt = (members: object): unknown => read({ ...whole, ...members }).facts.occurredAt
+
+  it('is told from seconds in created', () => {
+    expect(occurredAt({ created: 1_760_000_000 })).toBe('2025-10-09T08:53:20.000Z')
+    expect(occurredAt({ created: 0 })).toBe('1970-01-01T00:00:00.000Z')
+  })
+
+  it('is told from an ISO 8601 timestamp', () => {
+    expect(occurredAt({ timestamp: '2026-01-01T00:00:00.123456Z' })).toBe('2026-01-01T00:00:00.123Z')
+    expect(occurredAt({ timestamp: '2026-01-01T02:00:00+02:00' })).toBe('2026-01-01T00:00:00.000Z')
+  })
+
+  it.each([
+    ['milliseconds in created, far beyond the year 9999', { created: 1_760_000_000_000 }],
+    ['a moment beyond the year 9999 in another zone', { timestamp: '9999-12-31T23:59:59-12:00' }],
+    ['a moment before the year 0', { timestamp: '0000-01-01T00:00:00+12:00' }],
+    ['negative seconds before the year 0', { created: -99_999_999_999 }],
+    ['no number', { created: '1760000000' }],
+    ['a number beyond any date', { created: 1e300 }],
+    ['a text that is no moment', { timestamp: 'yesterday' }],
+    ['an impossible day', { timestamp: '2026-02-31T25:00:00Z' }],
+    ['a moment without its zone', { timestamp: '2026-01-01T00:00:00' }],
+    ['null', { created: null, timestamp: null }],
+  ])('is not told from %s', (_, members) => {
+    expect(occurredAt(members)).toBeUndefined()
+  })
+})
