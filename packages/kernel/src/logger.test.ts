@@ -30,7 +30,7 @@ function thrownBy(work: () => unknown): unknown {
 
 const LEAKY: [string, unknown][] = [
   ['a duplicate key', duplicateKey()],
-  ['a bulk write', new MongoBulkWriteError({ message: CANARY, writeErrors: [] }, {} as never)],
+  ['a bulk write', new MongoBulkWriteError({ message: CANARY, code: 11_000 }, {} as never)],
   ['a JSON parser', thrownBy(() => JSON.parse(`{"${CANARY}": nothing}`))],
   ['a URL parser', thrownBy(() => new URL(`http://u:${CANARY}@[`))],
   ['a schema', thrownBy(() => z.literal(CANARY).parse('x'))],

@@ -1,4 +1,4 @@
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from './clock.ts'
 import { unauthenticated } from './error-codes.ts'
 import type { Secret } from './secret.ts'
@@ -24,11 +24,11 @@ export interface ServiceTokens {
 /** Creates the maker of service tokens; a token is used again for 30 s, so that a busy caller signs seldom. */
 export function createServiceTokens({ secret, issuer, audience, clock }: ServiceTokenOptions): ServiceTokens {
   const key = new TextEncoder().encode(secret.reveal())
-  let current: { token: Promise<string>; issuedAt: number } | undefined
+  let current: { token: Promise<string>; issuedAtMs: number } | undefined
   return {
     issue() {
       const now = clock.now()
-      if (current === undefined || Math.abs(now - current.issuedAt) >= REUSE_MS) {
+      if (current === undefined || Math.abs(now - current.issuedAtMs) > REUSE_MS) {
         const seconds = Math.floor(now / 1000)
         const token = new SignJWT()
           .setProtectedHeader({ alg: 'HS256' })
@@ -37,7 +37,7 @@ export function createServiceTokens({ secret, issuer, audience, clock }: Service
           .setIssuedAt(seconds)
           .setExpirationTime(seconds + LIFETIME_SECONDS)
           .sign(key)
-        current = { token, issuedAt: now }
+        current = { token, issuedAtMs: seconds * 1000 }
       }
       return current.token
     },
@@ -65,14 +65,20 @@ export function createServiceTokenVerifier(options: Omit<ServiceTokenOptions, 'i
         requiredClaims: ['iss', 'iat', 'exp'],
         maxTokenAge: LIFETIME_SECONDS,
       })
-      const lifetime = (payload.exp ?? Number.NaN) - (payload.iat ?? Number.NaN)
-      if (!(lifetime > 0 && lifetime <= LIFETIME_SECONDS)) throw unauthenticated({ reason: 'lifetime' }, CHALLENGE)
-      return { issuer: String(payload.iss) }
+      const issuer = issuerOf(payload)
+      if (issuer === null) throw unauthenticated({ reason: 'claims' }, CHALLENGE)
+      return { issuer }
     } catch (cause) {
       if (cause instanceof errors.JOSEError) throw unauthenticated({ reason: cause.code }, CHALLENGE)
       throw cause
     }
   }
+}
+
+/** The issuer of a token that lives as long as a service token may, else null. */
+function issuerOf({ iss, iat = Number.NaN, exp = Number.NaN }: JWTPayload): string | null {
+  const lifetime = exp - iat
+  return lifetime > 0 && lifetime <= LIFETIME_SECONDS && typeof iss === 'string' && iss !== '' ? iss : null
 }
 
 const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }

@@ -2,7 +2,10 @@ import { invalidBody } from './error-codes.ts'
 
 /** How strict a reader of JSON is beyond RFC 8259. */
 export interface StrictJsonOptions {
-  /** Refuse every number that a double cannot hold exactly as written. Default: false. */
+  /**
+   * Refuse every number that a double does not give back as it was written, and integers beyond 2^53 - 1 (RFC 7493
+   * section 2.2). Default: false.
+   */
   readonly exactNumbers?: boolean
   /** Levels of nesting beyond which a text is refused. Default: 64. */
   readonly maxDepth?: number
@@ -101,27 +104,22 @@ function addName(seen: Set<string> | null | undefined, literal: string): void {
 }
 
 function isExact(literal: string): boolean {
+  if (SMALL_INTEGER.test(literal)) return true
   const number = Number(literal)
-  return Number.isInteger(number)
-    ? Number.isSafeInteger(number) && asInteger(literal) === BigInt(number)
-    : hasFewDigits(literal)
+  if (Number.isInteger(number) ? !Number.isSafeInteger(number) : !Number.isFinite(number)) return false
+  return decimalOf(literal) === decimalOf(String(number))
 }
 
-/** The integer that a JSON number denotes, or null when it denotes none or an absurdly long one. */
-function asInteger(literal: string): bigint | null {
-  const parts = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(literal)
-  if (parts === null) return null
-  const digits = `${parts[1]}${parts[2] ?? ''}`
-  const shift = Number(parts[3] ?? 0) - (parts[2]?.length ?? 0)
-  if (shift >= 0) return shift > 400 ? null : BigInt(digits) * 10n ** BigInt(shift)
-  const kept = digits.slice(0, shift)
-  return /^0*$/.test(digits.slice(shift)) ? BigInt(kept === '' || kept === '-' ? '0' : kept) : null
+const SMALL_INTEGER = /^-?\d{1,15}$/
+
+/** One spelling for all literals of the same amount, whatever its sign. */
+function decimalOf(literal: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(literal) ?? []
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  if (end === 0) return '0'
+  return `${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
 }
 
-function hasFewDigits(literal: string): boolean {
-  const digits = literal
-    .replace(/[eE].*/, '')
-    .replace(/[^\d]/g, '')
-    .replace(/^0+/, '')
-  return Number.isFinite(Number(literal)) && digits.length <= 15
-}
+const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
