@@ -1,54 +1,76 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { notFound } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
-import { toAppError } from '@oncehook/kernel/errors'
+import { notFound, unavailable } from '@oncehook/kernel/error-codes'
+import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { answerCall, type CallReport, type TrpcEndpoint } from '@oncehook/kernel/trpc/answer-call'
 import type { FulfilmentMetrics } from '../metrics.ts'
-import { answerCall, CALLS, type CallDeps, type CallReport, isFault } from './call-handler.ts'
+import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
+import { answerHeaders, type Context } from '../trpc.ts'
+import type { UseCases } from '../use-cases.ts'
 
 /** What the listener works with. */
-export interface AppDeps extends CallDeps {
+export interface AppDeps {
+  readonly useCases: UseCases
+  readonly verifyToken: ServiceTokenVerifier
+  /** Whether the database is open and its indexes are in place. */
+  readonly isReady: () => boolean
   /** Answers the probes; false leaves the request alone. */
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   readonly logger: Logger
   readonly metrics: FulfilmentMetrics
 }
 
+const CALLS = '/trpc/'
 const ALLOW = 'GET, HEAD, POST, OPTIONS'
 
 /** Creates the handler of the one listener of fulfilment: probes, metrics and the procedures under `/trpc`. */
 export function createApp(deps: AppDeps): RequestListener {
+  const endpoint = createEndpoint(deps)
+  const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
+    const isCall = request.url?.startsWith(CALLS) === true
+    if (request.method === 'OPTIONS' && (isCall || request.url === '*')) {
+      response.writeHead(204, { Allow: ALLOW }).end()
+    } else if (isCall) {
+      const startedAt = performance.now()
+      const report = await answerCall(endpoint, request, response)
+      tell(deps, report, { requestId, ms: performance.now() - startedAt })
+    } else if (!(await deps.probes(request, response))) {
+      sendError(response, notFound(), requestId)
+    }
+  }
   return (request, response) => {
     const requestId = requestIdOf(request)
     response.setHeader('X-Request-Id', requestId)
     response.setHeader('Cache-Control', 'no-store')
     response.setHeader('X-Content-Type-Options', 'nosniff')
-    answer(deps, request, response).catch((error: unknown) => {
+    answer(request, response, requestId).catch((error: unknown) => {
       deps.logger.error({ error, requestId }, 'request.failed')
       sendError(response, toAppError(error), requestId)
     })
   }
 }
 
-async function answer(deps: AppDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.url?.startsWith(CALLS) === true && request.method !== 'OPTIONS') {
-    const startedAt = performance.now()
-    const report = await answerCall(deps, request, response)
-    return tell(deps, report, { startedAt, requestId: String(response.getHeader('X-Request-Id')) })
+function createEndpoint({ useCases, verifyToken, isReady }: AppDeps): TrpcEndpoint<FulfilmentRouter> {
+  return {
+    prefix: CALLS,
+    router: fulfilmentRouter,
+    async authenticate(request) {
+      const { issuer } = await verifyToken(request.headers.authorization)
+      if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
+      return issuer
+    },
+    createContext: (request) => ({ useCases, ifMatch: request.headers['if-match'], answer: {} }),
+    headersOf: answerHeaders,
   }
-  if (await deps.probes(request, response)) return
-  const isCall = request.url?.startsWith(CALLS) === true || request.url === '*'
-  if (request.method === 'OPTIONS' && isCall) response.writeHead(204, { Allow: ALLOW }).end()
-  else sendError(response, notFound(), String(response.getHeader('X-Request-Id')))
 }
 
-function tell(deps: AppDeps, report: CallReport, call: { startedAt: number; requestId: string }): void {
-  const ms = performance.now() - call.startedAt
-  const { procedure, status, caller, facts, error } = report
+function tell(deps: AppDeps, report: CallReport<Context>, { requestId, ms }: { requestId: string; ms: number }): void {
+  const { procedure, status, caller, context, error } = report
   deps.metrics.request({ procedure, status, seconds: ms / 1_000 })
-  const line = { requestId: call.requestId, procedure, status, caller, ms: Math.round(ms), ...facts }
-  if (isFault(report)) deps.logger.error({ ...line, error }, 'request.completed')
+  const line = { requestId, procedure, status, caller, ms: Math.round(ms), ...context.answer.facts }
+  if (status >= 500) deps.logger.error({ ...line, error }, 'request.completed')
   else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'request.completed')
 }
 

@@ -1,4 +1,3 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { z } from 'zod'
 import { orderNotFound } from '../errors.ts'
@@ -72,7 +71,7 @@ export const deleteOrderProcedure = procedure
   )
 
 function tagged(ctx: Context, order: Order): Order {
-  ctx.answer.etag = formatEntityTag(order.version)
+  ctx.answer.version = order.version
   return order
 }
 

@@ -1,4 +1,5 @@
 import { invalidRequest } from '@oncehook/kernel/error-codes'
+import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
 import { z } from 'zod'
 import { CURRENCIES } from './currencies.ts'
 
@@ -121,14 +122,6 @@ function problemOf(input: unknown): string | null {
   return metadata !== undefined && Object.hasOwn(metadata, '__proto__')
     ? 'metadata: has a member that is not allowed'
     : null
-}
-
-/** The first problem that a schema found, as `items.0.quantity: …`; it names members, never values. */
-export function sayIssue(error: z.ZodError): string {
-  const issue = error.issues[0]
-  const path = (issue?.path ?? []).map((step) => String(step).slice(0, 40)).join('.')
-  const what = (issue?.message ?? 'is not valid').replace(/^Invalid input: /, '')
-  return path === '' ? what : `${path}: ${what}`
 }
 
 /**

@@ -1,6 +1,6 @@
+import type { TrpcErrorData } from '@oncehook/kernel/trpc/trpc-errors'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
 import type { FulfilmentRouter } from '../router.ts'
-import type { ErrorData } from '../trpc.ts'
 import type { RunningFulfilment } from './start-fulfilment.ts'
 
 /** A typed client of fulfilment for tests; `headers` go with every call. */
@@ -19,11 +19,11 @@ export function fulfilmentClient(
 }
 
 /** What a refused call was told; throws when it was not refused. */
-export async function refusalOf(call: Promise<unknown>): Promise<ErrorData> {
+export async function refusalOf(call: Promise<unknown>): Promise<TrpcErrorData> {
   try {
     await call
   } catch (error) {
-    if (error instanceof TRPCClientError) return error.data as ErrorData
+    if (error instanceof TRPCClientError) return error.data as TrpcErrorData
     throw error
   }
   throw new Error('The call was not refused')

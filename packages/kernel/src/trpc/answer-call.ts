@@ -39,12 +39,14 @@ export async function answerCall<Router extends AnyRouter>(
   const url = new URL(request.url ?? '/', 'http://internal')
   const path = url.pathname.slice(endpoint.prefix.length)
   const guarded = await guard(endpoint.authenticate, request, url)
+  // What was refused unread is not looked into: its path and its query say nothing any more.
+  if (guarded.refusal !== null) url.search = ''
   const context = endpoint.createContext(request, guarded.caller ?? '')
   let error: AppError | undefined
   const answer = await resolveResponse({
     router: endpoint.router,
     req: toFetchRequest(request, url, guarded.input),
-    path,
+    path: guarded.refusal === null ? path : nameOf(endpoint.router, path),
     error: guarded.refusal,
     allowBatching: false,
     createContext: async () => context,

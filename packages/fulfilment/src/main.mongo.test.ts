@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Secret } from '@oncehook/kernel/secret'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { ORDERS } from './orders/order-document.ts'
+import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
+import { sampleOrder } from './testing/samples.ts'
+
+const PATIENCE = { timeout: 20_000 }
+const SECRET = 'canary-secret-of-a-process-in-a-test'
+const MAIN = new URL('main.ts', import.meta.url).pathname
+
+/** A way to the database that can be shut and opened. */
+async function gate(to: string) {
+  const target = new URL(to)
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const onward = connect(Number(target.port), target.hostname)
+    for (const end of [socket, onward]) sockets.add(end.on('error', () => {}).on('close', () => sockets.delete(end)))
+    socket.pipe(onward).pipe(socket)
+  })
+  const open = async (port: number): Promise<number> => {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as { port: number }).port
+  }
+  const shut = async (): Promise<void> => {
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  const port = await open(0)
+  const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`
+  const disposed = async (): Promise<void> => void (server.listening && (await shut()))
+  return { uri, shut, open: () => open(port), [Symbol.asyncDispose]: disposed }
+}
+
+/** Fulfilment as a process of its own. */
+async function run(env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [MAIN], { env: { SERVICE_TOKEN_SECRET: SECRET, ...env }, stdio: 'pipe' })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  return { child, exited, output: () => output, [Symbol.asyncDispose]: () => end(child, exited) }
+}
+
+async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  child.kill('SIGKILL')
+  await exited
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+describe('fulfilment as a process', () => {
+  it('names what is wrong with its settings and exits with 78, without any value', async () => {
+    await using process = await run({ MONGODB_URI: 'canary', RECEIPT_SINK: 'canary:' })
+    expect(await process.exited).toEqual([78, null])
+    expect(process.output()).toMatch(/MONGODB_URI must .*\n.*RECEIPT_SINK must /)
+    expect(process.output()).not.toMatch(/canary/)
+  })
+
+  it('exits with 78 when an index has another shape', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection(ORDERS).createIndex({ elsewhere: 1 }, { name: 'payment_pays_one_order' })
+    const env = { MONGODB_URI: database.uri.reveal(), FULFILMENT_DB: database.name, FULFILMENT_PORT: '0' }
+    await using service = await run(env)
+    expect(await service.exited).toEqual([78, null])
+    expect(service.output()).toMatch(/Index payment_pays_one_order of orders has another shape: key, unique/)
+    expect(service.output()).not.toMatch(SECRET)
+  }, 30_000)
+
+  it('waits for its database, serves, says when the database is away, recovers, and stops in order', async () => {
+    await using database = await testDatabase(process.env)
+    await using way = await gate(database.uri.reveal())
+    await way.shut()
+    const port = await freePort()
+    await using service = await run({
+      MONGODB_URI: way.uri,
+      FULFILMENT_DB: database.name,
+      FULFILMENT_PORT: String(port),
+    })
+    const url = `http://127.0.0.1:${port}`
+    const tokens = createServiceTokens({
+      secret: new Secret(SECRET),
+      issuer: 'test',
+      audience: 'fulfilment',
+      clock: systemClock,
+    })
+    const { orders } = fulfilmentClient({ url, token: () => tokens.issue() })
+    const readiness = async () => {
+      const response = await fetch(`${url}/readyz`).catch(() => null)
+      return response && [response.status, await response.json()]
+    }
+    const ready = [200, { status: 'ok', checks: { mongodb: 'ok' } }]
+    const away = [503, { status: 'unavailable', checks: { mongodb: 'unavailable' } }]
+
+    await expect.poll(readiness, PATIENCE).toEqual(away)
+    expect(await refusalOf(orders.list.query({}))).toMatchObject({
+      httpStatus: 503,
+      reason: 'unavailable',
+      retry: 'later',
+    })
+    await way.open()
+    await expect.poll(readiness, PATIENCE).toEqual(ready)
+    const { order } = await orders.create.mutate({ order: sampleOrder() })
+
+    await way.shut()
+    await expect.poll(readiness, PATIENCE).toEqual(away)
+    expect(await refusalOf(orders.get.query({ id: order.id }))).toMatchObject({ httpStatus: 503, retry: 'later' })
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    await way.open()
+    await expect.poll(readiness, PATIENCE).toEqual(ready)
+    expect(await orders.get.query({ id: order.id })).toEqual(order)
+
+    service.child.kill('SIGTERM')
+    expect(await service.exited).toEqual([0, null])
+    expect(service.output()).not.toMatch(SECRET)
+    expect(service.output()).not.toMatch(/mongodb:\/\//)
+  }, 90_000)
+})

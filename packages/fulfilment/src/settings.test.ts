@@ -1,0 +1,50 @@
+import { SettingsError } from '@oncehook/kernel/settings'
+import { describe, expect, it } from 'vitest'
+import { readFulfilmentSettings } from './settings.ts'
+
+const GOOD = {
+  MONGODB_URI: 'mongodb://user:canary@127.0.0.1/?replicaSet=rs0',
+  SERVICE_TOKEN_SECRET: 'a-good-secret-of-32-characters-42',
+}
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readFulfilmentSettings(env)
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('readFulfilmentSettings', () => {
+  it('has a default for all but the database and the secret', () => {
+    expect(readFulfilmentSettings(GOOD)).toMatchObject({
+      FULFILMENT_HOST: '127.0.0.1',
+      FULFILMENT_PORT: 8090,
+      FULFILMENT_DB: 'oncehook_fulfilment',
+      IDEMPOTENCY_TTL_SECONDS: 86_400,
+      RECEIPT_SINK: 'log:',
+      LOG_LEVEL: 'info',
+    })
+    expect(problemsOf({})).toEqual(['MONGODB_URI is not set', 'SERVICE_TOKEN_SECRET is not set'])
+  })
+
+  it('tells every problem at once, by name, and no value', () => {
+    const problems = problemsOf({
+      ...GOOD,
+      SERVICE_TOKEN_SECRET: 'canary-short',
+      FULFILMENT_PORT: 'canary',
+      RECEIPT_SINK: 'canary://there',
+      IDEMPOTENCY_TTL_SECONDS: '0',
+      LOG_LEVEL: 'canary',
+    })
+    const names = ['FULFILMENT_PORT', 'SERVICE_TOKEN_SECRET', 'IDEMPOTENCY_TTL_SECONDS', 'RECEIPT_SINK', 'LOG_LEVEL']
+    expect(problems.map((line) => line.split(' ')[0])).toEqual(names)
+    expect(problems.join()).not.toMatch(/canary/)
+  })
+
+  it.each(['', '   ', 'changeme-changeme-changeme-changeme', 'x'.repeat(40)])('takes no secret like "%s"', (secret) => {
+    expect(problemsOf({ ...GOOD, SERVICE_TOKEN_SECRET: secret })).toHaveLength(1)
+  })
+})
