@@ -1,0 +1,70 @@
+import { connect, type Socket } from 'node:net'
+import { readAnswer } from './read-answer.ts'
+
+/** One kept-alive HTTP/1.1 connection, which carries one request at a time. */
+export interface HttpConnection {
+  /** Sends a request and resolves to the status of its answer; rejects when the connection ends before. */
+  exchange(request: Buffer): Promise<number>
+  close(): void
+}
+
+interface Waiter {
+  readonly resolve: (status: number) => void
+  readonly reject: (reason: Error) => void
+}
+
+/**
+ * Creates a connection that opens at the first request, and again at the next one after it broke. As little work as
+ * possible: what the sender spends is missing on the side that is measured.
+ */
+export function createHttpConnection({ hostname, port }: URL): HttpConnection {
+  let socket: Socket | null = null
+  let received: Buffer | null = null
+  let waiter: Waiter | null = null
+
+  const end = (broken: Socket, reason: Error): void => {
+    broken.destroy()
+    if (socket !== broken) return
+    socket = null
+    received = null
+    waiter?.reject(reason)
+    waiter = null
+  }
+  const take = (from: Socket, chunk: Buffer): void => {
+    received = received === null ? chunk : Buffer.concat([received, chunk])
+    const answer = readAnswer(received)
+    if (answer === null) return
+    if (answer.bytes < received.length) throw new Error('The server said more than was asked')
+    received = null
+    const answered = waiter
+    waiter = null
+    if (answer.last) end(from, new Error('The server closed the connection'))
+    answered?.resolve(answer.status)
+  }
+  const open = (): Socket => {
+    const opened = connect({ host: hostname, port: Number(port), noDelay: true })
+    opened.on('error', (error) => end(opened, error))
+    opened.on('close', () => end(opened, new Error('The connection was closed')))
+    opened.on('data', (chunk) => {
+      try {
+        take(opened, chunk)
+      } catch (error) {
+        end(opened, error instanceof Error ? error : new Error('The answer cannot be read'))
+      }
+    })
+    return opened
+  }
+  return {
+    exchange(request) {
+      if (waiter !== null) return Promise.reject(new Error('The connection is busy'))
+      socket ??= open()
+      socket.write(request)
+      return new Promise((resolve, reject) => {
+        waiter = { resolve, reject }
+      })
+    },
+    close() {
+      if (socket !== null) end(socket, new Error('The connection was closed'))
+    },
+  }
+}

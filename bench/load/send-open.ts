@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadReport, OpenLoad } from './load-report.ts'
+import { onConnections } from './on-connections.ts'
+import { createSchedule } from './schedule.ts'
+import type { Sending } from './send-closed.ts'
+import { Tally } from './tally.ts'
+
+/**
+ * Sends every delivery at its fixed instant, or as soon after it as a connection is free, and counts its latency from
+ * that instant: a subject that stalls delays all that falls due meanwhile, as it would with a real provider. What is
+ * not answered `graceMs` after the end of the schedule has failed, and so has what could not be sent.
+ */
+export async function sendOpen({ plan, url, deliveries, now }: Sending<OpenLoad>): Promise<LoadReport> {
+  const tally = new Tally()
+  const beganAt = now()
+  const schedule = createSchedule({ at: beganAt, count: deliveries.length, perSecond: plan.perSecond })
+  const over = AbortSignal.timeout(Math.ceil(schedule.endsAt - beganAt + plan.graceMs))
+  const queue = deliveries.entries()
+  let sent = 0
+  await onConnections({ url, count: plan.connections, over }, async (connection) => {
+    for (const [index, { eventId, request }] of queue) {
+      const dueAt = schedule.dueAt(index)
+      await waitUntil(dueAt, now)
+      if (over.aborted) return
+      sent += 1
+      try {
+        tally.answered({ eventId, status: await connection.exchange(request), ms: now() - dueAt })
+      } catch {
+        tally.failed(over.aborted ? 'unanswered' : 'broken', 1)
+      }
+    }
+  })
+  tally.failed('unsent', deliveries.length - sent)
+  return tally.report(beganAt, now())
+}
+
+async function waitUntil(instant: number, now: () => number): Promise<void> {
+  for (let ms = instant - now(); ms > 0; ms = instant - now()) await sleep(ms)
+}

@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { sendClosed } from './send-closed.ts'
+import { sendOpen } from './send-open.ts'
+
+// No upper bound on any time: what is asserted here holds on the slowest machine.
+
+type Answer = (response: ServerResponse, number: number) => void
+
+const accept: Answer = (response) => void response.end('{}')
+
+async function serve(answer: Answer) {
+  let taken = 0
+  const server = createServer((request, response) => {
+    taken += 1
+    const number = taken
+    request.resume().on('end', () => answer(response, number))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    taken: () => taken,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Answers at once until it has taken `first` deliveries, then lets all that come wait until `ms` have passed. */
+function stallingOnce(first: number, ms: number): Answer {
+  let stalled: Promise<unknown> | undefined
+  return (response, number) => {
+    if (number >= first) stalled ??= new Promise((resolve) => setTimeout(resolve, ms))
+    void Promise.resolve(stalled).then(() => accept(response, number))
+  }
+}
+
+function deliveries(count: number) {
+  const request = Buffer.from('POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 2\r\n\r\n{}')
+  return Array.from({ length: count }, (_, index) => ({ eventId: `evt_${index}`, request }))
+}
+
+const now = (): number => performance.timeOrigin + performance.now()
+
+describe('sendOpen', () => {
+  it('counts the time that deliveries wait for a stalled server, also of those it could not send meanwhile', async () => {
+    await using server = await serve(stallingOnce(20, 600))
+    const plan = { kind: 'open', connections: 2, perSecond: 200, graceMs: 30_000 } as const
+    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(200), now })
+    expect(report.acknowledged).toHaveLength(200)
+    expect(report.failed).toEqual({})
+    // 60 of the 200 fall due in the first 300 ms of the stall, and each of them waits for 300 ms more at the least. The
+    // two connections carried two of them; a sender that measures from the instant of sending would see two slow ones.
+    expect(report.latency.p90).toBeGreaterThanOrEqual(290)
+    expect(report.latency.max).toBeGreaterThanOrEqual(590)
+  })
+
+  it('counts what was not answered and what was never sent as failed', async () => {
+    await using server = await serve((response, number) => void (number <= 3 && accept(response, number)))
+    const plan = { kind: 'open', connections: 2, perSecond: 100, graceMs: 200 } as const
+    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(30), now })
+    expect(report.acknowledged).toHaveLength(3)
+    expect(report.failed).toEqual({ unanswered: 2, unsent: 25 })
+  })
+
+  it('sends no delivery before it is due', async () => {
+    await using server = await serve(accept)
+    const plan = { kind: 'open', connections: 4, perSecond: 100, graceMs: 30_000 } as const
+    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(20), now })
+    expect(report.endedAt - report.beganAt).toBeGreaterThanOrEqual(190)
+  })
+})
+
+describe('sendClosed', () => {
+  it('sends every delivery once when there is time for all', async () => {
+    await using server = await serve(accept)
+    const plan = { kind: 'closed', connections: 8, forMs: 60_000 } as const
+    const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(500), now })
+    expect(new Set(report.acknowledged).size).toBe(500)
+    expect(server.taken()).toBe(500)
+  })
+
+  it('begins nothing after its time and waits for what is under way', async () => {
+    await using server = await serve((response, number) => void setTimeout(accept, 100, response, number))
+    const plan = { kind: 'closed', connections: 3, forMs: 50 } as const
+    const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(1_000), now })
+    expect(report.acknowledged).toHaveLength(3)
+    expect(report.failed).toEqual({})
+  })
+
+  it('counts refusals by status and goes on after a broken connection', async () => {
+    await using server = await serve((response, number) => {
+      response.statusCode = number === 1 ? 503 : 200
+      if (number === 2) response.destroy()
+      else accept(response, number)
+    })
+    const plan = { kind: 'closed', connections: 1, forMs: 60_000 } as const
+    const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(4), now })
+    expect(report.failed).toEqual({ 503: 1, broken: 1 })
+    expect(report.acknowledged).toEqual(['evt_2', 'evt_3'])
+  })
+})

@@ -1,0 +1,30 @@
+import { availableParallelism } from 'node:os'
+import { machineBusyMs, processorMs } from './process-usage.ts'
+
+/** The processor time that was spent while a meter ran. */
+export interface Usage {
+  /** Milliseconds, by the names the processes were given. */
+  readonly processes: Readonly<Record<string, number>>
+  /** Share of all the machine's processor time that went to others, 0 to 1. */
+  readonly foreignShare: number
+}
+
+/** Begins to meter these processes (name to number); the result ends it and tells what they spent. */
+export function startMeter(pids: Readonly<Record<string, number>>): () => Usage {
+  const startedAt = performance.now()
+  const machine = machineBusyMs()
+  const before = readAll(pids)
+  return () => {
+    const after = readAll(pids)
+    const processes = Object.fromEntries(
+      Object.keys(pids).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]),
+    )
+    const ours = Object.values(processes).reduce((sum, ms) => sum + ms, 0)
+    const capacity = (performance.now() - startedAt) * availableParallelism()
+    return { processes, foreignShare: Math.max(0, machineBusyMs() - machine - ours) / capacity }
+  }
+}
+
+function readAll(pids: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, processorMs(pid)]))
+}

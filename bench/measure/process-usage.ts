@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+
+// USER_HZ is 100 on every architecture that Linux and Node run on together (proc(5), sysconf(_SC_CLK_TCK)).
+const MS_PER_TICK = 10
+
+/** Processor time that a process has spent since it began, all its threads together, user and system; milliseconds. */
+export function processorMs(pid: number): number {
+  return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+}
+
+/** Reads the processor time (milliseconds) out of `/proc/<pid>/stat`. */
+export function parseProcessStat(stat: string): number {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name before may hold spaces and brackets
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK // utime and stime, fields 14 and 15 of the whole line
+}
+
+/** The most memory (MiB) that a process has had resident so far. */
+export function peakResidentMib(pid: number): number {
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kib) / 1024
+}
+
+/** Processor time (milliseconds) that the machine has spent on anything, or its host has taken away from it. */
+export function machineBusyMs(): number {
+  return parseMachineStat(readFileSync('/proc/stat', 'utf8'))
+}
+
+/** Reads all but idle time out of `/proc/stat`: interrupts too, for the time of processes includes them. */
+export function parseMachineStat(stat: string): number {
+  const [, user, nice, system, , , irq, softirq, steal] = (stat.split('\n', 1)[0] ?? '').split(/\s+/).map(Number)
+  return [user, nice, system, irq, softirq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? 0), 0) * MS_PER_TICK
+}

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { findMongod } from '../scripts/mongod/find-mongod.ts'
+import { MEASURED_SERVER } from '../scripts/mongod/mongod-arguments.ts'
+import { startThrowawayMongod } from '../scripts/mongod/throwaway-mongod.ts'
+import { takeLock } from '../scripts/process-lock.mjs'
+import type { Laboratory } from './subjects/subject.ts'
+
+/** A laboratory with the version of its server. */
+export interface OpenLaboratory extends Laboratory, AsyncDisposable {
+  readonly mongodVersion: string
+}
+
+/** Where a laboratory is set up. */
+export interface LaboratoryPlace {
+  /** Emptied before; the logs of the subjects stay in it afterwards. */
+  readonly folder: string
+  readonly env: NodeJS.ProcessEnv
+  readonly say: (line: string) => void
+  readonly nodeFlags: readonly string[]
+}
+
+/** Starts the one MongoDB that all rows of a run share; one run at a time. */
+export async function openLaboratory({ folder, env, say, nodeFlags }: LaboratoryPlace): Promise<OpenLaboratory> {
+  await using open = new AsyncDisposableStack()
+  const lock = takeLock(`${folder}.lock`)
+  if (!('release' in lock)) throw new Error(`Another benchmark is running (process ${lock.heldBy})`)
+  open.defer(lock.release)
+  const dbPath = join(folder, 'mongo')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(dbPath, { recursive: true, mode: 0o700 })
+  const found = await findMongod({ env, say })
+  const mongod = open.use(await startThrowawayMongod(found, { flags: MEASURED_SERVER, dbPath }))
+  const client = open.use(await new MongoClient(mongod.uri).connect())
+  const stack = open.move()
+  return {
+    mongoUri: mongod.uri,
+    mongodPid: mongod.pid,
+    mongodVersion: found.version,
+    folder,
+    secret: `whsec_${randomBytes(24).toString('base64url')}`,
+    nodeFlags,
+    database: (name) => client.db(name),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}

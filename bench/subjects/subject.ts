@@ -1,0 +1,33 @@
+import type { Db } from 'mongodb'
+
+/** What every subject of one round shares: the database server, where files may be put, and the secret of the signatures. */
+export interface Laboratory {
+  /** Connection string of the replica set, without a database. */
+  readonly mongoUri: string
+  readonly mongodPid: number
+  readonly folder: string
+  readonly secret: string
+  /** Flags for the Node.js that runs the subject, such as those of its profiler. */
+  readonly nodeFlags: readonly string[]
+  /** Opens a database of the server for looking into it. */
+  readonly database: (name: string) => Db
+}
+
+/** A program that takes deliveries, with an empty database of its own. */
+export interface Subject extends AsyncDisposable {
+  /** Where deliveries are posted. */
+  readonly url: string
+  /** The process that answers them. */
+  readonly receiverPid: number
+  /** The process that gives them their effect, where that is another one. */
+  readonly fulfilmentPid?: number
+  /** Makes what the deliveries to come are about. */
+  prepare?(orderPrefix: string, count: number): Promise<void>
+  /** Resolves when everything that was accepted has had its effect and is marked so. */
+  settled?(): Promise<void>
+  /** The ids of the events whose promise was kept: found stored, and with their effect where that is promised. */
+  keptIds(): Promise<Set<string>>
+}
+
+/** A majority of the replica set holds it, and has it in its journal: what every subject of the benchmark waits for. */
+export const DURABLE = { w: 'majority', journal: true } as const
