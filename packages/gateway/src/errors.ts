@@ -18,3 +18,9 @@ export const notStored = defineError('not_stored', {
   retry: 'later',
   says: 'The event could not be stored now: deliver it again',
 })
+/** An operator named an event that is being processed at this moment; nothing was changed. */
+export const eventsBusy = defineError('events_busy', {
+  status: 409,
+  retry: 'later',
+  says: 'One of the events is being processed now: try again in a moment',
+})

@@ -3,6 +3,10 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 /** Counts deliveries by what became of them. */
 export interface DeliveryMetrics {
   delivered(provider: string, outcome: string): void
+  /** A secret matched. */
+  matched(provider: string, secretId: string): void
+  /** A delivery was not authentic, by the class of the reason. */
+  unverified(provider: string, reason: string): void
   mismatched(provider: string, times: number): void
 }
 
@@ -12,11 +16,14 @@ export interface DispatchMetrics {
   lostClaims(count: number): void
 }
 
+/** Adds one to what operators see of a provider: its deliveries by outcome, the matches of its secrets. */
+export type Tally = (provider: string, kind: 'delivery' | 'secret', name: string) => void
+
 /** All counters of the gateway. */
 export type GatewayMetrics = DeliveryMetrics & DispatchMetrics
 
 /** Creates the gateway's counters in a registry. */
-export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayMetrics {
   const registers = [registry]
   const deliveries = new Counter({
     name: 'oncehook_deliveries_total',
@@ -41,8 +48,19 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     help: 'Claims that another worker had taken over before they were settled',
     registers,
   })
+  const failures = new Counter({
+    name: 'oncehook_verification_failures_total',
+    help: 'Deliveries that were not authentic, by provider and class of the reason',
+    labelNames: ['provider', 'reason'],
+    registers,
+  })
   return {
-    delivered: (provider, outcome) => deliveries.inc({ provider, outcome }),
+    delivered(provider, outcome) {
+      deliveries.inc({ provider, outcome })
+      tally(provider, 'delivery', outcome)
+    },
+    matched: (provider, secretId) => tally(provider, 'secret', secretId),
+    unverified: (provider, reason) => failures.inc({ provider, reason }),
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),

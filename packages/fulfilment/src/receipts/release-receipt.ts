@@ -1,4 +1,3 @@
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { receiptNotParked } from '../errors.ts'
 import type { Orders } from '../orders/order-store.ts'
@@ -30,7 +29,7 @@ export async function releaseReceipt(orders: Orders, key: string): Promise<{ key
           },
         },
       ],
-      { projection: { _id: 1 }, writeConcern: { w: MAJORITY.w, journal: MAJORITY.j }, hint: 'receipts_unsettled' },
+      { projection: { _id: 1 } },
     )
     if (released === null) throw receiptNotParked()
     return { key, orderId: released._id }

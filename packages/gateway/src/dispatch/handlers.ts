@@ -7,3 +7,8 @@ export const HANDLERS: ReadonlyMap<string, Handler> = new Map([
   ['payment.succeeded', onPaymentSucceeded],
   ['payment.failed', onPaymentFailed],
 ])
+
+/** Whether a type of event has an effect. */
+export function isHandled(type: string): boolean {
+  return HANDLERS.has(type)
+}

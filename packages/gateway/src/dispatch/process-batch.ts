@@ -24,7 +24,7 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
   const refused: [Claim, ApplyResult][] = []
   const asked: [Claim, PaymentCommand][] = []
   for (const claim of claims) {
-    const handled = HANDLERS.get(claim.event.type)?.(claim) ?? { refused: 'type_unhandled' }
+    const handled = HANDLERS.get(claim.event.type)?.(claim) ?? { refused: UNHANDLED }
     if ('command' in handled) asked.push([claim, handled.command])
     else refused.push([claim, { refused: handled.refused, retry: 'never' }])
   }
@@ -52,6 +52,9 @@ async function ask(
 
 const UNKNOWN: ApplyResult = { refused: 'unavailable', retry: 'later' }
 
+// A replay may find a type that still nobody handles.
+const UNHANDLED = 'type_unhandled'
+
 interface Judged {
   readonly claim: Claim
   readonly result: ApplyResult
@@ -62,6 +65,13 @@ function settle({ limits, random }: ProcessDeps, { claim, result, ms }: Judged):
   if ('outcome' in result) {
     const settlement: Settlement = { state: 'done', outcome: { kind: result.outcome, version: result.version } }
     return { claim, settlement, attempt: { ms, outcome: result.outcome, code: null, message: null } }
+  }
+  if (result.refused === UNHANDLED) {
+    return {
+      claim,
+      settlement: { state: 'unhandled' },
+      attempt: { ms, outcome: 'unhandled', code: null, message: null },
+    }
   }
   const { failures, failedForMs } = claim
   const settlement = decideRetry({ code: result.refused, retry: result.retry, failures, failedForMs }, limits, random)

@@ -120,6 +120,7 @@ interface Judged {
 function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { accepted: Accepted }): void {
   const { outcome, event } = call.accepted
   metrics.delivered(call.provider, outcome)
+  metrics.matched(call.provider, call.accepted.secretId)
   const line = {
     requestId: call.requestId,
     provider: call.provider,
@@ -133,6 +134,7 @@ function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { acc
 function logRefused({ logger, metrics }: WebhookRouteDeps, call: Judged & { error: AppError }): void {
   const { code, status, details } = call.error
   metrics.delivered(call.provider, code)
+  if (typeof details.reason === 'string' && status === 401) metrics.unverified(call.provider, details.reason)
   const line = { requestId: call.requestId, provider: call.provider, status, code, ...details, ms: elapsed(call) }
   if (status >= 500) logger.error({ ...line, error: call.error }, 'webhook.failed')
   else logger.warn(line, 'webhook.refused')

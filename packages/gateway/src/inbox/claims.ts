@@ -32,6 +32,7 @@ export type Settlement =
   | { readonly state: 'done'; readonly outcome: { readonly kind: string; readonly version: number | null } }
   | { readonly state: 'pending'; readonly delayMs: number }
   | { readonly state: 'dead'; readonly reason: string }
+  | { readonly state: 'unhandled' }
 
 /** A claim with what became of it. */
 export interface SettledClaim {
@@ -219,7 +220,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
             reason: null,
             outcome: { $literal: settlement.outcome },
             settledAt: '$$NOW',
-            expireAt: { $add: ['$$NOW', deps.retentionMs] },
+            ...retention(deps),
           },
         },
         unset,
@@ -229,11 +230,25 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
         { $set: { ...common, ...failed, state: 'dead', reason: { $literal: settlement.reason }, settledAt: '$$NOW' } },
         unset,
       ]
+    case 'unhandled':
+      return [
+        { $set: { ...common, state: 'unhandled', reason: 'type_unhandled', settledAt: '$$NOW', ...retention(deps) } },
+        unset,
+      ]
     case 'pending':
       return [
         { $set: { ...common, ...failed, state: 'pending', dueAt: { $add: ['$$NOW', settlement.delayMs] } } },
         unset,
       ]
+  }
+}
+
+/** The whole record goes, or with a scheme that signs no time only the body: the key must stay. */
+function retention({ retentionMs }: ClaimsDeps): Document {
+  const end = { $add: ['$$NOW', retentionMs] }
+  return {
+    expireAt: { $cond: [{ $eq: ['$keepKey', true] }, '$$REMOVE', end] },
+    stripAt: { $cond: [{ $eq: ['$keepKey', true] }, end, '$$REMOVE'] },
   }
 }
 

@@ -2,7 +2,7 @@ import { setInterval } from 'node:timers'
 import type { Logger } from '@oncehook/kernel/logger'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Db } from 'mongodb'
-import { EVENTS } from './event-document.ts'
+import { EVENTS, type EventDocument } from './event-document.ts'
 
 /** A delivery of an event that is stored already. */
 export interface RepeatedDelivery {
@@ -71,9 +71,10 @@ const WRITE_AT_ONCE = 500
 async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Promise<void> {
   for (let from = 0; from < counted.length; from += WRITE_AT_ONCE) {
     const batch = counted.slice(from, from + WRITE_AT_ONCE)
-    const hashes = await storedHashes(deps.db, batch)
+    const records = await storedRecords(deps.db, batch)
     const updates = batch.map((item) => {
-      const differs = hashes.get(`${item.provider}\n${item.eventId}`) !== item.bodyHash
+      const record = records.get(`${item.provider}\n${item.eventId}`)
+      const differs = record?.bodyHash !== item.bodyHash
       if (differs) reportMismatch(deps, item)
       return {
         q: { provider: item.provider, eventId: item.eventId },
@@ -85,6 +86,7 @@ async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Pro
               lastDeliveryAt: '$$NOW',
             },
           },
+          ...(record?.state === 'dead' && !differs ? REVIVAL : []),
         ],
       }
     })
@@ -97,11 +99,32 @@ function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, 
   logger.warn({ provider, eventId: eventId.slice(0, 64), times }, 'webhook.mismatch')
 }
 
-async function storedHashes(db: Db, batch: readonly Counted[]): Promise<Map<string, string>> {
+const whenDead = (value: unknown, member: string): object => ({
+  $cond: [{ $eq: ['$state', 'dead'] }, value, `$${member}`],
+})
+
+// The provider insists: an event that failed for good gets another chance, as if an operator had asked for it.
+const REVIVAL = [
+  {
+    $set: {
+      state: whenDead('pending', 'state'),
+      reason: whenDead(null, 'reason'),
+      lost: whenDead(0, 'lost'),
+      failures: whenDead(0, 'failures'),
+      dueAt: whenDead('$$NOW', 'dueAt'),
+      firstFailedAt: whenDead('$$REMOVE', 'firstFailedAt'),
+      settledAt: whenDead('$$REMOVE', 'settledAt'),
+    },
+  },
+]
+
+type StoredRecord = Pick<EventDocument, 'provider' | 'eventId' | 'bodyHash' | 'state'>
+
+async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const stored = await db
     .collection(EVENTS)
     .find({ $or: batch.map(({ provider, eventId }) => ({ provider, eventId })) })
-    .project<{ provider: string; eventId: string; bodyHash: string }>({ _id: 0, provider: 1, eventId: 1, bodyHash: 1 })
+    .project<StoredRecord>({ _id: 0, provider: 1, eventId: 1, bodyHash: 1, state: 1 })
     .toArray()
-  return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record.bodyHash]))
+  return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record]))
 }

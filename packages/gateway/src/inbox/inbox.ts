@@ -17,6 +17,8 @@ export interface Arrival {
   readonly headers: Readonly<Record<string, string>>
   readonly secretId: string
   readonly requestId: string
+  /** Whether the signature covers a time, so that an old capture is worth nothing. */
+  readonly signsTime: boolean
 }
 
 /** What became of an arrival: a new durable record, one that was durable before, or not known to be stored. */
@@ -101,7 +103,8 @@ function toDocument(deps: InboxDeps, arrival: Arrival, bodyHash: string): EventD
     headers: arrival.headers,
     secretId: arrival.secretId,
     requestId: arrival.requestId,
-    ...birth(deps, event.type, receivedAt),
+    ...(arrival.signsTime ? {} : { keepKey: true }),
+    ...birth(deps, arrival, receivedAt),
     lost: 0,
     failures: 0,
     attempts: [],
@@ -118,12 +121,14 @@ type Birth = Pick<EventDocument, 'reason' | 'starts' | 'fence'> & {
   claimedAt?: Timestamp
   settledAt?: Date
   expireAt?: Date
+  stripAt?: Date
 }
 
-function birth(deps: InboxDeps, type: string, receivedAt: Date): Birth {
-  if (!deps.isHandled(type)) {
-    const expireAt = new Date(receivedAt.getTime() + deps.retentionMs)
-    return { state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0, settledAt: receivedAt, expireAt }
+function birth(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): Birth {
+  if (!deps.isHandled(event.type)) {
+    const end = new Date(receivedAt.getTime() + deps.retentionMs)
+    const retention = signsTime ? { expireAt: end } : { stripAt: end }
+    return { state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0, settledAt: receivedAt, ...retention }
   }
   if (!deps.admits()) return { state: 'pending', reason: null, starts: 0, fence: 0 }
   const claimedAt = new Timestamp({ t: 0, i: 0 })

@@ -22,6 +22,7 @@ export const genericHmac: Scheme = {
     const { header, timestampHeader } = settings
     return [header, ...(timestampHeader === undefined ? [] : [timestampHeader])].map((name) => name.toLowerCase())
   },
+  signsTime: (settings) => settings.scheme === 'hmac' && settings.timestampHeader !== undefined,
   prepare(settings, secrets): CheckSignature {
     if (settings.scheme !== 'hmac') throw new Error('The generic scheme needs its own settings')
     const header = settings.header.toLowerCase()

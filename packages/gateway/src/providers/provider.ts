@@ -11,6 +11,10 @@ export interface Provider {
   readonly name: string
   readonly scheme: string
   readonly maxBytes: number
+  /** The secrets by name, never by value. `notAfter` in milliseconds. */
+  readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter'>[]
+  /** Whether a signature covers a time. If not, an old capture stays valid for ever, and so must its key here. */
+  readonly signsTime: boolean
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
   /** Proves a delivery authentic at `now` (milliseconds), or says why it is not. Pure, never throws. */
@@ -52,6 +56,8 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     name: source.name,
     scheme: source.settings.scheme,
     maxBytes: source.maxBytes,
+    secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
+    signsTime: scheme.signsTime(source.settings),
     signedHeaders: scheme.signedHeaders(source.settings),
     readEvent: scheme.prepareReader(source.settings),
     verify(delivery, now) {

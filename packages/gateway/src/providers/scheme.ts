@@ -18,6 +18,8 @@ export interface Scheme {
   readonly readKey: (text: string, settings: ProviderSettings) => Buffer | { readonly problem: string }
   /** The headers that the check reads, in lower case: they are kept, so that it can be repeated. */
   readonly signedHeaders: (settings: ProviderSettings) => readonly string[]
+  /** Whether the signature covers a time that is checked. */
+  readonly signsTime: (settings: ProviderSettings) => boolean
   readonly prepare: (settings: ProviderSettings, secrets: readonly LiveSecret[]) => CheckSignature
   /**
    * Reads the event out of an authentic delivery.

@@ -16,6 +16,7 @@ export const standardWebhooks: Scheme = {
   },
   signedHeaders: () =>
     ['webhook', 'svix'].flatMap((family) => ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`)),
+  signsTime: () => true,
   prepare(settings, secrets): CheckSignature {
     const tolerance = toleranceOf(settings)
     return (delivery, now): Finding => {

@@ -16,6 +16,7 @@ const TYPES = {
 export const stripe: Scheme = {
   readKey: (text) => Buffer.from(text, 'utf8'),
   signedHeaders: () => ['stripe-signature'],
+  signsTime: () => true,
   prepare(settings, secrets): CheckSignature {
     const tolerance = toleranceOf(settings)
     return ({ rawHeaders, rawBody }, now): Finding => {

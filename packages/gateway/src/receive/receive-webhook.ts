@@ -26,6 +26,7 @@ export interface ReceivedDelivery {
 export interface Accepted {
   readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
   readonly event: WebhookEvent
+  readonly secretId: string
 }
 
 // Below the 10 s within which every request is answered.
@@ -43,11 +44,12 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const event = provider.readEvent(verified)
   const { secretId, rawBody } = verified
   const headers = evidenceOf(delivery.rawHeaders, provider.signedHeaders)
-  const arrival = { provider: provider.name, event, rawBody, headers, secretId, requestId }
+  const { name, signsTime } = provider
+  const arrival = { provider: name, event, rawBody, headers, secretId, requestId, signsTime }
   const recorded = await within(deps.inbox.record(arrival), STORE_MS)
   if (recorded === LATE || recorded === 'not_stored') throw notStored({ late: recorded === LATE })
-  if (recorded === 'duplicate') return { outcome: 'duplicate', event }
-  return { outcome: deps.isHandled(event.type) ? 'recorded' : 'unhandled', event }
+  if (recorded === 'duplicate') return { outcome: 'duplicate', event, secretId }
+  return { outcome: deps.isHandled(event.type) ? 'recorded' : 'unhandled', event, secretId }
 }
 
 // RFC 9110 section 15.5.2 demands a challenge; the name of the scheme is ours.

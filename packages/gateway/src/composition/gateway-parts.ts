@@ -1,0 +1,31 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import type { Logger } from '@oncehook/kernel/logger'
+import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Registry } from 'prom-client'
+import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
+import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import type { GatewaySettings } from '../settings.ts'
+
+/** What a gateway is made of besides its settings: everything that tests may want in their own hands. */
+export interface GatewayParts {
+  readonly settings: GatewaySettings
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly random: () => number
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** What every stage of the start works with: the parts, and what the stages before it have made. */
+export interface Foundation extends GatewayParts {
+  readonly lifecycle: Lifecycle
+  /** Names this process as the holder of claims. */
+  readonly owner: string
+  /** Two pools, so that a backlog never queues ahead of an accept. */
+  readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
+  readonly fulfilment: FulfilmentClient
+  readonly payments: PaymentProcedures
+  readonly registry: Registry
+  readonly metrics: GatewayMetrics
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import {
+  createFulfilmentClient,
+  createPaymentProcedures,
+  type FulfilmentClient,
+} from '../dispatch/fulfilment-client.ts'
+import { createTallies } from '../inbox/tallies.ts'
+import { createGatewayMetrics } from '../metrics.ts'
+import type { Foundation, GatewayParts } from './gateway-parts.ts'
+
+const CALL_MS = 10_000
+const TALLY_FLUSH_MS = 1_000
+
+/** Makes what every stage needs, nothing of it open yet. */
+export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Foundation {
+  const mongo = createConnections(parts, lifecycle)
+  const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
+  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => tallies.stop() })
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const fulfilment = createFulfilment(parts)
+  return {
+    ...parts,
+    lifecycle,
+    owner: randomUUID(),
+    mongo,
+    fulfilment,
+    payments: createPaymentProcedures(fulfilment),
+    registry,
+    metrics: createGatewayMetrics(registry, tallies.add),
+  }
+}
+
+function createConnections({ settings, logger }: GatewayParts, lifecycle: Lifecycle): Foundation['mongo'] {
+  const shared = { uri: settings.MONGODB_URI, database: settings.GATEWAY_DB, logger }
+  const accepting = createMongoConnection({ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
+  const background = createMongoConnection({ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 })
+  lifecycle.onStop({
+    name: 'mongodb',
+    withinMs: 1_500,
+    stop: async () => void (await Promise.all([accepting.close(), background.close()])),
+  })
+  return { accepting, background }
+}
+
+function createFulfilment({ settings, clock, fetch }: GatewayParts): FulfilmentClient {
+  const tokens = createServiceTokens({
+    secret: settings.SERVICE_TOKEN_SECRET,
+    issuer: 'gateway',
+    audience: 'fulfilment',
+    clock,
+  })
+  return createFulfilmentClient({ url: settings.FULFILMENT_URL, tokens, fetch, timeoutMs: CALL_MS })
+}

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto'
+import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-guard'
+import { listen } from '@oncehook/kernel/http/listen'
+import { createProbes } from '@oncehook/kernel/http/probes'
+import { createAdminApp } from '../operator/admin-app.ts'
+import type { OperatorParts } from '../operator/operator-trpc.ts'
+import type { Foundation } from './gateway-parts.ts'
+
+/** Opens the private listener: probes at once, the operator API as soon as `operator` yields its parts. */
+export async function startAdmin(foundation: Foundation, operator: () => OperatorParts | null): Promise<number> {
+  const { settings, logger, lifecycle, mongo, payments, registry } = foundation
+  const checks = { mongodb: mongo.accepting.ping, fulfilment: () => payments.versions(['readiness']) }
+  const app = createAdminApp({
+    probes: createProbes({ checks, metrics: registry }),
+    tokens: settings.OPERATOR_TOKENS,
+    logger,
+    parts: operator,
+  })
+  const listener = await listen({
+    host: settings.ADMIN_HOST,
+    port: settings.ADMIN_PORT,
+    handler: guardFraming(app, randomUUID),
+    prepare: (server) => answerBrokenHttp(server, randomUUID),
+  })
+  lifecycle.onStop({ name: 'admin listener', withinMs: 1_000, stop: () => listener.close(500) })
+  return listener.port
+}

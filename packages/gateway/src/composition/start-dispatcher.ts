@@ -1,0 +1,60 @@
+import type { Logger } from '@oncehook/kernel/logger'
+import { Dispatcher } from '../dispatch/dispatcher.ts'
+import { processBatch } from '../dispatch/process-batch.ts'
+import { createClaims, type SettledClaim } from '../inbox/claims.ts'
+import type { Foundation } from './gateway-parts.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+
+/** Starts handing stored events on to fulfilment. */
+export function startDispatcher(foundation: Foundation): Dispatcher {
+  const { settings, logger, clock, random, metrics, lifecycle, mongo, owner, payments } = foundation
+  const claims = createClaims({
+    db: mongo.background.db,
+    owner,
+    leaseMs: settings.LEASE_MS,
+    retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,
+    maxStarts: settings.MAX_STARTS,
+  })
+  const limits = {
+    baseMs: settings.RETRY_BASE_MS,
+    capMs: settings.RETRY_CAP_MS,
+    maxAgeMs: settings.RETRY_MAX_AGE_MS,
+    orderUnknownMs: HOUR_MS,
+  }
+  const dispatcher = new Dispatcher({
+    claims,
+    process: (batch) => processBatch({ fulfilment: payments, limits, random }, batch),
+    clock,
+    random,
+    logger,
+    batchSize: settings.DISPATCH_BATCH,
+    concurrency: settings.DISPATCH_CONCURRENCY,
+    leaseMs: settings.LEASE_MS,
+    onSettled: (settled) => {
+      metrics.settled(settled.settlement.state, settled.attempt.outcome)
+      logSettled(logger, settled)
+    },
+    onLost: metrics.lostClaims,
+  })
+  dispatcher.start()
+  lifecycle.onStop({ name: 'dispatcher', withinMs: 4_000, stop: () => dispatcher.stop() })
+  return dispatcher
+}
+
+function logSettled(logger: Logger, { claim, settlement, attempt }: SettledClaim): void {
+  const line = {
+    requestId: claim.requestId,
+    provider: claim.provider,
+    eventId: claim.event.id.slice(0, 64),
+    type: claim.event.type.slice(0, 64),
+    orderId: claim.event.facts.orderId.slice(0, 64),
+    outcome: attempt.outcome,
+    code: attempt.code,
+    ms: attempt.ms,
+  }
+  if (settlement.state === 'dead') logger.error({ ...line, reason: settlement.reason }, 'event.dead')
+  else if (settlement.state === 'pending') logger.warn({ ...line, delayMs: settlement.delayMs }, 'event.deferred')
+  else logger.info(line, 'event.settled')
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-guard'
+import { listen } from '@oncehook/kernel/http/listen'
+import { isHandled } from '../dispatch/handlers.ts'
+import { createApp } from '../http/app.ts'
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import type { Foundation } from './gateway-parts.ts'
+
+/** Opens the public listener: from then on deliveries are taken. */
+export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {
+  const { settings, lifecycle } = foundation
+  const listener = await listen({
+    host: settings.GATEWAY_HOST,
+    port: settings.GATEWAY_PORT,
+    handler: guardFraming(createFrontApp(foundation, inbox).callback(), randomUUID),
+    prepare: (server) => answerBrokenHttp(server, randomUUID),
+    headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
+    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+  })
+  lifecycle.onStop({ name: 'public listener', withinMs: 4_000, stop: () => listener.close(3_500) })
+  return listener.port
+}
+
+function createFrontApp({ settings, logger, clock, fulfilment, metrics }: Foundation, inbox: Inbox) {
+  const limitOf = (name: string, limit: number): RateLimit =>
+    createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
+  return createApp({
+    logger,
+    origins: settings.CORS_ORIGINS,
+    webhooks: {
+      inbox,
+      clock,
+      isHandled,
+      providers: () => settings.providers,
+      logger,
+      metrics,
+      limits: {
+        failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
+        provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
+      },
+      trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+    },
+    orders: {
+      fulfilment,
+      tokens: settings.API_TOKENS,
+      maxBodyBytes: settings.MAX_BODY_BYTES,
+      limit: limitOf('api', settings.RATE_LIMIT_API),
+    },
+  })
+}

@@ -1,0 +1,64 @@
+import { setInterval } from 'node:timers'
+import type { Logger } from '@oncehook/kernel/logger'
+import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Db } from 'mongodb'
+
+/** What is counted for a provider: deliveries by outcome, and matches of each secret. */
+export type TallyKind = 'delivery' | 'secret'
+
+/** A count as it is stored: all processes add to it. */
+export interface Tally {
+  readonly _id: { readonly provider: string; readonly kind: TallyKind; readonly name: string }
+  readonly count: number
+  readonly lastAt: Date
+}
+
+/** Counts that operators see, gathered in memory and added up in the database: statistics, not promises. */
+export interface Tallies {
+  add(provider: string, kind: TallyKind, name: string): void
+  stop(): Promise<void>
+}
+
+/** The collection of the tallies. */
+export const TALLIES = 'tallies'
+
+// Providers, outcomes and secrets are few; more than this is not kept.
+const MAX_NAMES = 2_000
+
+/** Creates the tallies and starts their regular flushing, every `flushMs` milliseconds. */
+export function createTallies(db: Db, logger: Logger, flushMs: number): Tallies {
+  let counts = new Map<string, number>()
+  let underWay: Promise<void> = Promise.resolve()
+  const flush = (): Promise<void> => {
+    const batch = [...counts]
+    counts = new Map()
+    if (batch.length > 0) {
+      underWay = underWay
+        .then(() => write(db, batch))
+        .catch((error: unknown) => logger.warn({ error }, 'tallies.dropped'))
+    }
+    return underWay
+  }
+  const timer = setInterval(() => void flush(), flushMs)
+  timer.unref()
+  return {
+    add(provider, kind, name) {
+      const key = `${provider}\n${kind}\n${name}`
+      const count = counts.get(key)
+      if (count !== undefined || counts.size < MAX_NAMES) counts.set(key, (count ?? 0) + 1)
+    },
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}
+
+async function write(db: Db, batch: readonly (readonly [string, number])[]): Promise<void> {
+  const updates = batch.map(([key, count]) => {
+    const [provider, kind, name] = key.split('\n')
+    const u = [{ $set: { count: { $add: [{ $ifNull: ['$count', 0] }, count] }, lastAt: '$$NOW' } }]
+    return { q: { _id: { provider, kind, name } }, u, upsert: true }
+  })
+  await db.command({ update: TALLIES, updates, ordered: false, writeConcern: MAJORITY })
+}

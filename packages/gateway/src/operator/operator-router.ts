@@ -1,0 +1,23 @@
+import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
+import { router } from './operator-trpc.ts'
+import { listAuditProcedure, listProvidersProcedure, overviewProcedure } from './overview-procedures.ts'
+import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
+import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replay-procedures.ts'
+
+/** All procedures of the operator, one line each. */
+export const operatorRouter = router({
+  overview: overviewProcedure,
+  events: router({
+    list: listEventsProcedure,
+    get: getEventProcedure,
+    replay: replayEventsProcedure,
+    reverify: reverifyEventProcedure,
+  }),
+  replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
+  providers: router({ list: listProvidersProcedure }),
+  receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
+  audit: router({ list: listAuditProcedure }),
+})
+
+/** What a client of the operator API is typed by. */
+export type OperatorRouter = typeof operatorRouter

@@ -1,0 +1,26 @@
+import type { EventDocument } from '../inbox/event-document.ts'
+import type { VerifiedDelivery } from '../providers/delivery.ts'
+import type { Providers } from '../providers/read-providers.ts'
+
+/** Whether stored bytes and headers are authentic by the secrets of today, as of the time of receipt. */
+export interface Reverified {
+  readonly valid: boolean
+  readonly secretId: string | null
+  /** Why not: the provider is not configured any more, or what the check refused. */
+  readonly failure: string | null
+  readonly verified: VerifiedDelivery | null
+}
+
+/** Checks a stored event again. Pure. */
+export function reverifyEvent(record: EventDocument, providers: Providers): Reverified {
+  const provider = providers.get(record.provider)
+  if (provider === undefined) return failed('provider_unknown')
+  const delivery = { rawBody: Buffer.from(record.raw.buffer), rawHeaders: Object.entries(record.headers).flat() }
+  const verdict = provider.verify(delivery, record.receivedAt.getTime())
+  if ('refused' in verdict) return failed(verdict.refused)
+  return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
+}
+
+function failed(failure: string): Reverified {
+  return { valid: false, secretId: null, failure, verified: null }
+}
