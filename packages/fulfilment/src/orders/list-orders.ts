@@ -1,9 +1,12 @@
+import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
-import { readCursor, writeCursor } from './cursor.ts'
 import type { Order, OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
 import type { Orders } from './order-store.ts'
+
+/** Where a page ended: when its last order was made (milliseconds, in the range of a Date), and the id of it. */
+export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
 
 /** Which page of the orders is asked for; `after` is the `next` of the page before. */
 export interface ListRequest {
@@ -33,13 +36,16 @@ export async function listOrders(orders: Orders, { limit, after, status }: ListR
   const found = await readPage(orders, filter, limit + 1)
   const items = found.slice(0, limit)
   const last = items.at(-1)
-  const next = found.length > limit && last !== undefined ? writeCursor([last.createdAt.getTime(), last._id]) : null
+  const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
   return { items: items.map(toOrder), next }
 }
 
 function olderThan(cursor: string): Filter<OrderDocument> {
-  const [time, id] = readCursor(cursor, ['number', 'string'])
-  const createdAt = new Date(time)
+  const [, time, id] = ORDER_CURSOR.exec(cursor) ?? []
+  if (time === undefined || id === undefined) {
+    throw invalidRequest({}, { says: 'The member after is not a cursor of this list' })
+  }
+  const createdAt = new Date(Number(time))
   return { createdAt: { $lte: createdAt }, $or: [{ createdAt: { $lt: createdAt } }, { _id: { $lt: id } }] }
 }
 

@@ -5,32 +5,28 @@ import { type Context, procedure } from '../trpc.ts'
 import { createOrder } from './create-order.ts'
 import { deleteOrder } from './delete-order.ts'
 import { listOrders } from './list-orders.ts'
-import { ORDER_ID, type Order } from './order.ts'
+import type { Order } from './order.ts'
 import { isLive, toOrder } from './order-document.ts'
+import { listRequestSchema, orderIdSchema } from './order-schemas.ts'
 import { readOrder } from './order-store.ts'
 import { patchOrder } from './patch-order.ts'
 import { putOrder } from './put-order.ts'
 
-const idSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
 const conditionSchema = z.string().max(4_096).optional()
 const keyText = z.string().min(1).max(255)
 
 /** `orders.get`: one order, or NOT_FOUND. */
-export const getOrderProcedure = procedure.input(z.strictObject({ id: idSchema })).query(async ({ ctx, input }) => {
-  const found = await readOrder(ctx.useCases.orders.orders, input.id)
-  if (!isLive(found)) throw orderNotFound()
-  return tagged(ctx, toOrder(found))
-})
+export const getOrderProcedure = procedure
+  .input(z.strictObject({ id: orderIdSchema }))
+  .query(async ({ ctx, input }) => {
+    const found = await readOrder(ctx.useCases.orders.orders, input.id)
+    if (!isLive(found)) throw orderNotFound()
+    return tagged(ctx, toOrder(found))
+  })
 
 /** `orders.list`: a page of orders, newest first. */
 export const listOrdersProcedure = procedure
-  .input(
-    z.strictObject({
-      limit: z.int().min(1).max(100).default(20),
-      after: z.string().max(1_024).optional(),
-      status: z.enum(['pending', 'payment_failed', 'paid']).optional(),
-    }),
-  )
+  .input(listRequestSchema)
   .query(({ ctx, input }) => listOrders(ctx.useCases.orders.orders, input))
 
 /** `orders.create`: a new order under an id of ours, once for each idempotency key. */
@@ -49,7 +45,9 @@ export const createOrderProcedure = procedure
 
 /** `orders.put`: replaces an order, or makes it under the caller's id. */
 export const putOrderProcedure = procedure
-  .input(z.strictObject({ id: idSchema, order: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }))
+  .input(
+    z.strictObject({ id: orderIdSchema, order: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }),
+  )
   .mutation(async ({ ctx, input }) => {
     const result = await putOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })
     tagged(ctx, result.order)
@@ -58,14 +56,14 @@ export const putOrderProcedure = procedure
 
 /** `orders.patch`: changes an order by merge patch; the expected version is required. */
 export const patchOrderProcedure = procedure
-  .input(z.strictObject({ id: idSchema, patch: z.unknown(), ifMatch: conditionSchema }))
+  .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ifMatch: conditionSchema }))
   .mutation(async ({ ctx, input }) =>
     tagged(ctx, await patchOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })),
   )
 
 /** `orders.delete`: the order is gone afterwards, whether or not it was there. */
 export const deleteOrderProcedure = procedure
-  .input(z.strictObject({ id: idSchema, ifMatch: conditionSchema }))
+  .input(z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema }))
   .mutation(({ ctx, input }) =>
     deleteOrder(ctx.useCases.orders, { id: input.id, ifMatch: conditionOf(ctx, input.ifMatch) }),
   )

@@ -3,8 +3,8 @@ import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
 import { z } from 'zod'
 import { CURRENCIES } from './currencies.ts'
 
-/** The id of an order, made by a client (PUT) or by us. */
-export const ORDER_ID = /^[A-Za-z0-9._~-]{1,128}$/
+/** The id of an order, made by a client (PUT) or by us; `.` and `..` are steps of a path, no ids (RFC 3986). */
+export const ORDER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
 
 /** A well-formed Unicode text whose length is counted in UTF-8 bytes. */
 function bytesText(max: number) {
@@ -43,7 +43,7 @@ export const orderContentSchema = z.strictObject({
   email: z.email().max(254).exactOptional(),
   note: charactersText(0, 10_000).exactOptional(),
   metadata: z
-    .record(charactersText(1, 40), charactersText(0, 500))
+    .record(charactersText(1, 40).meta({ not: { const: '__proto__' } }), charactersText(0, 500))
     .refine((members) => Object.keys(members).length <= MAX_METADATA, {
       error: `has more than ${MAX_METADATA} members`,
     })
