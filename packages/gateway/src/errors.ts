@@ -24,3 +24,9 @@ export const eventsBusy = defineError('events_busy', {
   retry: 'later',
   says: 'One of the events is being processed now: try again in a moment',
 })
+/** More bodies are under way than memory is set aside for: a sender comes again. */
+export const overloaded = defineError('overloaded', {
+  status: 429,
+  retry: 'later',
+  says: 'Too much is under way: send it again in a moment',
+})

@@ -3,9 +3,13 @@ import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-gu
 import { listen } from '@oncehook/kernel/http/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import { createApp } from '../http/app.ts'
+import { BodyBudget } from '../http/body-budget.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import type { Foundation } from './gateway-parts.ts'
+
+// With what the rest of the process takes, the gateway stays below 256 MiB.
+const BODY_BYTES = 48 * 1024 * 1024
 
 /** Opens the public listener: from then on deliveries are taken. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {
@@ -40,6 +44,7 @@ function createFrontApp({ settings, logger, clock, fulfilment, metrics }: Founda
         provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
       },
       trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+      budget: new BodyBudget(BODY_BYTES),
     },
     orders: {
       fulfilment,

@@ -9,6 +9,7 @@ import type { DeliveryMetrics } from '../metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/receive-webhook.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { clientAddress, type RateLimit } from './rate-limit.ts'
 import type { RequestState } from './request-context.ts'
 import { resourceAt } from './resources.ts'
@@ -22,6 +23,7 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   /** Refused deliveries of each address, and authentic ones of each provider. */
   readonly limits: { readonly failed: RateLimit; readonly provider: RateLimit }
   readonly trustedProxyHops: number
+  readonly budget: BodyBudget
 }
 
 const PATH = '/api/webhooks/'
@@ -60,9 +62,11 @@ interface Call {
 async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): Promise<void> {
   const startedAt = performance.now()
   const { requestId } = ctx.state
+  let release = (): void => undefined
   try {
     refuseAnnounced(ctx.req, provider)
     refuseExhausted(deps, ctx, provider)
+    release = deps.budget.reserve(ctx.req)
     const rawBody = await readRawBody(ctx.req, provider.maxBytes)
     const delivery = { rawBody, rawHeaders: ctx.req.rawHeaders }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
@@ -75,6 +79,8 @@ async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): 
     const error = signatureInvalid.is(thrown) ? countFailed(deps, ctx, thrown) : toAppError(thrown)
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
     throw error.code === 'internal' ? thrown : error
+  } finally {
+    release()
   }
 }
 

@@ -1,5 +1,5 @@
 import { TRPCError } from '@trpc/server'
-import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
+import type { TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODE_NUMBER } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
 import { invalidRequest, methodNotAllowed, notFound } from '../error-codes.ts'
 import { AppError, type RetryClass, toAppError } from '../errors.ts'
@@ -52,7 +52,7 @@ export function fromTrpcError(error: TRPCError): AppError {
 /** What tRPC is about to say of an error. */
 export interface TrpcErrorShape {
   readonly shape: {
-    readonly code: number
+    readonly code: TRPC_ERROR_CODE_NUMBER
     readonly data: { readonly code: TRPC_ERROR_CODE_KEY; readonly httpStatus: number; readonly path?: string }
   }
   readonly error: TRPCError
@@ -71,7 +71,7 @@ export function formatTrpcError({ shape, error }: TrpcErrorShape) {
     retry: known.retry,
     ...(known.status === 412 ? { version: version ?? null } : {}),
   }
-  return { message: known.message, code: shape.code as never, data }
+  return { message: known.message, code: shape.code, data }
 }
 
 /** The first problem that a schema found, as `items.0.quantity: …`; it names members, never values. */
