@@ -28,27 +28,37 @@ function charactersText(min: number, max: number) {
 }
 
 const itemSchema = z.strictObject({
-  sku: bytesText(255),
+  sku: bytesText(255).meta({ description: 'What is sold: 1 to 255 bytes of UTF-8' }),
   quantity: z.int().min(1),
-  unitAmount: z.int().min(0),
+  unitAmount: z.int().min(0).meta({ description: 'The price of one, in minor units' }),
 })
 
 const MAX_METADATA = 50
 
-/** What a caller may write of an order: INTERFACE section 5 of the public HTTP. Amounts are integers in minor units. */
+const metadataSchema = z
+  .record(charactersText(1, 40).meta({ not: { const: '__proto__' } }), charactersText(0, 500))
+  .refine((members) => Object.keys(members).length <= MAX_METADATA, {
+    error: `has more than ${MAX_METADATA} members`,
+  })
+  .meta({ maxProperties: MAX_METADATA, description: 'Names and values of the caller’s own' })
+
+/**
+ * What a caller may write of an order. Amounts are integers in minor units. The descriptions stand in the OpenAPI
+ * document, and say what JSON Schema cannot.
+ */
 export const orderContentSchema = z.strictObject({
-  customerId: bytesText(255),
-  currency: z.enum(CURRENCIES, { error: 'is not an ISO 4217 code' }),
-  items: z.array(itemSchema).min(1).max(1_000),
-  email: z.email().max(254).exactOptional(),
+  customerId: bytesText(255).meta({ description: 'Whose order it is: 1 to 255 bytes of UTF-8' }),
+  currency: z
+    .enum(CURRENCIES, { error: 'is not an ISO 4217 code' })
+    .meta({ description: 'ISO 4217; amounts are integers in its minor unit' }),
+  items: z
+    .array(itemSchema)
+    .min(1)
+    .max(1_000)
+    .meta({ description: 'The total, the sum of quantity × unitAmount, is at most 2^53 - 1' }),
+  email: z.email().max(254).meta({ description: 'Where the receipt goes' }).exactOptional(),
   note: charactersText(0, 10_000).exactOptional(),
-  metadata: z
-    .record(charactersText(1, 40).meta({ not: { const: '__proto__' } }), charactersText(0, 500))
-    .refine((members) => Object.keys(members).length <= MAX_METADATA, {
-      error: `has more than ${MAX_METADATA} members`,
-    })
-    .meta({ maxProperties: MAX_METADATA })
-    .exactOptional(),
+  metadata: metadataSchema.exactOptional(),
 })
 
 /** What a caller may write of an order. */
