@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { isSet, type SystemSettings } from './service-environments.ts'
 
@@ -33,11 +34,17 @@ export function describeSystem({ env, data, addresses }: SystemSettings, mongo: 
     '',
     `Paste this line into another terminal${env.ONCEHOOK_DATA ? ` where ONCEHOOK_DATA=${data.path} is set` : ''}: it makes an order and delivers its signed payment`,
     '',
-    'npm run oncehook -- send',
+    pastedLine(),
     '',
     `Ready after ${(performance.now() / 1_000).toFixed(1)} s; Ctrl-C stops everything`,
   ]
   return { running, lines }
+}
+
+/** Names its order and its event, so that pasted again it delivers the same event: answered alike, nothing changes. */
+function pastedLine(): string {
+  const name = randomBytes(4).toString('hex')
+  return `npm run oncehook -- send --ensure-order ord_${name} --event-id evt_${name}`
 }
 
 function receiptsFile(env: NodeJS.ProcessEnv, fallback: string): string | null {
