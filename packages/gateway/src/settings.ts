@@ -13,6 +13,7 @@ import {
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
+import { MAX_RECORD_BYTES } from './providers/provider-settings.ts'
 import { type Providers, readProviders } from './providers/read-providers.ts'
 
 const MIN_TOKEN_LENGTH = 32
@@ -37,7 +38,7 @@ export const gatewaySchema = z.object({
   RATE_LIMIT_FAILED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100 }),
   RATE_LIMIT_PROVIDER: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100_000 }),
   RATE_LIMIT_API: integerSetting({ min: 0, max: 1_000_000_000, fallback: 1_000 }),
-  MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 1_048_576 }),
+  MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: MAX_RECORD_BYTES, fallback: 1_048_576 }),
   MAX_BODY_BYTES: integerSetting({ min: 1, max: 25_000_000, fallback: 262_144 }),
   SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
   HEADERS_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 5_000 }),
@@ -116,9 +117,10 @@ function tokensSetting() {
       const holders = new Map<string, string>()
       for (const [name, token] of Object.entries(tokens.data ?? {})) {
         const problem = secretProblem(token, MIN_TOKEN_LENGTH)
-        if (problem !== null) issue(`: the token of ${name} ${problem}`)
+        if (problem !== null) issue(`has a token of ${name} that ${problem}`)
         const digest = hash('sha256', token)
-        if (holders.has(digest)) issue(`: ${name} has the token of another name`)
+        const other = holders.get(digest)
+        if (other !== undefined) issue(`has the same token for ${other} and ${name}`)
         holders.set(digest, name)
       }
       return holders

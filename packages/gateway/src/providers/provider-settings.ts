@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isEventText } from './read-event.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),
@@ -7,15 +8,19 @@ const secretSettings = z.strictObject({
 })
 
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
+const eventType = z.string().refine(isEventText, { error: 'must be the name of a type, 1 to 255 bytes' })
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'must be a header name' })
+
+/** The largest body that a record can hold: a document of MongoDB ends at 16 MiB, and ours has more members. */
+export const MAX_RECORD_BYTES = 16_000_000
 
 /** What every provider's settings may say, whatever the scheme. */
 const shared = {
   secrets: z.array(secretSettings).min(1).max(3),
   toleranceSeconds: z.number().int().min(1).max(86_400).optional(),
-  maxBytes: z.number().int().min(1).max(25_000_000).optional(),
+  maxBytes: z.number().int().min(1).max(MAX_RECORD_BYTES).optional(),
   acceptShortSecret: z.boolean().optional(),
-  events: z.record(z.string(), z.string()).optional(),
+  events: z.record(z.string(), eventType).optional(),
   orderReference: pointer.optional(),
 }
 
@@ -32,7 +37,7 @@ export const providerSettings = z.discriminatedUnion('scheme', [
     timestampHeader: headerName.optional(),
     signedText: z
       .string()
-      .regex(/^(?:[^{}]|\{timestamp\}|\{body\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
+      .regex(/^(?:[^{}]|\{timestamp\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
         error: 'must hold {body} once, may hold {timestamp}, and no other braces',
       })
       .optional(),

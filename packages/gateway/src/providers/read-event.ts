@@ -4,8 +4,7 @@ import { eventInvalid } from '../errors.ts'
 import type { PaymentFacts, WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 
-/** A JSON object as it was parsed. */
-export type JsonObject = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 /** How a provider's body is read where it differs from our own shape. */
 export interface ReadingRules {

@@ -56,23 +56,35 @@ type Named = { readonly name: string; readonly settings: ProviderSettings }
 function readProvider({ name, settings }: Named, sources: ProviderSources): Provider | { problems: string[] } {
   const problems = templateProblems(settings).map((problem) => `PROVIDERS.${name}: ${problem}`)
   const ids = new Set<string>()
-  const secretTexts = settings.secrets.map(({ id, value }) => {
+  const secrets: SecretSettings[] = []
+  const secretTexts: string[] = []
+  for (const secret of settings.secrets) {
+    const { id, value } = secret
     if (ids.has(id)) problems.push(`PROVIDERS.${name}: secret ${id} is named twice`)
     ids.add(id)
     const text = textOf(value, sources)
-    const problem = text === null ? 'cannot be read' : secretProblem(text, 1)
+    const problem = text === null ? 'cannot be read' : textProblem(text)
     if (problem !== null) problems.push(`PROVIDERS.${name}: secret ${id} ${problem}`)
-    return text ?? ''
-  })
-  if (problems.length > 0) return { problems }
+    else if (text !== null) {
+      secrets.push(secret)
+      secretTexts.push(text)
+    }
+  }
   const toleranceSeconds = settings.toleranceSeconds ?? sources.toleranceSeconds
   const maxBytes = settings.maxBytes ?? sources.maxBytes
-  return createProvider({ name, settings: { ...settings, toleranceSeconds }, secretTexts, maxBytes })
+  const made = createProvider({ name, settings: { ...settings, secrets, toleranceSeconds }, secretTexts, maxBytes })
+  if ('problems' in made) problems.push(...made.problems)
+  return 'problems' in made || problems.length > 0 ? { problems } : made
 }
 
-type SecretValue = ProviderSettings['secrets'][number]['value']
+/** A known prefix adds nothing to a secret: what is behind it must be one. */
+function textProblem(text: string): string | null {
+  return secretProblem(text, 1) ?? secretProblem(text.replace(/^whsec_/, ''), 1)
+}
 
-function textOf(value: SecretValue, { readEnv, readFile }: ProviderSources): string | null {
+type SecretSettings = ProviderSettings['secrets'][number]
+
+function textOf(value: SecretSettings['value'], { readEnv, readFile }: ProviderSources): string | null {
   if (typeof value === 'string') return value
   if ('env' in value) return readEnv(value.env) ?? null
   try {

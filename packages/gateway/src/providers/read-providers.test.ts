@@ -1,0 +1,288 @@
+import { createHmac } from 'node:crypto'
+import { SettingsError } from '@oncehook/kernel/settings'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Providers, readProviders } from './read-providers.ts'
+
+const secret = 'canary-secret-0123456789'
+const whsec = `whsec_${Buffer.from(secret).toString('base64')}`
+const hmac = { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'a', value: secret }] }
+const stripe = { scheme: 'stripe', secrets: [{ id: 'a', value: whsec }] }
+
+function read(providers: unknown, sources: { env?: Record<string, string>; files?: Record<string, string> } = {}) {
+  return readProviders(typeof providers === 'string' ? providers : JSON.stringify(providers), {
+    readEnv: (name) => sources.env?.[name],
+    readFile(path) {
+      const text = sources.files?.[path]
+      if (text === undefined) throw new Error(`ENOENT: no such file, open '${path}'`)
+      return text
+    },
+    maxBytes: 1_000,
+    toleranceSeconds: 300,
+  })
+}
+
+function problemsOf(providers: unknown, sources?: Parameters<typeof read>[1]): readonly string[] {
+  try {
+    read(providers, sources)
+    return []
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return error.problems
+  }
+}
+
+/** Whether the provider called acme takes a delivery of the body x with these headers. */
+function takes(providers: Providers, rawHeaders: readonly string[]): boolean {
+  const result = providers.get('acme')?.verify({ rawBody: Buffer.from('x'), rawHeaders }, 0)
+  return result !== undefined && 'secretId' in result
+}
+
+describe('readProviders', () => {
+  it('reads every scheme, by the name in the path', () => {
+    const providers = read({
+      acme: { scheme: 'standard-webhooks', secrets: [{ id: '2026-11', value: whsec }] },
+      stripe,
+      shop: hmac,
+    })
+    expect([...providers.keys()]).toEqual(['acme', 'stripe', 'shop'])
+    expect([...providers.values()].map(({ name, scheme }) => [name, scheme])).toEqual([
+      ['acme', 'standard-webhooks'],
+      ['stripe', 'stripe'],
+      ['shop', 'hmac'],
+    ])
+  })
+
+  it('is a map: no name that nobody configured is there', () => {
+    const providers = read({ acme: hmac })
+    for (const name of ['constructor', '__proto__', 'toString', 'ACME', '']) expect(providers.get(name)).toBeUndefined()
+  })
+
+  it('takes the gateway’s size and window where the provider says none', () => {
+    expect(read({ acme: hmac }).get('acme')?.maxBytes).toBe(1_000)
+    expect(read({ acme: { ...hmac, maxBytes: 5 } }).get('acme')?.maxBytes).toBe(5)
+  })
+
+  it('takes a secret from a variable or a file, its last line end left out', () => {
+    const header = ['x-signature', createHmac('sha256', secret).update('x').digest('hex')]
+    const from = (value: object, sources: Parameters<typeof read>[1]) =>
+      takes(read({ acme: { ...hmac, secrets: [{ id: 'a', value }] } }, sources), header)
+    expect(from({ env: 'ACME' }, { env: { ACME: secret } })).toBe(true)
+    expect(from({ file: '/run/acme' }, { files: { '/run/acme': secret } })).toBe(true)
+    expect(from({ file: '/run/acme' }, { files: { '/run/acme': `${secret}\n` } })).toBe(true)
+    expect(from({ file: '/run/acme' }, { files: { '/run/acme': `${secret}\r\n` } })).toBe(true)
+    expect(from({ env: 'ACME' }, { env: { ACME: `${secret}!` } })).toBe(false)
+  })
+
+  it('names a secret that its variable or file does not hold', () => {
+    const secrets = [
+      { id: 'one', value: { env: 'ABSENT' } },
+      { id: 'two', value: { file: '/absent' } },
+    ]
+    expect(problemsOf({ acme: { ...hmac, secrets } })).toEqual([
+      'PROVIDERS.acme: secret one cannot be read',
+      'PROVIDERS.acme: secret two cannot be read',
+    ])
+  })
+
+  it.each([
+    ['empty', '', 'is empty'],
+    ['blank', '   ', 'is empty'],
+    ['surrounded by blanks', ` ${secret}`, 'has blanks around it'],
+    ['with a line end', `${secret}\n`, 'has blanks around it'],
+    ['a sample placeholder', `changeme-${secret}`, 'is a sample placeholder'],
+    ['a sample placeholder in capitals', `x_CHANGE-ME_${secret}`, 'is a sample placeholder'],
+    ['another sample placeholder', `change_me_${secret}`, 'is a sample placeholder'],
+    ['a placeholder', `my-placeholder-${secret}`, 'is a sample placeholder'],
+    ['your secret', `your-secret-${secret}`, 'is a sample placeholder'],
+    ['your_secret', `your_secret_${secret}`, 'is a sample placeholder'],
+    ['one character repeated', 'x'.repeat(40), 'is a sample placeholder'],
+    ['15 bytes', 'canary-secret-0', 'is shorter than 16 bytes'],
+  ])('refuses a secret that is %s', (_, value, problem) => {
+    expect(problemsOf({ acme: { ...hmac, secrets: [{ id: 'a', value }] } })).toEqual([
+      `PROVIDERS.acme: secret a ${problem}`,
+    ])
+  })
+
+  it.each(['stripe', 'standard-webhooks'])(
+    'refuses a %s secret that is a prefix with nothing but samples behind',
+    (scheme) => {
+      const problem = (value: string) =>
+        problemsOf({ acme: { scheme, acceptShortSecret: true, secrets: [{ id: 'a', value }] } })
+      expect(problem('whsec_')).toEqual(['PROVIDERS.acme: secret a is empty'])
+      expect(problem('whsec_ ')).toEqual(['PROVIDERS.acme: secret a has blanks around it'])
+      expect(problem(`whsec_${'A'.repeat(44)}`)).toEqual(['PROVIDERS.acme: secret a is a sample placeholder'])
+    },
+  )
+
+  it('counts bytes, not characters', () => {
+    expect(problemsOf({ acme: { ...hmac, secrets: [{ id: 'a', value: 'éèêëàâäùûüîïôö'.slice(0, 8) }] } })).toEqual([])
+  })
+
+  it('takes a short secret only where the provider’s settings say so, and never an empty one', () => {
+    const short = { ...hmac, secrets: [{ id: 'a', value: 'short' }] }
+    expect(problemsOf({ acme: { ...short, acceptShortSecret: true } })).toEqual([])
+    expect(problemsOf({ acme: { ...short, acceptShortSecret: false } })).toHaveLength(1)
+    expect(problemsOf({ acme: { ...short, acceptShortSecret: true, secrets: [{ id: 'a', value: '' }] } })).toEqual([
+      'PROVIDERS.acme: secret a is empty',
+    ])
+  })
+
+  it.each([
+    [{ scheme: 'standard-webhooks' }, 'whsec_not*base64*canary', 'is not whsec_ and base64'],
+    [{ scheme: 'standard-webhooks' }, whsec.slice(0, -1), 'is not whsec_ and base64'],
+    [{ scheme: 'standard-webhooks' }, `whpk_${'A1'.repeat(16)}`, 'is an asymmetric key, a whsec_ secret is needed'],
+    [{ scheme: 'standard-webhooks' }, `whsk_${'A1'.repeat(16)}`, 'is an asymmetric key, a whsec_ secret is needed'],
+    [
+      { scheme: 'hmac', header: 'x', secretEncoding: 'hex' },
+      'canary-is-no-hexadecimal',
+      'is not lower-case hexadecimal',
+    ],
+    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'AB'.repeat(16), 'is not lower-case hexadecimal'],
+    [{ scheme: 'hmac', header: 'x', secretEncoding: 'base64' }, 'canary is no base64', 'is not base64'],
+    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'ab01'.repeat(7), 'is shorter than 16 bytes'],
+  ])('refuses a secret of %o that cannot be decoded', (settings, value, problem) => {
+    expect(problemsOf({ acme: { ...settings, secrets: [{ id: 'a', value }] } })).toEqual([
+      `PROVIDERS.acme: secret a ${problem}`,
+    ])
+  })
+
+  it('refuses two secrets of one id', () => {
+    const secrets = [
+      { id: 'a', value: secret },
+      { id: 'a', value: `${secret}2` },
+    ]
+    expect(problemsOf({ acme: { ...hmac, secrets } })).toEqual(['PROVIDERS.acme: secret a is named twice'])
+  })
+
+  it('names every problem of every provider at once', () => {
+    const problems = problemsOf({
+      one: { ...hmac, secrets: [{ id: 'a', value: '' }] },
+      two: stripe,
+      three: {
+        scheme: 'stripe',
+        secrets: [
+          { id: 'b', value: 'short' },
+          { id: 'c', value: { env: 'ABSENT' } },
+        ],
+      },
+      four: { ...hmac, signedText: '{timestamp}.{body}' },
+    })
+    expect(problems).toEqual([
+      'PROVIDERS.one: secret a is empty',
+      'PROVIDERS.three: secret c cannot be read',
+      'PROVIDERS.three: secret b is shorter than 16 bytes',
+      'PROVIDERS.four: signedText names a timestamp, timestampHeader is missing',
+    ])
+  })
+
+  it.each([
+    ['no JSON', '{"acme":', 'PROVIDERS is not valid JSON'],
+    ['an array', '[]', 'PROVIDERS invalid input: expected record, received array'],
+    ['an unknown scheme', { acme: { ...hmac, scheme: 'md5' } }, 'PROVIDERS.acme.scheme'],
+    ['no scheme', { acme: { secrets: hmac.secrets } }, 'PROVIDERS.acme.scheme'],
+    ['a name that is no path segment', { 'ac/me': hmac }, 'PROVIDERS.ac/me'],
+    ['a name in capitals', { Acme: hmac }, 'PROVIDERS.Acme'],
+    ['no secrets', { acme: { ...hmac, secrets: [] } }, 'PROVIDERS.acme.secrets'],
+    [
+      'four secrets',
+      { acme: { ...hmac, secrets: ['1', '2', '3', '4'].map((id) => ({ id, value: secret + id })) } },
+      'PROVIDERS.acme.secrets',
+    ],
+    ['a secret without id', { acme: { ...hmac, secrets: [{ value: secret }] } }, 'PROVIDERS.acme.secrets.0.id'],
+    [
+      'a secret that is a number',
+      { acme: { ...hmac, secrets: [{ id: 'a', value: 1 }] } },
+      'PROVIDERS.acme.secrets.0.value',
+    ],
+    [
+      'a time that is none',
+      { acme: { ...hmac, secrets: [{ id: 'a', value: secret, notAfter: '2026-13-01' }] } },
+      'PROVIDERS.acme.secrets.0.notAfter',
+    ],
+    [
+      'a member that nobody knows',
+      { acme: { ...hmac, tolerance: 300 } },
+      'PROVIDERS.acme unrecognized key: "tolerance"',
+    ],
+    ['a window of no time', { acme: { ...hmac, toleranceSeconds: 0 } }, 'PROVIDERS.acme.toleranceSeconds'],
+    ['a size of none', { acme: { ...hmac, maxBytes: 0 } }, 'PROVIDERS.acme.maxBytes'],
+    ['a size that no record can hold', { acme: { ...hmac, maxBytes: 16_000_001 } }, 'PROVIDERS.acme.maxBytes'],
+    [
+      'a pointer without a slash',
+      { acme: { ...hmac, orderReference: 'data/id' } },
+      'PROVIDERS.acme.orderReference must be a JSON Pointer (RFC 6901)',
+    ],
+    [
+      'a pointer with a lone tilde',
+      { acme: { ...hmac, orderReference: '/a~2' } },
+      'PROVIDERS.acme.orderReference must be a JSON Pointer (RFC 6901)',
+    ],
+    [
+      'a header with a blank',
+      { acme: { ...hmac, header: 'x signature' } },
+      'PROVIDERS.acme.header must be a header name',
+    ],
+    ['no header', { acme: { ...hmac, header: undefined } }, 'PROVIDERS.acme.header'],
+    ['a weak algorithm', { acme: { ...hmac, algorithm: 'md5' } }, 'PROVIDERS.acme.algorithm'],
+    ['an unknown encoding', { acme: { ...hmac, encoding: 'base32' } }, 'PROVIDERS.acme.encoding'],
+    ['a type that is mapped to a blank', { acme: { ...hmac, events: { paid: ' ' } } }, 'PROVIDERS.acme.events.paid'],
+    [
+      'a stripe provider with settings of the generic scheme',
+      { acme: { ...stripe, header: 'x' } },
+      'PROVIDERS.acme unrecognized key: "header"',
+    ],
+    [
+      'a shape that nobody knows',
+      { acme: { scheme: 'standard-webhooks', shape: 'flat', secrets: stripe.secrets } },
+      'PROVIDERS.acme.shape',
+    ],
+  ])('refuses %s and names the place', (_, providers, place) => {
+    const problems = problemsOf(providers)
+    expect(problems.some((problem) => problem.startsWith(place))).toBe(true)
+    expect(problems.join('\n')).not.toMatch(/canary/)
+  })
+
+  it.each([
+    ['{body}', undefined, null],
+    ['{timestamp}.{body}', 'x-time', null],
+    ['v0:{timestamp}:{body}', 'x-time', null],
+    ['{body}{timestamp}{timestamp}', 'x-time', null],
+    ['{timestamp}.{body}', undefined, ': signedText names a timestamp, timestampHeader is missing'],
+    ['{body}', 'x-time', ': signedText leaves the timestamp out'],
+    ['{timestamp}', 'x-time', '.signedText must hold {body} once'],
+    ['constant', undefined, '.signedText must hold {body} once'],
+    ['', undefined, '.signedText must hold {body} once'],
+    ['{body}{body}', undefined, '.signedText must hold {body} once'],
+    ['{body}.{id}', undefined, '.signedText must hold {body} once'],
+    ['{body}}', undefined, '.signedText must hold {body} once'],
+  ])('judges the template %j with the header %s', (signedText, timestampHeader, problem) => {
+    const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })
+    if (problem === null) expect(problems).toEqual([])
+    else expect(problems).toEqual([expect.stringContaining(`PROVIDERS.acme${problem}`)])
+  })
+
+  it('quotes no value, wherever a secret has been put by mistake', () => {
+    const canary = 'whsec_canaryCANARYcanary'
+    const wrong = fc.oneof(
+      fc.constant(canary),
+      fc.constant([canary]),
+      fc.constant({ value: canary }),
+      fc.constant([{ id: 'a', value: { file: 1, env: canary } }]),
+      fc.constant([{ id: 'a', value: [canary] }]),
+      fc.constant([{ id: 'a', value: canary, notAfter: canary }]),
+    )
+    const member = fc.constantFrom(
+      ...['scheme', 'secrets', 'header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'],
+      ...['secretEncoding', 'toleranceSeconds', 'maxBytes', 'acceptShortSecret', 'events', 'orderReference', 'shape'],
+    )
+    fc.assert(
+      fc.property(fc.dictionary(member, wrong), (members) => {
+        expect(problemsOf({ acme: { ...hmac, ...members } }).join('\n')).not.toMatch(/canary/i)
+        expect(problemsOf({ acme: members }).join('\n')).not.toMatch(/canary/i)
+      }),
+    )
+    expect(problemsOf(`{"acme":{"secrets":"${canary}"`).join('\n')).not.toMatch(/canary/i)
+    expect(problemsOf(`"${canary}"`).join('\n')).not.toMatch(/canary/i)
+  })
+})

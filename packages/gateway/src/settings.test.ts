@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { describe, expect, it } from 'vitest'
+import { readGatewaySettings } from './settings.ts'
+
+const token = 'canary-token-0123456789-0123456789-abc'
+const secret = 'canary-secret-of-the-services-0123456789'
+const PROVIDERS = JSON.stringify({
+  acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'a', value: 'canary-secret-0123456789' }] },
+})
+const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readGatewaySettings(env)
+    return []
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return error.problems
+  }
+}
+
+describe('readGatewaySettings', () => {
+  it('needs three settings and has a default for every other', () => {
+    const settings = readGatewaySettings(needed)
+    expect(settings).toMatchObject({
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: 8080,
+      ADMIN_HOST: '127.0.0.1',
+      ADMIN_PORT: 8081,
+      GATEWAY_DB: 'oncehook_gateway',
+      MAX_WEBHOOK_BYTES: 1_048_576,
+      MAX_BODY_BYTES: 262_144,
+      SIGNATURE_TOLERANCE_SECONDS: 300,
+      HEADERS_TIMEOUT_MS: 5_000,
+      REQUEST_TIMEOUT_MS: 10_000,
+      EVENT_RETENTION_DAYS: 90,
+      DISPATCH_BATCH: 500,
+      LEASE_MS: 30_000,
+      RETRY_BASE_MS: 2_000,
+      RETRY_CAP_MS: 900_000,
+      RETRY_MAX_AGE_MS: 259_200_000,
+      MAX_STARTS: 8,
+      LOG_LEVEL: 'info',
+    })
+    expect(settings.FULFILMENT_URL.href).toBe('http://127.0.0.1:8090/')
+    expect([...settings.providers.keys()]).toEqual(['acme'])
+    expect(settings.API_TOKENS.size).toBe(0)
+  })
+
+  it('names what is missing, all at once', () => {
+    expect(problemsOf({})).toEqual([
+      'PROVIDERS is not set',
+      'MONGODB_URI is not set',
+      'SERVICE_TOKEN_SECRET is not set',
+    ])
+  })
+
+  it('names problems of settings, tokens and providers at once, and quotes no value', () => {
+    const problems = problemsOf({
+      MONGODB_URI: 'http://user:canary@127.0.0.1/',
+      SERVICE_TOKEN_SECRET: 'canary',
+      PROVIDERS: PROVIDERS.replace('canary-secret-0123456789', 'canary'),
+      FULFILMENT_URL: 'ftp://canary',
+      GATEWAY_PORT: 'canary',
+      DISPATCH_BATCH: '501',
+      LOG_LEVEL: 'canary',
+      API_TOKENS: '{"shop":"canary"}',
+      OPERATOR_TOKENS: '["canary"]',
+    })
+    for (const name of [
+      ...['MONGODB_URI', 'SERVICE_TOKEN_SECRET', 'PROVIDERS', 'FULFILMENT_URL', 'GATEWAY_PORT', 'DISPATCH_BATCH'],
+      ...['LOG_LEVEL', 'API_TOKENS', 'OPERATOR_TOKENS'],
+    ]) {
+      expect(problems.filter((problem) => problem.startsWith(name))).toHaveLength(1)
+    }
+    expect(problems.join('\n')).not.toContain('canary')
+  })
+
+  it('takes values from files, also those of the providers', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'oncehook-'))
+    try {
+      const path = (name: string, text: string): string => {
+        writeFileSync(join(folder, name), text)
+        return join(folder, name)
+      }
+      const env = {
+        MONGODB_URI_FILE: path('uri', `${needed.MONGODB_URI}\n`),
+        SERVICE_TOKEN_SECRET_FILE: path('secret', `${secret}\n`),
+        PROVIDERS_FILE: path(
+          'providers',
+          JSON.stringify({
+            acme: { scheme: 'stripe', secrets: [{ id: 'a', value: { file: path('acme', 'whsec_canary_canary\n') } }] },
+          }),
+        ),
+      }
+      const settings = readGatewaySettings(env)
+      expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
+      expect(settings.SERVICE_TOKEN_SECRET.reveal()).toBe(secret)
+      expect(settings.providers.get('acme')?.scheme).toBe('stripe')
+      expect(problemsOf({ ...env, PROVIDERS })).toEqual(['PROVIDERS is set twice: as PROVIDERS and by PROVIDERS_FILE'])
+      expect(problemsOf({ ...env, PROVIDERS_FILE: join(folder, 'absent') })).toEqual([
+        'PROVIDERS_FILE cannot be read (ENOENT)',
+      ])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it.each([
+    ['no JSON', 'shop', 'API_TOKENS must be a JSON object of names and tokens'],
+    ['a list', `["${token}"]`, 'API_TOKENS must be a JSON object of names and tokens'],
+    ['a number', '{"shop":1}', 'API_TOKENS must be a JSON object of names and tokens'],
+    ['an empty token', '{"shop":""}', 'API_TOKENS has a token of shop that is empty'],
+    ['a short token', '{"shop":"canary"}', 'API_TOKENS has a token of shop that is shorter than 32 characters'],
+    ['a sample', `{"shop":"changeme-${token}"}`, 'API_TOKENS has a token of shop that is a sample placeholder'],
+    [
+      'one character repeated',
+      `{"shop":"${'x'.repeat(32)}"}`,
+      'API_TOKENS has a token of shop that is a sample placeholder',
+    ],
+    ['one token for two', `{"shop":"${token}","desk":"${token}"}`, 'API_TOKENS has the same token for shop and desk'],
+  ])('refuses tokens that are %s', (_, API_TOKENS, problem) => {
+    expect(problemsOf({ ...needed, API_TOKENS })).toEqual([problem])
+  })
+
+  it('keeps no token, only whose it is', () => {
+    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    expect([...API_TOKENS.values()]).toEqual(['shop'])
+    expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
+  })
+
+  it('shows no secret when it is printed', () => {
+    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    expect(JSON.stringify(settings)).not.toContain('canary')
+  })
+
+  it('takes no body for a webhook that a record cannot hold', () => {
+    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000001' })).toEqual([
+      'MAX_WEBHOOK_BYTES must be a whole number from 1 to 16000000',
+    ])
+    expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000000' })).toEqual([])
+  })
+})
