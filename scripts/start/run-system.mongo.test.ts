@@ -72,7 +72,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     await using folder = await clone()
     await using system = start(folder.path)
     await system.ready
-    const paste = system.lines.indexOf('npm run oncehook -- send')
+    const paste = system.lines.findIndex((line) => line.startsWith('npm run oncehook -- send '))
     expect(paste).toBeGreaterThan(0)
     expect(system.lines.slice(paste + 1).filter((line) => line !== '')).toEqual([expect.stringMatching(/^Ready /)])
     const secrets = JSON.parse(await readFile(join(folder.path, '.data', 'secrets.json'), 'utf8'))
