@@ -8,7 +8,7 @@ import {
   textSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
-import { sinkProblem } from './receipts/receipt-sinks.ts'
+import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 
 const MIN_TOKEN_LENGTH = 32
 const DAY_SECONDS = 86_400

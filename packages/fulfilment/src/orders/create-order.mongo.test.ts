@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from './idempotency-keys.ts'
 import { newOrder, ORDERS, type OrderDocument } from './order-document.ts'
 
 const stack = new AsyncDisposableStack()

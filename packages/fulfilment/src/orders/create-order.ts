@@ -1,6 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
-import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from './idempotency-keys.ts'
+import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import { newOrder, toOrder } from './order-document.ts'
 import { insertOrder } from './order-store.ts'

@@ -1,8 +1,7 @@
-import { readConditions } from './conditions.ts'
+import { readConditions } from '../conditions.ts'
 import { isLive, type LiveOrder } from './order-document.ts'
-import { readOrder, updateOrder } from './order-store.ts'
+import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
-import { untilUnbeaten } from './until-unbeaten.ts'
 
 /** The end of an order. */
 export interface DeleteRequest {

@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { invalidRequest, preconditionRequired } from '@oncehook/kernel/error-codes'
+import { readConditions } from '../conditions.ts'
 import { orderNotFound, patchUnprocessable } from '../errors.ts'
-import { readConditions } from './conditions.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
 import { isLive, toOrder } from './order-document.ts'
-import { readOrder } from './order-store.ts'
+import { readOrder, untilUnbeaten } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
-import { untilUnbeaten } from './until-unbeaten.ts'
 
 /** A change of an order by JSON Merge Patch (RFC 7396). */
 export interface PatchRequest {

@@ -1,12 +1,11 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import { type Conditions, readConditions } from '../conditions.ts'
 import { idMismatch } from '../errors.ts'
-import { type Conditions, readConditions } from './conditions.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import { FRESH, isLive, type LiveOrder, newOrder, storedContent, type Tombstone, toOrder } from './order-document.ts'
-import { insertOrder, type Orders, readOrder, updateOrder } from './order-store.ts'
+import { insertOrder, type Orders, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import { replaceContent } from './replace-content.ts'
-import { untilUnbeaten } from './until-unbeaten.ts'
 
 /** What writing orders works with. */
 export interface OrderDeps {

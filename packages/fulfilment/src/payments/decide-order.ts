@@ -16,8 +16,8 @@ import {
   type OrderDocument,
   type Outcome,
 } from '../orders/order-document.ts'
-import { applyPayment, hasPaid, type PaymentState } from '../orders/transitions.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'
 
 /** What an event did, and the version of the order after it; or why it is refused. */
 export type Verdict = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal

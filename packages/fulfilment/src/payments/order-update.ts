@@ -1,7 +1,7 @@
 import { APPLIED_KEPT, type StoredReceipt } from '../orders/order-document.ts'
-import type { PaymentState } from '../orders/transitions.ts'
 import { receiptKey } from '../receipts/receipt-key.ts'
 import type { OrderChange } from './decide-order.ts'
+import type { PaymentState } from './transitions.ts'
 
 /** One statement of an update command. */
 export interface UpdateStatement {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { z } from 'zod'
-import { PAYMENT_EVENT_TYPES } from '../orders/transitions.ts'
+import { PAYMENT_EVENT_TYPES } from './transitions.ts'
 
 const MAX_BYTES = 255
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused

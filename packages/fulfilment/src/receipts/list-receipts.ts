@@ -1,7 +1,7 @@
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
-import { readCursor, writeCursor } from '../orders/cursor.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/order-document.ts'
 import type { Orders } from '../orders/order-store.ts'
+import { readCursor, writeCursor } from './cursor.ts'
 
 /** Which page of the receipts is asked for; `after` is the `next` of the page before. */
 export interface ReceiptListRequest {

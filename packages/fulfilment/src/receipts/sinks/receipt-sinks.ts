@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { ReceiptSink } from '../receipt-sink.ts'
 import { createFileSink } from './file-sink.ts'
 import { createLogSink } from './log-sink.ts'
-import type { ReceiptSink } from './receipt-sink.ts'
 
 /** What sinks are made with. */
 export interface SinkParts {

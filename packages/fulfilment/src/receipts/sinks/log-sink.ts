@@ -1,5 +1,5 @@
 import type { Logger } from '@oncehook/kernel/logger'
-import type { ReceiptSink } from './receipt-sink.ts'
+import type { ReceiptSink } from '../receipt-sink.ts'
 
 /** Creates a sink that writes a line of the log for each receipt; who reads the log tells repetitions by the key. */
 export function createLogSink(logger: Logger): ReceiptSink {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Receipt, ReceiptSink } from './receipt-sink.ts'
+import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
 
 /**
  * Creates a sink that appends each receipt to a file as one line of JSON, on disk when `send` resolves. Several

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Receipt, SendAttempt } from './receipt-sink.ts'
+import type { Receipt, SendAttempt } from '../receipt-sink.ts'
 import { createReceiptSink, sinkProblem } from './receipt-sinks.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'receipts-'))

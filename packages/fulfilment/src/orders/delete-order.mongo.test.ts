@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { ORDERS, type OrderDocument } from './order-document.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
+const { orders, payments } = fulfilmentClient(fulfilment)
+const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+
+function newId(): string {
+  return `o_${randomUUID()}`
+}
+
+async function put(id: string, order: unknown = sampleOrder()) {
+  return (await orders.put.mutate({ id, order })).order
+}
+
+async function pay(id: string): Promise<void> {
+  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+  expect(results).toMatchObject([{ outcome: 'applied' }])
+}
+
+describe('orders.delete', () => {
+  it('deletes once and is content afterwards, whatever the condition', async () => {
+    const id = newId()
+    await put(id)
+    expect(await refusalOf(orders.delete.mutate({ id, ifMatch: '"7"' }))).toMatchObject({ httpStatus: 412, version: 1 })
+    expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: true })
+    expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: false })
+    expect(await orders.delete.mutate({ id: newId() })).toEqual({ deleted: false })
+    expect(await refusalOf(orders.get.query({ id }))).toMatchObject({ reason: 'order_not_found', httpStatus: 404 })
+    expect(await refusalOf(orders.patch.mutate({ id, patch: {}, ifMatch: '*' }))).toMatchObject({ httpStatus: 404 })
+  })
+
+  it('lets the version go on when the order is made anew', async () => {
+    const id = newId()
+    await put(id, sampleOrder({ note: 'old' }))
+    await orders.delete.mutate({ id })
+    expect(await payments.versions.query({ orderIds: [id] })).toEqual({ [id]: null })
+    const again = await orders.put.mutate({ id, order: sampleOrder(), ifNoneMatch: '*' })
+    expect(again).toMatchObject({ created: true, order: { version: 3, status: 'pending' } })
+    expect(again.order).not.toHaveProperty('note')
+    expect(await orders.get.query({ id })).toEqual(again.order)
+  })
+
+  it('keeps payments, events and receipts, so that an order made anew is not paid by the old payment', async () => {
+    const id = newId()
+    await put(id, sampleOrder({ email: 'a@example.com' }))
+    await pay(id)
+    await orders.delete.mutate({ id })
+    const grave = await stored.findOne({ _id: id })
+    expect(grave).toMatchObject({ status: 'deleted', version: 3, payment: {}, applied: [{}], receipts: [{}] })
+    expect(grave).not.toHaveProperty('items')
+    const fresh = { orderId: id, eventId: 'evt_new', ifMatch: '*' }
+    const refused = await payments.applyEvents.mutate({ events: [sampleEvent(fresh)] })
+    expect(refused.results).toEqual([{ refused: 'order_deleted', retry: 'never' }])
+    expect(await put(id)).toMatchObject({ status: 'pending', access: 'locked', payment: null, version: 4 })
+    const again = await payments.applyEvents.mutate({ events: [sampleEvent(fresh), sampleEvent({ orderId: id })] })
+    expect(again.results).toEqual([
+      { outcome: 'already_paid', version: 4 },
+      { outcome: 'duplicate', version: 2 },
+    ])
+    expect(await orders.get.query({ id })).toMatchObject({ status: 'pending', payment: null })
+    const second = sampleEvent({ orderId: id, eventId: 'evt_2', paymentId: `pay2_${id}`, ifMatch: '"4"' })
+    expect((await payments.applyEvents.mutate({ events: [second] })).results).toEqual([
+      { outcome: 'applied', version: 5 },
+    ])
+    expect((await stored.findOne({ _id: id }))?.receipts).toHaveLength(2)
+  })
+})

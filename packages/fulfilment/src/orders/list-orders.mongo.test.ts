@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { ORDERS, type OrderDocument } from './order-document.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
+const { orders, payments } = fulfilmentClient(fulfilment)
+const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+
+function newId(): string {
+  return `o_${randomUUID()}`
+}
+
+async function put(id: string, order: unknown = sampleOrder()) {
+  return (await orders.put.mutate({ id, order })).order
+}
+
+async function pay(id: string): Promise<void> {
+  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+  expect(results).toMatchObject([{ outcome: 'applied' }])
+}
+
+describe('orders.list', () => {
+  it('pages through all orders, newest first, without those deleted', async () => {
+    await stored.deleteMany({})
+    const ids = Array.from({ length: 7 }, newId)
+    for (const id of ids) await put(id)
+    await pay(ids[2] ?? '')
+    await orders.delete.mutate({ id: ids[4] ?? '' })
+    const pages: string[][] = []
+    let after: string | undefined
+    do {
+      const page = await orders.list.query({ limit: 2, ...(after === undefined ? {} : { after }) })
+      pages.push(page.items.map(({ id }) => id))
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    expect(pages.map(({ length }) => length)).toEqual([2, 2, 2])
+    expect(pages.flat()).toEqual(ids.toReversed().filter((id) => id !== ids[4]))
+    const paid = await orders.list.query({ limit: 5, status: 'paid' })
+    expect(paid).toMatchObject({ items: [{ id: ids[2] }], next: null })
+  })
+
+  it('reads a page from the index alone, in its order', async () => {
+    const plan = await stored
+      .find({ status: { $in: ['pending', 'payment_failed', 'paid'] }, createdAt: { $lte: new Date() } })
+      .sort({ createdAt: -1, _id: -1 })
+      .limit(21)
+      .explain('queryPlanner')
+    const stages = JSON.stringify(plan.queryPlanner.winningPlan)
+    expect(stages).toContain('SORT_MERGE')
+    expect(stages).not.toContain('"SORT"')
+  })
+
+  it('refuses a cursor that is none and a limit out of bounds', async () => {
+    for (const input of [{ limit: 2, after: 'x' }, { limit: 2, after: 'bnVsbA' }, { limit: 0 }, { limit: 101 }]) {
+      expect(await refusalOf(orders.list.query(input))).toMatchObject({ reason: 'invalid_request', httpStatus: 400 })
+    }
+  })
+})

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fulfilmentClient } from '../testing/fulfilment-client.ts'
+import { sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
+const { orders, payments } = fulfilmentClient(fulfilment)
+
+function newId(): string {
+  return `o_${randomUUID()}`
+}
+
+async function put(id: string, order: unknown = sampleOrder()) {
+  return (await orders.put.mutate({ id, order })).order
+}
+
+describe('payments.versions', () => {
+  it('tells the version of each order, and null for what is not there, whatever it is called', async () => {
+    const id = newId()
+    await put(id)
+    const odd = ['__proto__', 'constructor', 'a b', '$where', 'ü']
+    const versions = await payments.versions.query({ orderIds: [id, ...odd] })
+    expect(Object.entries(versions)).toEqual([[id, 1], ...odd.map((name) => [name, null])])
+  })
+
+  it('answers for 500 long ids at once', async () => {
+    const orderIds = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(84, '€'))
+    expect(Object.keys(await payments.versions.query({ orderIds }))).toHaveLength(500)
+  })
+})
