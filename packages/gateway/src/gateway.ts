@@ -27,7 +27,7 @@ export interface StartedGateway {
  */
 export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): Promise<StartedGateway> {
   const foundation = layFoundation(parts, lifecycle)
-  const { settings, logger, clock, mongo, registry, fulfilment } = foundation
+  const { logger, clock, providers, mongo, registry, fulfilment } = foundation
   let operator: OperatorParts | null = null
   const adminPort = await startAdmin(foundation, () => operator)
 
@@ -39,7 +39,7 @@ export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): P
     db,
     audit: createAudit(db),
     replays: createReplays(db),
-    providers: () => settings.providers,
+    providers: providers.current,
     fulfilment,
     clock,
     logger,
@@ -49,6 +49,6 @@ export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): P
   const inbox = startInbox(foundation, dispatcher)
   startHousekeeping(foundation)
   const publicPort = await startFront(foundation, inbox)
-  logger.info({ publicPort, adminPort, providers: [...settings.providers.keys()] }, 'service.started')
+  logger.info({ publicPort, adminPort, providers: [...providers.current().keys()] }, 'service.started')
   return { publicPort, adminPort }
 }

@@ -46,7 +46,7 @@ describe('readGatewaySettings', () => {
       LOG_LEVEL: 'info',
     })
     expect(settings.FULFILMENT_URL.href).toBe('http://127.0.0.1:8090/')
-    expect([...settings.providers.keys()]).toEqual(['acme'])
+    expect([...settings.providers.read().keys()]).toEqual(['acme'])
     expect(settings.API_TOKENS.size).toBe(0)
   })
 
@@ -99,7 +99,7 @@ describe('readGatewaySettings', () => {
       const settings = readGatewaySettings(env)
       expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
       expect(settings.SERVICE_TOKEN_SECRET.reveal()).toBe(secret)
-      expect(settings.providers.get('acme')?.scheme).toBe('stripe')
+      expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
       expect(problemsOf({ ...env, PROVIDERS })).toEqual(['PROVIDERS is set twice: as PROVIDERS and by PROVIDERS_FILE'])
       expect(problemsOf({ ...env, PROVIDERS_FILE: join(folder, 'absent') })).toEqual([
         'PROVIDERS_FILE cannot be read (ENOENT)',

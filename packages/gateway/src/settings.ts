@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { secretProblem } from '@oncehook/kernel/secret'
 import {
   integerSetting,
@@ -14,7 +13,7 @@ import {
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
 import { MAX_RECORD_BYTES } from './providers/provider-settings.ts'
-import { type Providers, readProviders } from './providers/read-providers.ts'
+import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 
 const MIN_TOKEN_LENGTH = 32
 const DAY_MS = 86_400_000
@@ -58,7 +57,9 @@ export const gatewaySchema = z.object({
 export type TokenHolders = ReadonlyMap<string, string>
 
 /** What the gateway runs with. */
-export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> & { readonly providers: Providers }
+export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> & {
+  readonly providers: ProvidersSource
+}
 
 /**
  * Reads the gateway's settings, the providers' secrets included.
@@ -76,19 +77,14 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
     }
   }
   const { PROVIDERS: providersSchema, ...others } = gatewaySchema.shape
-  const providersText = attempt(() => readSettings(z.object({ PROVIDERS: providersSchema }), env))
   const settings = attempt(() => readSettings(z.object(others), env))
-  const providers =
-    providersText &&
-    attempt(() =>
-      readProviders(providersText.PROVIDERS, {
-        readEnv: (name) => env[name],
-        readFile: (path) => readFileSync(path, 'utf8'),
-        maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
-        toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
-      }),
-    )
-  if (settings === undefined || providers === undefined) throw new SettingsError(problems)
+  const providers = createProvidersSource(env, {
+    readText: () => readSettings(z.object({ PROVIDERS: providersSchema }), env).PROVIDERS,
+    maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
+    toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
+  })
+  const readable = attempt(() => providers.read())
+  if (settings === undefined || readable === undefined) throw new SettingsError(problems)
   return { ...settings, providers }
 }
 

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import type { GatewayMetrics } from '../metrics.ts'
+import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
 
 /** What a gateway is made of besides its settings: everything that tests may want in their own hands. */
@@ -20,6 +21,8 @@ export interface GatewayParts {
 /** What every stage of the start works with: the parts, and what the stages before it have made. */
 export interface Foundation extends GatewayParts {
   readonly lifecycle: Lifecycle
+  /** The providers that count now. */
+  readonly providers: WatchedProviders
   /** Names this process as the holder of claims. */
   readonly owner: string
   /** Two pools, so that a backlog never queues ahead of an accept. */

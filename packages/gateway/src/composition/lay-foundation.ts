@@ -10,6 +10,7 @@ import {
 } from '../dispatch/fulfilment-client.ts'
 import { createTallies } from '../inbox/tallies.ts'
 import { createGatewayMetrics } from '../metrics.ts'
+import { watchProviders } from '../providers/watched-providers.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
 
 const CALL_MS = 10_000
@@ -26,6 +27,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   return {
     ...parts,
     lifecycle,
+    providers: watchProviders(parts.settings.providers, parts.logger),
     owner: randomUUID(),
     mongo,
     fulfilment,

@@ -26,7 +26,7 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   return listener.port
 }
 
-function createFrontApp({ settings, logger, clock, fulfilment, metrics }: Foundation, inbox: Inbox) {
+function createFrontApp({ settings, logger, clock, providers, fulfilment, metrics }: Foundation, inbox: Inbox) {
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
   return createApp({
@@ -36,7 +36,7 @@ function createFrontApp({ settings, logger, clock, fulfilment, metrics }: Founda
       inbox,
       clock,
       isHandled,
-      providers: () => settings.providers,
+      providers: providers.current,
       logger,
       metrics,
       limits: {

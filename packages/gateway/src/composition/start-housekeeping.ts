@@ -1,20 +1,34 @@
 import { runEvery } from '../dispatch/run-every.ts'
 import { stripOldBodies } from '../inbox/strip-old-bodies.ts'
+import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replay-runner.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 const HOUR_MS = 3_600_000
+const CHECK_FILES_MS = 1_000
 
-/** Starts what goes on beside the way of a delivery: replays that operators asked for, bodies kept long enough. */
-export function startHousekeeping({ settings, logger, random, mongo, lifecycle }: Foundation): void {
+/**
+ * Starts what goes on beside the way of a delivery: replays that operators asked for, files of
+ * providers that have changed, bodies kept long enough, secrets about to end.
+ */
+export function startHousekeeping({ providers, logger, clock, random, mongo, lifecycle }: Foundation): void {
   const onError = (error: unknown): void => logger.warn({ error }, 'housekeeping.failed')
   const { db } = mongo.background
-  const runner = new ReplayRunner({ db, providers: () => settings.providers, random, onError })
+  const runner = new ReplayRunner({ db, providers: providers.current, random, onError })
   runner.start()
-  const strip = runEvery({ task: () => stripOldBodies(db), everyMs: HOUR_MS, random, onError })
+  const warn = async (): Promise<void> => {
+    const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
+    for (const secret of expiring) logger.warn(secret, 'secret.expires-soon')
+  }
+  const tasks = [
+    runner,
+    runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
+    runEvery({ task: () => stripOldBodies(db), everyMs: HOUR_MS, random, onError }),
+    runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
+  ]
   lifecycle.onStop({
     name: 'housekeeping',
     withinMs: 1_500,
-    stop: async () => void (await Promise.all([runner.stop(), strip.stop()])),
+    stop: async () => void (await Promise.all(tasks.map((task) => task.stop()))),
   })
 }

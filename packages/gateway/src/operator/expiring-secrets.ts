@@ -1,0 +1,35 @@
+import type { Db } from 'mongodb'
+import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import type { Providers } from '../providers/read-providers.ts'
+
+/** A secret that still matches deliveries and will soon count no more. */
+export interface ExpiringSecret {
+  readonly provider: string
+  readonly secretId: string
+  readonly notAfter: string
+  readonly lastMatchedAt: string
+}
+
+const SOON_MS = 7 * 86_400_000
+const STILL_USED_MS = 86_400_000
+
+/** Secrets that end within seven days of `now` (milliseconds) and have matched within the day before it. */
+export async function findExpiringSecrets(db: Db, providers: Providers, now: number): Promise<ExpiringSecret[]> {
+  const used = await db.collection<Tally>(TALLIES).find({ '_id.kind': 'secret' }).limit(10_000).toArray()
+  const lastMatch = new Map(used.map(({ _id, lastAt }) => [`${_id.provider}\n${_id.name}`, lastAt]))
+  return [...providers.values()].flatMap(({ name, secrets }) =>
+    secrets.flatMap(({ id, notAfter }) => {
+      const lastAt = lastMatch.get(`${name}\n${id}`)
+      const ends = notAfter !== null && notAfter > now && notAfter - now <= SOON_MS
+      if (!ends || lastAt === undefined || now - lastAt.getTime() > STILL_USED_MS) return []
+      return [
+        {
+          provider: name,
+          secretId: id,
+          notAfter: new Date(notAfter).toISOString(),
+          lastMatchedAt: lastAt.toISOString(),
+        },
+      ]
+    }),
+  )
+}
