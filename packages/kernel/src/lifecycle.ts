@@ -67,18 +67,22 @@ export interface ServiceProcess {
 /**
  * Runs a service as this process until a signal stops it. Exit codes: 0 stopped in order, 78 a person must put
  * something right, 1 anything else. An error that nobody caught is logged and ends the process: start-up is recovery.
+ * A second signal changes nothing: who signals a process group and its members signals twice, and every stage is bounded.
  */
 export async function runService({ logger, start }: ServiceProcess): Promise<void> {
   const lifecycle = new Lifecycle(logger)
+  let stopping = false
   const end = (signal: string): void => {
+    if (stopping) return
+    stopping = true
     logger.info({ signal }, 'service.stopping')
     void lifecycle.stop().then((clean) => {
       logger.info({ clean }, 'service.stopped')
       process.exit(clean ? 0 : 1)
     })
   }
-  process.once('SIGTERM', end)
-  process.once('SIGINT', end)
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       logger.fatal({ error, event }, 'service.crashed')

@@ -72,15 +72,22 @@ describe('createLogger', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('writes to standard output where nothing else is asked for', () => {
+  it('writes to standard output where nothing else is asked for, each line in its place also before an exit', () => {
     const script = `import { createLogger } from './logger.ts'
-      createLogger({ service: 'x', level: 'info' }).info({ n: 1 }, 'service.started')
-      process.exit(0)`
+      const logger = createLogger({ service: 'x', level: 'info' })
+      setTimeout(() => {
+        for (let n = 0; n < 500; n += 1) logger.info({ n }, 'service.counted')
+        process.exit(0)
+      }, 10)`
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: import.meta.dirname,
       encoding: 'utf8',
     })
-    expect({ stderr, line: JSON.parse(stdout) }).toMatchObject({ stderr: '', line: { service: 'x', n: 1 } })
+    const counted = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { n: number }).n)
+    expect({ stderr, counted }).toEqual({ stderr: '', counted: Array.from({ length: 500 }, (_, n) => n) })
   })
 
   it.each(['authorization', 'cookie', 'secret', 'token', 'password', 'signature', 'body', 'raw', 'uri', 'headers'])(

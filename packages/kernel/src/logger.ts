@@ -39,7 +39,8 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { error: describeError, err: describeError },
     hooks: { logMethod: withoutForeignMessage },
   }
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination)
+  // At once, so that lines keep their order and the last one before an exit is not lost.
+  return pino(settings, options.destination ?? pino.destination({ dest: 1, sync: true }))
 }
 
 type LogMethod = NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']>

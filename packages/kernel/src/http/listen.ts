@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../settings.ts'
 
 /** Where and how a listener takes requests. Times are milliseconds. */
@@ -31,11 +31,13 @@ const IDLE_CHECK_MS = 50
  * @throws SettingsError when the address cannot be had
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
+  const { headersTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
   const server = createServer(
     {
       maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
-      headersTimeout: options.headersTimeoutMs ?? 5_000,
-      requestTimeout: options.requestTimeoutMs ?? 10_000,
+      // Node refuses to start with more time for the headers than for the whole request.
+      headersTimeout: requestTimeoutMs > 0 ? Math.min(headersTimeoutMs, requestTimeoutMs) : headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: 1_000,
       // Longer than the idle time of the usual balancers (60 s), or they meet sockets that we have just closed.
       keepAliveTimeout: 65_000,
@@ -45,8 +47,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   )
   server.maxConnections = options.maxConnections ?? 1_000
   options.prepare?.(server)
+  const sockets = openSockets(server)
   await bind(server, options)
-  return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) }
+  return { port: (server.address() as AddressInfo).port, close: (graceMs) => close({ server, sockets, graceMs }) }
 }
 
 function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
@@ -63,9 +66,30 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
   })
 }
 
-function close(server: Server, graceMs: number): Promise<void> {
+/** The connections that are open now. */
+function openSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
+
+interface Closing {
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  readonly graceMs: number
+}
+
+function close({ server, sockets, graceMs }: Closing): Promise<void> {
+  const closeIdle = (): void => {
+    server.closeIdleConnections()
+    // To Node a connection that was opened ahead of its first request is busy until its headers are late.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
   return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
+    const idle = setInterval(closeIdle, IDLE_CHECK_MS)
     const late = setTimeout(() => server.closeAllConnections(), graceMs)
     server.close(() => {
       clearInterval(idle)

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage, type RequestListener, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { SettingsError } from '../settings.ts'
+import { type Listener, type ListenOptions, listen } from './listen.ts'
+
+const HOST = '127.0.0.1'
+const answerOk: RequestListener = (_request, response) => void response.end('ok')
+
+/** A listener on a free port that is closed at the end of the scope. */
+async function opened(options: Partial<ListenOptions> = {}): Promise<Listener & AsyncDisposable> {
+  const listener = await listen({ handler: answerOk, host: HOST, port: 0, ...options })
+  return { ...listener, [Symbol.asyncDispose]: () => listener.close(0) }
+}
+
+async function answerOf(port: number, agent: Agent): Promise<{ status: number | undefined; body: string }> {
+  const [response] = (await once(get({ host: HOST, port, agent }), 'response')) as [IncomingMessage]
+  return { status: response.statusCode, body: await text(response) }
+}
+
+async function rawSocket(port: number): Promise<Socket> {
+  const socket = connect(port, HOST)
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+async function milliseconds(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}
+
+/** A handler that answers when the test says so, and tells when a request has come. */
+function heldHandler() {
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const handler: RequestListener = (_request, response) => {
+    arrived.resolve()
+    void released.promise.then(() => response.end('held'))
+  }
+  return { handler, arrived: arrived.promise, release: released.resolve }
+}
+
+describe('listen', () => {
+  it('takes requests on a port that the system chooses', async () => {
+    await using listener = await opened()
+    using agent = keepAliveAgent()
+    expect(listener.port).toBeGreaterThan(0)
+    expect(await answerOf(listener.port, agent)).toEqual({ status: 200, body: 'ok' })
+  })
+
+  it('refuses a port that is taken, naming the address', async () => {
+    await using listener = await opened()
+    const thrown: unknown = await opened({ port: listener.port }).catch((error: unknown) => error)
+    expect(thrown).toBeInstanceOf(SettingsError)
+    expect((thrown as SettingsError).problems).toEqual([
+      `Address 127.0.0.1:${listener.port} is taken by another process`,
+    ])
+  })
+
+  it('refuses an address that is not of this machine', async () => {
+    const thrown: unknown = await opened({ host: '192.0.2.1' }).catch((error: unknown) => error)
+    expect(thrown).toBeInstanceOf(SettingsError)
+    expect((thrown as SettingsError).message).toMatch(/^Address 192\.0\.2\.1:0 cannot be opened \(E\w+\)$/)
+  })
+
+  it('opens also when the time for a request is shorter than the usual time for its headers', async () => {
+    await using listener = await opened({ requestTimeoutMs: 1_000 })
+    expect(listener.port).toBeGreaterThan(0)
+  })
+
+  it('answers 431 beyond the bound on headers', async () => {
+    await using listener = await opened({ maxHeaderBytes: 1_024 })
+    const socket = await rawSocket(listener.port)
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(2_000)}\r\n\r\n`)
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 431 /)
+  })
+
+  it('drops a request whose headers do not arrive in time', async () => {
+    await using listener = await opened({ headersTimeoutMs: 50 })
+    const socket = await rawSocket(listener.port)
+    socket.write('GET / HTTP/1.1\r\n')
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  it('drops connections beyond its bound', async () => {
+    await using listener = await opened({ maxConnections: 1 })
+    await using first = await rawSocket(listener.port)
+    const second = await rawSocket(listener.port)
+    await once(second, 'close')
+    expect(first.destroyed).toBe(false)
+  })
+
+  it('lets its maker add what Node would answer by itself', async () => {
+    await using listener = await opened({
+      prepare: (server) => server.on('clientError', (_error, socket) => socket.end('HTTP/1.1 400 Ours\r\n\r\n')),
+    })
+    const socket = await rawSocket(listener.port)
+    socket.write('nonsense\r\n\r\n')
+    expect(await text(socket)).toBe('HTTP/1.1 400 Ours\r\n\r\n')
+  })
+})
+
+describe('close', () => {
+  it('lets a request in flight end, then frees the port at once', async () => {
+    const held = heldHandler()
+    const listener = await opened({ handler: held.handler })
+    using agent = keepAliveAgent()
+    const answer = answerOf(listener.port, agent)
+    await held.arrived
+    const closed = listener.close(10_000)
+    await sleep(30)
+    held.release()
+    expect(await answer).toEqual({ status: 200, body: 'held' })
+    expect(await milliseconds(() => closed)).toBeLessThan(1_000)
+    await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('takes no new connection while a request is in flight', async () => {
+    const held = heldHandler()
+    const listener = await opened({ handler: held.handler })
+    using agent = keepAliveAgent()
+    const answer = answerOf(listener.port, agent)
+    await held.arrived
+    const closed = listener.close(10_000)
+    await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
+    held.release()
+    await Promise.all([answer, closed])
+  })
+
+  it('ends kept-alive connections that are idle, without waiting for the grace', async () => {
+    const listener = await opened()
+    using agent = keepAliveAgent()
+    await answerOf(listener.port, agent)
+    expect(Object.keys(agent.freeSockets)).toHaveLength(1)
+    expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(1_000)
+  })
+
+  it('ends connections on which nothing was ever sent, without waiting for the grace', async () => {
+    const listener = await opened()
+    await using _silent = await rawSocket(listener.port)
+    await sleep(20)
+    expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(1_000)
+  })
+
+  it('takes a request whose first bytes came before, to its end', async () => {
+    const listener = await opened()
+    const socket = await rawSocket(listener.port)
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
+    await sleep(30)
+    const closed = listener.close(10_000)
+    await sleep(150)
+    socket.write('\r\n')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 OK/)
+    await closed
+  })
+
+  it('breaks off what is still in flight after the grace', async () => {
+    const held = heldHandler()
+    const listener = await opened({ handler: held.handler })
+    using agent = keepAliveAgent()
+    const call = request({ host: HOST, port: listener.port, agent }).end()
+    const broken = once(call, 'response').catch((error: NodeJS.ErrnoException) => error.code)
+    await held.arrived
+    const ms = await milliseconds(() => listener.close(100))
+    expect(ms).toBeGreaterThanOrEqual(90)
+    expect(ms).toBeLessThan(1_000)
+    expect(await broken).toBe('ECONNRESET')
+  })
+
+  it('may be asked twice', async () => {
+    const listener = await opened()
+    await Promise.all([listener.close(1_000), listener.close(1_000)])
+    await listener.close(0)
+  })
+})
+
+/** An agent that keeps its connections until the end of the scope. */
+function keepAliveAgent(): Agent & Disposable {
+  const agent = new Agent({ keepAlive: true })
+  return Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() })
+}
