@@ -1,7 +1,9 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // No `include` at the root: projects would add to it. Groups run one after the other: what measures or kills processes
-// never shares the machine with the rest, and a contract is written before its provider is verified against it.
+// never shares the machine with the rest, and a contract is written before its provider is verified against it. Group 0 has a
+// meaning of its own.
 const SLOW_TO_IMPORT_MS = 120_000
 
 export default defineConfig({
@@ -11,8 +13,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -22,7 +25,7 @@ export default defineConfig({
           include: ['test/contract/**/*.consumer.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -32,7 +35,7 @@ export default defineConfig({
           include: ['test/contract/**/*.provider.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -42,7 +45,7 @@ export default defineConfig({
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 60_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -52,7 +55,7 @@ export default defineConfig({
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

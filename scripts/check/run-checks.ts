@@ -23,7 +23,7 @@ export function checks({ fix }: { fix: boolean }): readonly Check[] {
       command: ['@biomejs/biome/bin/biome', 'check', ...(fix ? ['--write'] : []), '--error-on-warnings'],
     },
     { name: 'types', command: ['typescript/bin/tsc', '--noEmit', '--project', '.'] },
-    { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress'] },
+    { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   ]
 }
 

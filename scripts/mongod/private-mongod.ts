@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { readFile, realpath, writeFile } from 'node:fs/promises'
 import { MongoClient } from 'mongodb'
 import { endProcess } from '../end-process.ts'
@@ -33,6 +33,7 @@ const START_TIMEOUT_MS = 120_000
 // Below the range that systems hand out by themselves, so that no outgoing connection takes the port between two runs.
 const FIRST_PORT = 27_117
 const LAST_PORT = 27_617
+const ATTEMPTS = 5
 
 /**
  * Starts a real replica set of one that keeps its data and listens on loopback only; one that still runs on this data is
@@ -44,10 +45,17 @@ export async function startPrivateMongod(options: PrivateMongodOptions): Promise
   const survivor = await findSurvivor(remembered, options.dbPath)
   if (survivor !== undefined) return running(remembered, survivor, true)
   const { binary } = await options.find()
-  options.signal.throwIfAborted()
-  const port = await nextFreePort(remembered)
-  await writeFile(options.portFile, String(port))
-  return running(port, await launch(binary, port, options), false)
+  for (let port = await nextFreePort(remembered), attempt = 1; ; attempt += 1, port = await nextFreePort(port + 1)) {
+    options.signal.throwIfAborted()
+    await writeFile(options.portFile, String(port)) // before the start: whatever happens then, the server is found again
+    try {
+      return running(port, await launch(binary, port, options), false)
+    } catch (error) {
+      // Between the look and the start another program may take the port; mongod dies of that in more than one way.
+      const portTaken = await isListening(`127.0.0.1:${port}`)
+      if (!portTaken || attempt === ATTEMPTS || options.signal.aborted) throw error
+    }
+  }
 }
 
 function running(port: number, pid: number, adopted: boolean): PrivateMongod {
@@ -88,29 +96,28 @@ async function launch(binary: string, port: number, options: PrivateMongodOption
   const { dbPath, logFile, signal } = options
   const log = openSync(logFile, 'w', 0o600)
   const child = spawn(binary, mongodArguments({ dbPath, port }), { detached: true, stdio: ['ignore', log, log] })
+  closeSync(log)
   child.unref()
+  await once(child, 'spawn')
   const died = new AbortController()
   child.on('exit', (code, killedBy) => died.abort(new Error(describeDeath(code ?? killedBy, options))))
-  child.on('error', (error) => died.abort(error))
-  await Promise.race([once(child, 'spawn'), once(died.signal, 'abort')])
-  const { pid } = child
+  const { pid = 0 } = child
   try {
     await becomePrimary({
       address: `127.0.0.1:${port}`,
+      pid,
       timeoutMs: START_TIMEOUT_MS,
       signal: AbortSignal.any([signal, died.signal]),
     })
-    if (pid === undefined) throw died.signal.reason
     return pid
   } catch (error) {
     const reason = signal.aborted ? signal.reason : died.signal.reason // read before the server is ended, which is a death too
-    if (pid !== undefined) await endProcess(pid, 3_000)
+    await endProcess(pid, 3_000)
     throw reason ?? new Error(`mongod did not become ready; its log says why (${logFile})`, { cause: error })
   }
 }
 
 const DEATHS: Readonly<Record<string, string>> = {
-  48: 'its port was taken by another program in that moment; try again',
   62: 'the data was written by another MongoDB version; use that one, or move the data folder away',
   100: 'the data is in use by another mongod, or damaged',
 }

@@ -10,6 +10,8 @@ export interface SingleMember {
   readonly address: string
   /** Host and port under which it knows itself, where that differs (a container's mapped port). */
   readonly member?: string
+  /** Its process, where that is known: another server that answers at the address is left alone. */
+  readonly pid?: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
@@ -19,9 +21,15 @@ const INVALID_REPLICA_SET_CONFIG = 93
 
 /**
  * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
- * port is told the new one. Throws when that takes longer than `timeoutMs`.
+ * port is told the new one. Throws when that takes longer than `timeoutMs`, or when another server has the address.
  */
-export async function becomePrimary({ address, member = address, timeoutMs, signal }: SingleMember): Promise<void> {
+export async function becomePrimary({
+  address,
+  member = address,
+  pid,
+  timeoutMs,
+  signal,
+}: SingleMember): Promise<void> {
   const deadline = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])])
   while (!(await isListening(address))) await sleep(20, undefined, { signal: deadline })
   await using client = new MongoClient(`mongodb://${address}/?directConnection=true`, {
@@ -30,6 +38,9 @@ export async function becomePrimary({ address, member = address, timeoutMs, sign
   })
   const admin = client.db('admin')
   const run = (command: Document) => unlessAborted(admin.command(command), deadline)
+  if (pid !== undefined && Number((await run({ serverStatus: 1 })).pid) !== pid) {
+    throw new Error(`Another server answers at ${address}`)
+  }
   await run({ replSetInitiate: { _id: REPLICA_SET, members: [{ _id: 0, host: member }] } }).catch(
     ignoring(ALREADY_INITIALIZED),
   )
