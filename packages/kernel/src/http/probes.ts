@@ -20,10 +20,10 @@ const CHECK_MS = 2_500
 export function createProbes(options: ProbeOptions): (...call: Parameters<RequestListener>) => Promise<boolean> {
   return async (request, response) => {
     const path = request.url?.split('?', 1)[0]
-    const answer = path === undefined ? undefined : await answerOf(path, options)
-    if (answer === undefined) return false
+    const probe = path === undefined ? undefined : PROBES.get(path)
+    if (probe === undefined) return false
     const readable = request.method === 'GET' || request.method === 'HEAD'
-    const { status, type, body } = readable ? answer : NOT_READABLE
+    const { status, type, body } = readable ? await probe(options) : NOT_READABLE
     response.writeHead(status, {
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
@@ -48,15 +48,26 @@ const NOT_READABLE: ProbeAnswer = {
   body: '{"error":"This method is not allowed here","code":"method_not_allowed","requestId":""}',
 }
 
-async function answerOf(path: string, { checks, metrics }: ProbeOptions): Promise<ProbeAnswer | undefined> {
-  if (path === '/livez') return { status: 200, type: JSON_TYPE, body: '{"status":"ok"}' }
-  if (path === '/metrics') return { status: 200, type: metrics.contentType, body: await metrics.metrics() }
-  if (path !== '/readyz') return undefined
+async function live(): Promise<ProbeAnswer> {
+  return { status: 200, type: JSON_TYPE, body: '{"status":"ok"}' }
+}
+
+async function measured({ metrics }: ProbeOptions): Promise<ProbeAnswer> {
+  return { status: 200, type: metrics.contentType, body: await metrics.metrics() }
+}
+
+async function readiness({ checks }: ProbeOptions): Promise<ProbeAnswer> {
   const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)]))
   const ready = results.every(([, state]) => state === 'ok')
   const body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) })
   return { status: ready ? 200 : 503, type: JSON_TYPE, body }
 }
+
+const PROBES: ReadonlyMap<string, (options: ProbeOptions) => Promise<ProbeAnswer>> = new Map([
+  ['/livez', live],
+  ['/readyz', readiness],
+  ['/metrics', measured],
+])
 
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
   try {

@@ -8,6 +8,8 @@ import { badRequest, payloadTooLarge } from '../error-codes.ts'
  */
 export function readRawBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  // A sender that went away earlier sends no more events: nothing would ever settle.
+  if (request.destroyed) return Promise.reject(brokenOff())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -26,9 +28,13 @@ export function readRawBody(request: IncomingMessage, maxBytes: number): Promise
     }
     const onEnd = (): void =>
       settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
-    const onBroken = (): void => settle(() => reject(badRequest({ reason: 'body broken off' })))
+    const onBroken = (): void => settle(() => reject(brokenOff()))
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
   })
+}
+
+function brokenOff(): Error {
+  return badRequest({ reason: 'body broken off' })
 }
 
 function tooLarge(maxBytes: number): Error {

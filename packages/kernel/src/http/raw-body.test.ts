@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { badRequest, payloadTooLarge } from '../error-codes.ts'
+import type { AppError } from '../errors.ts'
+import { listen } from './listen.ts'
+import { readRawBody } from './raw-body.ts'
+
+interface Reading extends AsyncDisposable {
+  /** What became of the body of the one request that came. */
+  readonly outcome: Promise<Buffer | AppError>
+  readonly request: Promise<IncomingMessage>
+  readonly socket: Socket
+}
+
+/** A listener that reads the body of one request, and an open connection to it. */
+async function reading(
+  maxBytes: number,
+  before: (request: IncomingMessage) => Promise<unknown> = async () => undefined,
+) {
+  const outcome = Promise.withResolvers<Buffer | AppError>()
+  const arrived = Promise.withResolvers<IncomingMessage>()
+  const listener = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    handler: (request, response) => {
+      arrived.resolve(request)
+      void before(request)
+        .then(() => readRawBody(request, maxBytes))
+        .then(outcome.resolve, outcome.resolve)
+        .then(() => response.end('read'))
+    },
+  })
+  const socket = connect(listener.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  const made: Reading = {
+    outcome: outcome.promise,
+    request: arrived.promise,
+    socket,
+    async [Symbol.asyncDispose]() {
+      socket.destroy()
+      await listener.close(0)
+    },
+  }
+  return made
+}
+
+const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n'
+const announced = (length: number): string => `${HEAD}Content-Length: ${length}\r\n\r\n`
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
+const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+const END = '0\r\n\r\n'
+
+/** The outcome, or a failure where none comes. */
+async function settled({ outcome }: Reading): Promise<Buffer | AppError> {
+  const late = sleep(2_000, undefined, { ref: false }).then(() => Promise.reject(new Error('It never settled')))
+  return await Promise.race([outcome, late])
+}
+
+describe('readRawBody', () => {
+  it('reads the exact bytes, whatever they are and however they are cut', async () => {
+    await using call = await reading(1_000)
+    const bytes = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256))
+    call.socket.write(announced(bytes.length))
+    for (let at = 0; at < bytes.length; at += 100) {
+      call.socket.write(bytes.subarray(at, at + 100))
+      await sleep(1)
+    }
+    expect(await settled(call)).toEqual(bytes)
+  })
+
+  it.each([
+    ['an announced length of zero', announced(0)],
+    ['no length at all', `${HEAD}\r\n`],
+    ['no chunk', `${CHUNKED}${END}`],
+  ])('reads an empty body: %s', async (_what, request) => {
+    await using call = await reading(10)
+    call.socket.write(request)
+    expect(await settled(call)).toEqual(Buffer.alloc(0))
+  })
+
+  it.each([
+    ['in one piece', announced(1_000) + 'x'.repeat(1_000)],
+    ['in chunks', CHUNKED + chunk(999) + chunk(1) + END],
+  ])('takes exactly the limit %s', async (_what, request) => {
+    await using call = await reading(1_000)
+    call.socket.write(request)
+    expect(await settled(call)).toHaveLength(1_000)
+  })
+
+  it('refuses one byte more in chunks, before the end has come', async () => {
+    await using call = await reading(1_000)
+    call.socket.write(CHUNKED + chunk(1_000))
+    await sleep(20)
+    call.socket.write(chunk(1))
+    const refusal = await settled(call)
+    expect(payloadTooLarge.is(refusal)).toBe(true)
+    expect(refusal).toMatchObject({ status: 413, headers: { Connection: 'close' }, details: { maxBytes: 1_000 } })
+  })
+
+  it('refuses a length that is announced as too long without reading', async () => {
+    await using call = await reading(1_000)
+    call.socket.write(announced(1_001))
+    expect(payloadTooLarge.is(await settled(call))).toBe(true)
+    expect((await call.request).readableFlowing).toBeNull()
+  })
+
+  it('stops reading what is beyond the limit', async () => {
+    await using call = await reading(1_000)
+    call.socket.write(CHUNKED)
+    for (let at = 0; at < 50; at += 1) call.socket.write(chunk(100_000))
+    expect(payloadTooLarge.is(await settled(call))).toBe(true)
+    expect((await call.request).isPaused()).toBe(true)
+  })
+
+  it.each([
+    ['an announced length', announced(100)],
+    ['chunks', CHUNKED + chunk(10)],
+  ])('refuses a body of %s that breaks off', async (_what, request) => {
+    await using call = await reading(1_000)
+    call.socket.write(`${request}x`)
+    await call.request
+    call.socket.destroy()
+    const refusal = await settled(call)
+    expect(badRequest.is(refusal)).toBe(true)
+    expect(refusal).toMatchObject({ status: 400, details: { reason: 'body broken off' } })
+  })
+
+  it('refuses a body whose sender went away before it was read', async () => {
+    await using call = await reading(1_000, (request) => new Promise((gone) => request.once('close', gone)))
+    call.socket.write(announced(100))
+    await call.request
+    call.socket.destroy()
+    expect(badRequest.is(await settled(call))).toBe(true)
+  })
+
+  it('refuses a chunk that is no chunk', async () => {
+    await using call = await reading(1_000)
+    call.socket.write(`${CHUNKED}${chunk(5)}nonsense\r\n`)
+    expect(badRequest.is(await settled(call))).toBe(true)
+  })
+
+  it('leaves no listener on the request', async () => {
+    await using call = await reading(10)
+    call.socket.write(announced(2))
+    const request = await call.request
+    call.socket.write('ab')
+    await settled(call)
+    expect(['data', 'end', 'error', 'close'].map((name) => request.listeners(name).filter(isOurs).length)).toEqual([
+      0, 0, 0, 0,
+    ])
+  })
+})
+
+/** A listener of readRawBody; Node has its own. */
+function isOurs(listener: unknown): boolean {
+  return ['onData', 'onEnd', 'onBroken'].includes((listener as { name: string }).name)
+}
