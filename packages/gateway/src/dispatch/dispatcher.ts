@@ -147,6 +147,8 @@ export class Dispatcher {
   }
 
   async #poll(): Promise<void> {
+    // What was taken in as fulfilment went away is the probe that finds it again: nothing else would send it.
+    this.#schedule()
     while (this.#mayClaim()) {
       const limit = this.#limit()
       const claimed = await this.#deps.claims.claimDue(limit)
