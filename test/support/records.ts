@@ -1,0 +1,51 @@
+import type { Binary } from 'mongodb'
+
+/** An order as `/api/orders` shows it. Written down here once more, so that these tests notice when it changes. */
+export interface ApiOrder {
+  readonly id: string
+  readonly version: number
+  readonly status: 'pending' | 'payment_failed' | 'paid'
+  readonly access: 'locked' | 'unlocked'
+  readonly amountDue: number
+  readonly currency: string
+  readonly customerId: string
+  readonly email?: string
+  readonly payment: {
+    readonly id: string
+    readonly provider: string
+    readonly status: string
+    readonly at: string
+  } | null
+}
+
+/** A record of the gateway's collection `events`, as far as it is promised. */
+export interface EventRecord {
+  readonly provider: string
+  readonly eventId: string
+  readonly type: string
+  readonly state: 'pending' | 'processing' | 'done' | 'unhandled' | 'dead'
+  readonly reason: string | null
+  readonly raw: Binary
+  readonly starts: number
+  readonly deliveries: number
+  readonly mismatches: number
+  readonly attempts: readonly { readonly outcome: string; readonly code: string | null }[]
+}
+
+/** A document of fulfilment's collection `orders`: one unit of change. */
+export interface OrderRecord {
+  readonly _id: string
+  readonly version: number
+  readonly status: string
+  readonly access: 'locked' | 'unlocked'
+  readonly payment: { readonly id: string; readonly provider: string } | null
+  readonly applied: readonly { readonly provider: string; readonly eventId: string; readonly outcome: string }[]
+  readonly receipts: readonly { readonly key: string; readonly paymentId: string; readonly state: string }[]
+}
+
+/** A line of the file that receipts go to. */
+export interface ReceiptLine {
+  readonly key: string
+  readonly orderId: string
+  readonly paymentId: string
+}

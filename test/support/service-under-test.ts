@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
+import { LATE, within } from '@oncehook/kernel/within'
+
+/** Settings of a service, by the names of its environment. */
+export type Settings = Readonly<Record<string, string>>
+
+/** One line of a service's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string }
+
+/** How a process ended, and how many milliseconds after it was told to. */
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly ms: number
+}
+
+type Exit = Pick<Ending, 'code' | 'signal'>
+
+const PACKAGES = join(import.meta.dirname, '../../packages')
+const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../scripts/start/leave-with-parent.mjs')).href
+const READY_MS = 60_000
+const GONE_MS = 30_000
+
+/** A service of ours as a process of its own, through all its lives: killed, frozen, started again on the same port. */
+export class ServiceUnderTest implements AsyncDisposable {
+  readonly name: string
+  /** All that it has logged, life after life. */
+  readonly lines: LogLine[] = []
+  /** What must not happen to any service, in a sentence each: an end that nobody asked for, output that is no log line. */
+  readonly faults: string[] = []
+  readonly #settings: Settings
+  #written = ''
+  #child: ChildProcess | undefined
+  #ended: Promise<Exit> | undefined
+  #endIsPlanned = false
+
+  constructor(name: 'gateway' | 'fulfilment', settings: Settings) {
+    this.name = name
+    this.#settings = settings
+  }
+
+  /** Everything that came out of it, standard output and standard error, byte for byte. */
+  get written(): string {
+    return this.#written
+  }
+
+  /** How often it has logged this message. */
+  countOf(message: string): number {
+    return this.lines.filter(({ msg }) => msg === message).length
+  }
+
+  /** Starts it and waits until it says so itself. Throws what it wrote on standard error when it ends before. */
+  async start(): Promise<void> {
+    this.#endIsPlanned = false
+    const script = join(PACKAGES, this.name, 'src/main.ts')
+    const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, script], {
+      env: { PATH: process.env.PATH, ...this.#settings },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    this.#child = child
+    const started = Promise.withResolvers<void>()
+    this.#ended = this.#watch(child, started)
+    if ((await within(started.promise, READY_MS)) === LATE) throw new Error(`After a minute ${this.name} is not ready`)
+  }
+
+  /** Sends a signal that ends it and waits until it is gone; one that does not go within 30 s is killed. */
+  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending> {
+    const { child, ended } = this.#alive()
+    this.#endIsPlanned = true
+    const toldAt = performance.now()
+    child.kill(signal)
+    if ((await within(ended, GONE_MS)) === LATE) child.kill('SIGKILL')
+    const ending = await ended
+    return { ...ending, ms: performance.now() - toldAt }
+  }
+
+  /** Starts it again with the same settings. */
+  async restart(): Promise<void> {
+    if (this.#child !== undefined) throw new Error(`The ${this.name} is still running`)
+    await this.start()
+  }
+
+  /** Freezes it: its connections stay open and nothing answers. */
+  pause(): void {
+    this.#alive().child.kill('SIGSTOP')
+  }
+
+  /** Lets it go on. */
+  resume(): void {
+    this.#alive().child.kill('SIGCONT')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child === undefined) return
+    this.resume()
+    const { code } = await this.kill('SIGTERM')
+    if (code !== 0) this.faults.push(`The ${this.name} ended with ${code} when it was told to stop`)
+  }
+
+  #alive() {
+    if (this.#child === undefined || this.#ended === undefined) throw new Error(`The ${this.name} is not running`)
+    return { child: this.#child, ended: this.#ended }
+  }
+
+  #keep(line: string): string | undefined {
+    try {
+      const parsed = JSON.parse(line) as LogLine
+      this.lines.push(parsed)
+      return parsed.msg
+    } catch {
+      this.faults.push(`The ${this.name} wrote a line that is not JSON`)
+      return undefined
+    }
+  }
+
+  async #watch(child: ChildProcess, started: PromiseWithResolvers<void>): Promise<Exit> {
+    const { stdout, stderr } = child
+    if (stdout === null || stderr === null) throw new Error('The output goes nowhere')
+    createInterface({ input: stdout }).on('line', (line) => {
+      this.#written += `${line}\n`
+      if (this.#keep(line) === 'service.started') started.resolve()
+    })
+    const complaint = text(stderr)
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+    this.#written += await complaint
+    this.#child = undefined
+    started.reject(new Error(`The ${this.name} ended with ${code ?? signal} before it was ready: ${await complaint}`))
+    if (!this.#endIsPlanned) this.faults.push(`The ${this.name} ended by itself with ${code ?? signal}`)
+    return { code, signal }
+  }
+}
+
+/** What a process that ends by itself left behind. */
+export interface RunToEnd {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A program of ours and how it is called. */
+export interface Program {
+  /** Its package: `packages/<name>/src/main.ts`. */
+  readonly name: string
+  readonly args?: readonly string[]
+  readonly settings: Settings
+}
+
+/** Runs a program until it ends by itself, within a minute. */
+export async function runToEnd({ name, args = [], settings }: Program): Promise<RunToEnd> {
+  const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts'), ...args], {
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 60_000,
+  })
+  const ended = once(child, 'close') as Promise<[number | null]>
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { code, stdout, stderr }
+}

@@ -1,0 +1,69 @@
+import type { StackSecrets } from './canaries.ts'
+import type { Settings } from './service-under-test.ts'
+
+/** Where the parts of a stack find each other. */
+export interface StackPlace {
+  readonly secrets: StackSecrets
+  readonly mongoUri: string
+  readonly gatewayDb: string
+  readonly fulfilmentDb: string
+  readonly gatewayPort: number
+  readonly adminPort: number
+  readonly fulfilmentPort: number
+  readonly receiptsFile: string
+}
+
+const HOUR_MS = 3_600_000
+
+/** The header of the provider `shop`, and how its signature is written. */
+export const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const
+
+/** `PROVIDERS` of a stack: one provider for each scheme. */
+export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string, object> {
+  const soon = new Date(Date.now() + HOUR_MS).toISOString()
+  const past = new Date(Date.now() - HOUR_MS).toISOString()
+  const acmeSecrets = [
+    { id: 'current', value: acme.current },
+    { id: 'previous', value: acme.previous, notAfter: soon },
+    { id: 'expired', value: acme.expired, notAfter: past },
+  ]
+  return {
+    acme: { scheme: 'standard-webhooks', secrets: acmeSecrets },
+    stripe: { scheme: 'stripe', secrets: [{ id: 'only', value: stripe }] },
+    shop: { ...SHOP_SETTINGS, secrets: [{ id: 'only', value: shop }] },
+  }
+}
+
+/** The gateway's settings: impatient with lost claims and with fulfilment, so that no test waits for a lease of half a minute. */
+export function gatewaySettings(place: StackPlace): Settings {
+  const { secrets } = place
+  return {
+    MONGODB_URI: place.mongoUri,
+    GATEWAY_DB: place.gatewayDb,
+    GATEWAY_PORT: String(place.gatewayPort),
+    ADMIN_PORT: String(place.adminPort),
+    FULFILMENT_URL: `http://127.0.0.1:${place.fulfilmentPort}`,
+    SERVICE_TOKEN_SECRET: secrets.serviceToken,
+    PROVIDERS: JSON.stringify(providersOf(secrets)),
+    API_TOKENS: JSON.stringify({ tests: secrets.apiToken }),
+    OPERATOR_TOKENS: JSON.stringify({ operator: secrets.operatorToken }),
+    RATE_LIMIT_FAILED: '0',
+    RATE_LIMIT_API: '0',
+    LEASE_MS: '3000',
+    RETRY_BASE_MS: '50',
+    RETRY_CAP_MS: '500',
+    LOG_LEVEL: 'trace',
+  }
+}
+
+/** The settings of fulfilment; receipts go to a file. */
+export function fulfilmentSettings(place: StackPlace): Settings {
+  return {
+    MONGODB_URI: place.mongoUri,
+    FULFILMENT_DB: place.fulfilmentDb,
+    FULFILMENT_PORT: String(place.fulfilmentPort),
+    SERVICE_TOKEN_SECRET: place.secrets.serviceToken,
+    RECEIPT_SINK: `file:${place.receiptsFile}`,
+    LOG_LEVEL: 'trace',
+  }
+}

@@ -1,0 +1,220 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { createPaymentProvider, type DeliveryReport, type PaymentProvider } from '@oncehook/simulator/payment-provider'
+import type { Signer } from '@oncehook/simulator/signers/signer'
+import { signers } from '@oncehook/simulator/signers/signers'
+import { type Collection, MongoClient } from 'mongodb'
+import { BODY_CANARY, findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
+import { createOrdersApi, type OrdersApi } from './orders-api.ts'
+import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
+import { ServiceUnderTest, type Settings } from './service-under-test.ts'
+import { stablePort } from './stable-port.ts'
+import { fulfilmentSettings, gatewaySettings, providersOf, type StackPlace } from './stack-settings.ts'
+import { until } from './until.ts'
+
+/** What a test wants otherwise than usual: settings by service, laid over the stack's own. */
+export interface StackOptions {
+  readonly gateway?: Settings
+  readonly fulfilment?: Settings
+}
+
+/** The providers that every stack knows, one for each scheme. */
+export type ProviderName = 'acme' | 'stripe' | 'shop'
+
+/**
+ * Gateway and fulfilment as real processes on the mongod of this test run, with databases, secrets and a receipts file of
+ * their own. Disposing of it stops both and throws when a process ended by itself, crashed, or let out a secret, a
+ * signature or a body.
+ */
+export interface Stack extends AsyncDisposable {
+  readonly gateway: ServiceUnderTest
+  readonly fulfilment: ServiceUnderTest
+  readonly place: StackPlace
+  readonly secrets: StackSecrets
+  /** The address of the gateway's public listener. */
+  readonly url: string
+  readonly orders: OrdersApi
+  readonly events: Collection<EventRecord>
+  readonly orderRecords: Collection<OrderRecord>
+  /** A provider that signs as the gateway expects. */
+  provider(name: ProviderName): PaymentProvider
+  /** Delivers a payment event once, signed as the provider acme. */
+  deliver(event: PaymentEvent): Promise<DeliveryReport>
+  /** The receipts that have been sent, as the file holds them. */
+  receipts(): Promise<ReceiptLine[]>
+  /** Waits until no event is pending or being processed and no receipt is owed. */
+  untilSettled(): Promise<void>
+  /** Waits until the gateway reaches all that it needs. */
+  untilReady(): Promise<void>
+}
+
+/** Starts a stack; both services are ready when it resolves. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  await using resources = new AsyncDisposableStack()
+  const place = await choosePlace(resources)
+  const client = resources.use(await new MongoClient(place.mongoUri).connect())
+  for (const name of [place.gatewayDb, place.fulfilmentDb]) resources.defer(() => dropDatabase(client, name))
+
+  const signatures = new Set<string>()
+  const fulfilment = new ServiceUnderTest('fulfilment', { ...fulfilmentSettings(place), ...options.fulfilment })
+  const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...options.gateway })
+  resources.defer(() => throwProblems([fulfilment, gateway], { place, signatures }))
+  resources.use(fulfilment)
+  resources.use(gateway)
+  await Promise.all([fulfilment.start(), gateway.start()])
+
+  const url = `http://127.0.0.1:${place.gatewayPort}`
+  const events = client.db(place.gatewayDb).collection<EventRecord>('events')
+  const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
+  const provider = (name: ProviderName): PaymentProvider =>
+    createProvider({ name, url, secrets: place.secrets, signatures })
+  const acme = provider('acme')
+  const owned = resources.move()
+  return {
+    gateway,
+    fulfilment,
+    place,
+    secrets: place.secrets,
+    url,
+    orders: createOrdersApi({ url, token: place.secrets.apiToken }),
+    events,
+    orderRecords,
+    provider,
+    deliver: (event) => acme.deliver(acme.write(event)),
+    receipts: () => readReceipts(place.receiptsFile),
+    untilSettled: () => untilSettled(events, orderRecords),
+    untilReady: () => untilReady(place.adminPort),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A payment of an order, in full, with the given members in place of its own. */
+export function paymentOf(order: ApiOrder, members: Partial<PaymentEvent> = {}): PaymentEvent {
+  return {
+    id: `evt_${randomUUID()}`,
+    type: 'payment.succeeded',
+    paymentId: `pay_${order.id}`,
+    orderId: order.id,
+    amount: order.amountDue,
+    currency: order.currency,
+    occurredAt: Date.now(),
+    ...members,
+  }
+}
+
+/** Chooses names, ports and a folder that are nobody else's. Nothing is started yet. */
+export async function choosePlace(resources: AsyncDisposableStack): Promise<StackPlace> {
+  const mongoUri = process.env.TEST_MONGODB_URI
+  if (mongoUri === undefined) throw new Error('TEST_MONGODB_URI is not set: run the tests by npm test')
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-stack-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const name = `test_${randomBytes(6).toString('hex')}`
+  return {
+    secrets: makeSecrets(),
+    mongoUri,
+    gatewayDb: `${name}_gateway`,
+    fulfilmentDb: `${name}_fulfilment`,
+    gatewayPort: await stablePort(),
+    adminPort: await stablePort(),
+    fulfilmentPort: await stablePort(),
+    receiptsFile: join(folder, 'receipts.jsonl'),
+  }
+}
+
+async function dropDatabase(client: MongoClient, name: string): Promise<void> {
+  await client.db(name).dropDatabase()
+}
+
+interface ProviderParts {
+  readonly name: ProviderName
+  readonly url: string
+  readonly secrets: StackSecrets
+  /** Every signature that goes out is added. */
+  readonly signatures: Set<string>
+}
+
+function createProvider({ name, url, secrets, signatures }: ProviderParts): PaymentProvider {
+  const settings = providersOf(secrets)[name] as { readonly scheme: string }
+  const noticing: typeof fetch = (input, init) => {
+    for (const [header, value] of new Headers(init?.headers)) if (header.includes('signature')) signatures.add(value)
+    return fetch(input, init)
+  }
+  const deps = {
+    fetch: noticing,
+    now: () => performance.timeOrigin + performance.now(),
+    sleep: async (ms: number) => sleep(ms),
+  }
+  const secret = name === 'acme' ? secrets.acme.current : secrets[name]
+  return createPaymentProvider(deps, {
+    url: `${url}/api/webhooks/${name}`,
+    signer: marked(signerOf(settings.scheme)),
+    secret,
+    settings: { ...settings },
+  })
+}
+
+function signerOf(scheme: string): Signer {
+  const signer = signers.get(scheme)
+  if (signer === undefined) throw new Error(`The simulator knows no scheme ${scheme}`)
+  return signer
+}
+
+/** The same signer, whose bodies can be recognised wherever they turn up. */
+function marked(signer: Signer): Signer {
+  return {
+    ...signer,
+    writeEvent(event) {
+      const body = JSON.parse(Buffer.from(signer.writeEvent(event)).toString()) as object
+      return Buffer.from(JSON.stringify({ ...body, memo: BODY_CANARY }))
+    },
+  }
+}
+
+async function readReceipts(file: string): Promise<ReceiptLine[]> {
+  const content = await readFile(file, 'utf8').catch(() => '')
+  return content
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as ReceiptLine)
+}
+
+async function untilSettled(events: Collection<EventRecord>, orders: Collection<OrderRecord>): Promise<void> {
+  const grouped = { _id: { state: '$state', code: '$lastError.code' }, count: { $sum: 1 } }
+  const unsettled = () =>
+    events.aggregate([{ $match: { state: { $in: ['pending', 'processing'] } } }, { $group: grouped }]).toArray()
+  const owing = () => orders.find({ 'receipts.state': { $in: ['owed', 'sending'] } }).toArray()
+  await until(unsettled, (groups) => groups.length === 0)
+  await until(owing, (found) => found.length === 0)
+}
+
+async function untilReady(adminPort: number): Promise<void> {
+  const probe = async (): Promise<string> => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).text()
+  await until(probe, (answer) => answer.startsWith('{"status":"ok"'))
+}
+
+interface Watched {
+  readonly place: StackPlace
+  readonly signatures: ReadonlySet<string>
+}
+
+/** What must hold for every process of every test, whatever the test was about. */
+function throwProblems(services: readonly ServiceUnderTest[], { place, signatures }: Watched): void {
+  const forbidden = { secrets: place.secrets, signatures, databaseAddresses: addressesOf(place.mongoUri) }
+  const problems = services.flatMap((service) => [
+    ...service.faults,
+    ...findLeaks(service.written, forbidden).map((leak) => `${service.name}: ${leak}`),
+    ...service.lines
+      .filter(({ msg }) => msg === 'service.crashed' || msg === 'request.failed')
+      .map((line) => `${service.name}: ${JSON.stringify(line)}`),
+  ])
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+}
+
+function addressesOf(mongoUri: string): string[] {
+  const hosts = /^mongodb:\/\/(?:[^@/]*@)?([^/?]+)/.exec(mongoUri)?.[1] ?? ''
+  return hosts.split(',').filter((host) => host.includes(':'))
+}

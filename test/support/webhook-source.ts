@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Corruption } from '@oncehook/simulator/corruption'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import type { Message, PaymentProvider } from '@oncehook/simulator/payment-provider'
+
+/** An event that the source sends, and every answer it got: a status, or null where none came. */
+export interface SentEvent {
+  readonly event: PaymentEvent
+  readonly message: Message
+  /** Spoiled on purpose: it must never be accepted, and is not sent again. */
+  readonly corruption: Corruption | undefined
+  readonly answers: (number | null)[]
+}
+
+/** How the source sends: deliveries begun in a second, repetitions included, and how many may be under way. */
+export interface SourcePace {
+  readonly perSecond: number
+  readonly parallel: number
+}
+
+/**
+ * A provider that keeps its promise: it delivers every event until it is answered 200, at a steady pace, and remembers
+ * what it sent and what it was told. Its log is what the closing check compares everything else with.
+ */
+export class WebhookSource implements AsyncDisposable {
+  readonly #provider: PaymentProvider
+  readonly #pace: SourcePace
+  readonly #events = new Map<string, SentEvent>()
+  readonly #queue: SentEvent[] = []
+  readonly #waiting = new Set<{ count: number; resolve: () => void }>()
+  #underWay = 0
+  #running: Promise<void> | undefined
+  #stopped = false
+  #accepted = 0
+
+  constructor(provider: PaymentProvider, pace: SourcePace) {
+    this.#provider = provider
+    this.#pace = pace
+  }
+
+  /** Everything that was sent or is to be sent, once for each event. */
+  get log(): readonly SentEvent[] {
+    return [...this.#events.values()]
+  }
+
+  /** How many deliveries were answered with 200. */
+  get accepted(): number {
+    return this.#accepted
+  }
+
+  /** Puts a delivery at the end of the queue; the same event may be put there several times. */
+  add(event: PaymentEvent, corruption?: Corruption): void {
+    const known = this.#events.get(event.id)
+    const sent = known ?? { event, message: this.#provider.write(event), corruption, answers: [] }
+    this.#events.set(event.id, sent)
+    this.#queue.push(sent)
+  }
+
+  /** Resolves as soon as so many deliveries have been answered with 200. */
+  async untilAccepted(count: number): Promise<void> {
+    if (this.#accepted >= count) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.add({ count, resolve })
+    await promise
+  }
+
+  /** Delivers all that is queued; resolves when everything genuine was answered with 200. */
+  run(): Promise<void> {
+    this.#running ??= this.#send()
+    return this.#running
+  }
+
+  /** Gives up what is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async #send(): Promise<void> {
+    const begun = performance.now()
+    for (let sent = 0; this.#underWay > 0 || (this.#queue.length > 0 && !this.#stopped); ) {
+      const due = begun + (sent * 1_000) / this.#pace.perSecond
+      const mayBegin = performance.now() >= due && this.#underWay < this.#pace.parallel && !this.#stopped
+      const next = mayBegin ? this.#queue.shift() : undefined
+      if (next === undefined) {
+        await sleep(1)
+        continue
+      }
+      sent += 1
+      void this.#deliver(next)
+    }
+  }
+
+  async #deliver(sent: SentEvent): Promise<void> {
+    this.#underWay += 1
+    const { status } = await this.#provider.deliver(sent.message, sent.corruption)
+    this.#underWay -= 1
+    sent.answers.push(status)
+    if (status === 200) this.#accept()
+    else if (sent.corruption === undefined) this.#queue.push(sent)
+  }
+
+  #accept(): void {
+    this.#accepted += 1
+    for (const waiter of this.#waiting) {
+      if (waiter.count > this.#accepted) continue
+      this.#waiting.delete(waiter)
+      waiter.resolve()
+    }
+  }
+}

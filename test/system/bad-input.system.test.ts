@@ -1,0 +1,319 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { afterAll, describe, expect, it } from 'vitest'
+import { BODY_CANARY } from '../support/canaries.ts'
+import { type RawAnswer, type RawRequest, sendRaw } from '../support/raw-request.ts'
+import { headerOf, type SignedDelivery, signedDelivery, withHeader } from '../support/signed-delivery.ts'
+import { startStack } from '../support/stack.ts'
+
+const MAX_BYTES = 20_000
+const MINUTE_MS = 60_000
+
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+const stack = resources.use(await startStack({ gateway: { MAX_WEBHOOK_BYTES: String(MAX_BYTES) } }))
+const { current, previous, expired } = stack.secrets.acme
+
+interface EventMembers {
+  readonly id?: unknown
+  readonly type?: unknown
+  readonly data?: unknown
+}
+
+/** A whole event that nothing handles, with the given members in place of its own; undefined leaves one out. */
+function anEvent(members: EventMembers = {}): object {
+  return {
+    id: `evt_${randomUUID()}`,
+    type: 'invoice.created',
+    data: { object: { id: 'obj_1' } },
+    memo: BODY_CANARY,
+    ...members,
+  }
+}
+
+function bytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value))
+}
+
+function signed(members: Partial<SignedDelivery> = {}) {
+  return signedDelivery({ body: bytes(anEvent()), secret: current, ...members })
+}
+
+function signedText(text: string, members: Partial<SignedDelivery> = {}): RawRequest {
+  return signed({ body: Buffer.from(text), ...members })
+}
+
+function signedEvent(members: EventMembers): RawRequest {
+  return signed({ body: bytes(anEvent(members)) })
+}
+
+/** Signed by hand, for what no signer would sign. */
+function signedWithTimestamp(timestamp: string): RawRequest {
+  const request = signed()
+  const key = Buffer.from(current.slice('whsec_'.length), 'base64')
+  const mac = createHmac('sha256', key)
+    .update(`msg_1.${timestamp}.`)
+    .update(request.body ?? '')
+  const retimed = withHeader(request, 'webhook-timestamp', timestamp)
+  return withHeader(retimed, 'webhook-signature', `v1,${mac.digest('base64')}`)
+}
+
+function withSignature(bend: (signature: string) => string): RawRequest {
+  const request = signed()
+  return withHeader(request, 'webhook-signature', bend(headerOf(request, 'webhook-signature')))
+}
+
+function padded(size: number): Buffer {
+  const event = JSON.stringify(anEvent())
+  return Buffer.from(event.padEnd(size, ' '))
+}
+
+type Row = readonly [what: string, request: () => RawRequest]
+
+const NOT_AUTHENTIC: readonly Row[] = [
+  ['no signature', () => withHeader(signed(), 'webhook-signature', null)],
+  ['an empty signature', () => withHeader(signed(), 'webhook-signature', '')],
+  ['a signature by another secret', () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}` })],
+  ['a signature by a secret that has expired', () => signed({ secret: expired })],
+  [
+    'one bit of the body changed',
+    () => {
+      const signedBody = bytes(anEvent())
+      const body = signedBody.map((byte, at) => (at === 10 ? byte ^ 1 : byte))
+      return signed({ body, signedBody })
+    },
+  ],
+  [
+    'a signature over the same JSON, written otherwise',
+    () => {
+      const event = anEvent()
+      return signed({ body: bytes(event), signedBody: Buffer.from(JSON.stringify(event, null, 2)) })
+    },
+  ],
+  ['the first half of its signature', () => withSignature((whole) => whole.slice(0, whole.length / 2))],
+  ['a version with no signature behind it', () => withSignature(() => 'v1,')],
+  ['a signature of another version only', () => withSignature((whole) => whole.replace('v1,', 'v1a,'))],
+  [
+    'a signature in hexadecimal',
+    () => withSignature((whole) => `v1,${Buffer.from(whole.slice(3), 'base64').toString('hex')}`),
+  ],
+  [
+    'the signature on two lines',
+    () => {
+      const request = signed()
+      return { ...request, headers: [...request.headers, ['Webhook-Signature', 'v1,x']] }
+    },
+  ],
+  ['a timestamp ten minutes old', () => signed({ signedAt: Date.now() - 10 * MINUTE_MS })],
+  ['a timestamp ten minutes ahead', () => signed({ signedAt: Date.now() + 10 * MINUTE_MS })],
+  ['no timestamp', () => withHeader(signed(), 'webhook-timestamp', null)],
+  ['a timestamp that is no number', () => signedWithTimestamp('abc')],
+  ['a timestamp in milliseconds', () => signedWithTimestamp(String(Date.now()))],
+  ['no id', () => withHeader(signed(), 'webhook-id', null)],
+  ['an id that was not signed', () => withHeader(signed(), 'webhook-id', 'msg_2')],
+  ['the signature of another provider', () => ({ ...signed(), path: '/api/webhooks/stripe' })],
+  ['a body that is no event either', () => ({ ...signed({ signedBody: Buffer.from('{}') }), body: Buffer.from('[') })],
+]
+
+const NO_JSON: readonly Row[] = [
+  ['nothing', () => signedText('')],
+  ['no JSON', () => signedText('id=evt_1&type=payment.succeeded')],
+  ['JSON that breaks off', () => signedText('{"id":"evt_1","type":')],
+  ['an array', () => signedText('[]')],
+  ['a text', () => signedText('"evt_1"')],
+  ['a number', () => signedText('1')],
+  ['null', () => signedText('null')],
+  ['true', () => signedText('true')],
+  ['a byte-order mark', () => signedText(`\ufeff${JSON.stringify(anEvent())}`)],
+  ['UTF-16', () => signed({ body: Buffer.from(JSON.stringify(anEvent()), 'utf16le') })],
+  ['broken UTF-8', () => signed({ body: Buffer.from(JSON.stringify(anEvent({ id: 'evt_\xff' })), 'latin1') })],
+  ['a member twice', () => signedText(JSON.stringify(anEvent()).replace('{', '{"id":"evt_first",'))],
+  ['JSON nested without end', () => signedText(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
+]
+
+const OBJECT = { id: 'obj_1' }
+
+const NO_EVENT: readonly Row[] = [
+  ['without id', () => signedEvent({ id: undefined })],
+  ['without type', () => signedEvent({ type: undefined })],
+  ['without data', () => signedEvent({ data: undefined })],
+  ['without data.object', () => signedEvent({ data: {} })],
+  ['without data.object.id', () => signedEvent({ data: { object: {} } })],
+  ['whose data is an array', () => signedEvent({ data: [{ object: OBJECT }] })],
+  ['whose data.object is an array', () => signedEvent({ data: { object: [OBJECT] } })],
+  ['whose data.object is a text', () => signedEvent({ data: { object: 'obj_1' } })],
+  ...[7, true, null, [], { $gt: '' }, '', ' \t ', '\u0000', 'a\nb', '\ud800', 'x'.repeat(256), '€'.repeat(86)].flatMap(
+    (wrong): Row[] => [
+      [`whose id is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ id: wrong })],
+      [`whose type is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ type: wrong })],
+      [
+        `whose object id is ${JSON.stringify(wrong).slice(0, 20)}`,
+        () => signedEvent({ data: { object: { id: wrong } } }),
+      ],
+    ],
+  ),
+]
+
+const NOT_FOUND: readonly Row[] = [
+  ['an unknown provider', () => ({ ...signed(), path: '/api/webhooks/nobody' })],
+  ['no provider', () => ({ ...signed(), path: '/api/webhooks/' })],
+  ['a path below a provider', () => ({ ...signed(), path: '/api/webhooks/acme/more' })],
+  ['a provider in capitals', () => ({ ...signed(), path: '/api/webhooks/ACME' })],
+  ['an unknown path', () => ({ ...signed(), path: '/nothing/here' })],
+  ['the metrics', () => ({ method: 'GET', path: '/metrics' })],
+  ['the readiness', () => ({ method: 'GET', path: '/readyz' })],
+  ['the operator API', () => ({ method: 'GET', path: '/operator/overview' })],
+  ['the internal API', () => ({ method: 'GET', path: '/trpc/orders.list' })],
+]
+
+const TOO_LARGE: readonly Row[] = [
+  ['announced', () => withHeader(signed(), 'content-length', String(MAX_BYTES + 1))],
+  ['in chunks, not announced', () => ({ ...signed({ body: padded(300_000) }), chunked: true })],
+]
+
+const NOT_JSON_TYPE: readonly Row[] = [
+  ['compressed', () => withHeader(signed({ body: gzipSync(bytes(anEvent())) }), 'content-encoding', 'gzip')],
+  ['as plain text', () => signed({ contentType: 'text/plain' })],
+  ['as a form', () => signed({ contentType: 'application/x-www-form-urlencoded' })],
+  ['in another charset', () => signed({ contentType: 'application/json; charset=utf-16' })],
+]
+
+const GOOD: readonly Row[] = [
+  [
+    'with blanks, other order and escapes',
+    () => {
+      const id = `evt_${randomUUID()}`
+      return signedText(` { "data" : {"object":{"id":"\\u006fbj"}},\n\t"type":"invoice.created", "id":"${id}" } `)
+    },
+  ],
+  ['signed 290 seconds ago', () => signed({ signedAt: Date.now() - 290_000 })],
+  ['whose last signature of several is right', () => withSignature((right) => `v1,${'A'.repeat(43)}= v1a,xx ${right}`)],
+  ['signed by the secret that is being replaced', () => signed({ secret: previous })],
+  [
+    'with header names in any case',
+    () => {
+      const request = signed()
+      return { ...request, headers: request.headers.map(([name, value]) => [name.toUpperCase(), value] as const) }
+    },
+  ],
+  [
+    'with the svix header names',
+    () => {
+      const request = signed()
+      return {
+        ...request,
+        headers: request.headers.map(([name, value]) => [name.replace('webhook', 'svix'), value] as const),
+      }
+    },
+  ],
+  ['whose id has 255 bytes', () => signedEvent({ id: randomUUID().padEnd(255, '.') })],
+  [
+    'with members that nobody knows',
+    () => signedEvent({ data: { object: { ...OBJECT, more: [1, { $where: '1' }] }, more: 1 } }),
+  ],
+  ['of a type that nobody handles', () => signedEvent({ type: 'moon.full' })],
+  ['as JSON in UTF-8', () => signed({ contentType: 'application/json; charset=UTF-8' })],
+  ['as a +json type', () => signed({ contentType: 'application/vnd.acme.event+json' })],
+  ['without a type', () => withHeader(signed(), 'content-type', null)],
+  ['exactly as large as allowed', () => signed({ body: padded(MAX_BYTES) })],
+  ['in chunks', () => ({ ...signed({ body: padded(MAX_BYTES) }), chunked: true })],
+]
+
+function send(request: RawRequest): Promise<RawAnswer> {
+  return sendRaw(stack.url, request)
+}
+
+/** Sends a request that is to be refused, and a good delivery after it: only the good one leaves a record. */
+async function expectRefusal(request: RawRequest, wanted: { status: number; code: string }): Promise<RawAnswer> {
+  const before = await stack.events.countDocuments()
+  const answer = await send(request)
+  const body = JSON.parse(answer.body) as Record<string, unknown>
+  expect({ status: answer.status, code: body.code }).toEqual(wanted)
+  expect(body).toEqual({
+    error: expect.stringMatching(/^[A-Z].*[^.]$/),
+    code: wanted.code,
+    requestId: expect.any(String),
+  })
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': body.requestId,
+  })
+  expect(answer.body).not.toMatch(/ at |node_modules|\.ts\b|Error:/)
+  expect(await send(signed())).toMatchObject({ status: 200, body: '{"received":true}' })
+  expect(await stack.events.countDocuments()).toBe(before + 1)
+  return answer
+}
+
+describe('a delivery that is not authentic is 401', () => {
+  it.each(NOT_AUTHENTIC)('with %s', async (_, request) => {
+    await expectRefusal(request(), { status: 401, code: 'signature_invalid' })
+  })
+
+  it('and every reason gets the very same answer', async () => {
+    const answers = await Promise.all(NOT_AUTHENTIC.map(([, request]) => send(request())))
+    const shown = answers.map(({ status, headers, body }) => {
+      const { 'x-request-id': _, date: __, ...others } = headers
+      return JSON.stringify({ status, headers: others, body: { ...JSON.parse(body), requestId: null } })
+    })
+    expect([...new Set(shown)]).toHaveLength(1)
+  })
+})
+
+describe('an authentic delivery is 400', () => {
+  it.each(NO_JSON)('with %s as its body', async (_, request) => {
+    await expectRefusal(request(), { status: 400, code: 'invalid_body' })
+  })
+
+  it.each(NO_EVENT)('with an event %s', async (_, request) => {
+    await expectRefusal(request(), { status: 400, code: 'event_invalid' })
+  })
+})
+
+describe('the public listener', () => {
+  it.each(NOT_FOUND)('answers 404 for %s', async (_, request) => {
+    await expectRefusal(request(), { status: 404, code: 'not_found' })
+  })
+
+  it.each(TOO_LARGE)('answers 413 for a body beyond the limit, %s', async (_, request) => {
+    const { headers } = await expectRefusal(request(), { status: 413, code: 'payload_too_large' })
+    expect(headers.connection).toBe('close')
+  })
+
+  it.each(NOT_JSON_TYPE)('answers 415 for a body %s', async (_, request) => {
+    await expectRefusal(request(), { status: 415, code: 'unsupported_media_type' })
+  })
+
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE'])('answers 405 to a %s of a webhook', async (method) => {
+    const { headers } = await expectRefusal({ ...signed(), method }, { status: 405, code: 'method_not_allowed' })
+    expect(headers.allow).toBe('POST, OPTIONS')
+  })
+})
+
+describe('an authentic delivery is 200 and stored', () => {
+  it.each(GOOD)('%s', async (_, request) => {
+    const before = await stack.events.countDocuments()
+    const good = request()
+    expect(await send(good)).toMatchObject({ status: 200, body: '{"received":true}' })
+    const records = await stack.events.find().sort({ _id: 1 }).skip(before).toArray()
+    expect(records.map(({ state, raw }) => ({ state, raw: Buffer.from(raw.buffer).toString() }))).toEqual([
+      { state: 'unhandled', raw: Buffer.from(good.body ?? '').toString() },
+    ])
+  })
+
+  it('once for an id that comes with another body: the first one stays', async () => {
+    const event = anEvent()
+    const first = bytes(event)
+    expect(await send(signed({ body: first }))).toMatchObject({ status: 200 })
+    expect(await send(signed({ body: bytes({ ...event, type: 'invoice.paid' }) }))).toMatchObject({ status: 200 })
+    const records = await stack.events.find({ eventId: (event as { id: string }).id }).toArray()
+    expect(records.map(({ raw }) => Buffer.from(raw.buffer).toString())).toEqual([first.toString()])
+  })
+})
+
+describe('what was refused', () => {
+  it('left no effect: every record is that of a good delivery', async () => {
+    expect(await stack.events.countDocuments({ state: { $ne: 'unhandled' } })).toBe(0)
+    expect(await stack.orderRecords.countDocuments()).toBe(0)
+    expect(await stack.receipts()).toEqual([])
+  })
+})

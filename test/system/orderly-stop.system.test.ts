@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import type { ServiceUnderTest } from '../support/service-under-test.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const ORDERS = 100
+
+/** Sends load, stops one service in the middle of it, starts it again and lets the source finish. */
+async function stopUnderLoad(stack: Stack, service: ServiceUnderTest) {
+  const orders = await Promise.all(Array.from({ length: ORDERS }, () => stack.orders.create()))
+  await using source = new WebhookSource(stack.provider('acme'), { perSecond: 200, parallel: 100 })
+  for (const order of orders) source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${order.id}` }))
+  for (const order of orders) source.add(paymentOf(order))
+  const finished = source.run()
+  await source.untilAccepted(ORDERS / 2)
+  const ending = await service.kill('SIGTERM')
+  await service.restart()
+  await finished
+  await stack.untilSettled()
+  return { ending, log: source.log }
+}
+
+describe('SIGTERM under load', () => {
+  it.each(['gateway', 'fulfilment'] as const)('ends the %s with 0 within 10 s, and no event is lost', async (name) => {
+    await using stack = await startStack()
+    const { ending, log } = await stopUnderLoad(stack, stack[name])
+    expect(ending).toMatchObject({ code: 0, signal: null })
+    expect(ending.ms).toBeLessThan(10_000)
+    expect(stack[name].countOf('service.stage-failed')).toBe(0)
+    expect(await closingCheck(stack, log)).toEqual([])
+    expect(await stack.receipts()).toHaveLength(ORDERS)
+  })
+})
