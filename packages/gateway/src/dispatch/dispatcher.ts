@@ -159,9 +159,10 @@ export class Dispatcher {
 
   async #takeOver(): Promise<void> {
     if (!this.#mayClaim()) return
-    const claimed = await this.#deps.claims.takeOver(this.#limit())
-    if (claimed.length > 0) this.#deps.logger.warn({ events: claimed.length }, 'event.taken-over')
-    for (const claim of claimed) this.take(claim)
+    const { taken, buried } = await this.#deps.claims.takeOver(this.#limit())
+    if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
+    if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
+    for (const claim of taken) this.take(claim)
   }
 
   #mayClaim(): boolean {

@@ -73,8 +73,7 @@ function settle({ limits, random }: ProcessDeps, { claim, result, ms }: Judged):
       attempt: { ms, outcome: 'unhandled', code: null, message: null },
     }
   }
-  const { failures, failedForMs } = claim
-  const settlement = decideRetry({ code: result.refused, retry: result.retry, failures, failedForMs }, limits, random)
+  const settlement = decideRetry({ ...claim, code: result.refused, retry: result.retry }, limits, random)
   return { claim, settlement, attempt: toAttempt(result.refused, settlement, ms) }
 }
 

@@ -1,6 +1,6 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { RetryClass } from '@oncehook/kernel/errors'
-import type { Settlement } from '../inbox/claims.ts'
+import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims.ts'
 
 /** Bounds of our own retries, in milliseconds. */
 export interface RetryLimits extends Backoff {
@@ -16,6 +16,8 @@ export interface FailedTry {
   readonly retry: RetryClass
   readonly failures: number
   readonly failedForMs: number
+  /** For how long the order has been unknown: an outage before that does not count. */
+  readonly orderUnknownForMs: number
 }
 
 /**
@@ -24,8 +26,10 @@ export interface FailedTry {
  */
 export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
   if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
-  const orderUnknown = tried.code === 'order_unknown'
-  const maxAgeMs = orderUnknown ? Math.min(limits.orderUnknownMs, limits.maxAgeMs) : limits.maxAgeMs
-  if (tried.failedForMs >= maxAgeMs) return { state: 'dead', reason: orderUnknown ? tried.code : 'retries_exhausted' }
+  const orderUnknown = tried.code === ORDER_UNKNOWN
+  if (orderUnknown && tried.orderUnknownForMs >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
+  if (tried.failedForMs >= limits.maxAgeMs) {
+    return { state: 'dead', reason: orderUnknown ? ORDER_UNKNOWN : 'retries_exhausted' }
+  }
   return { state: 'pending', delayMs: backoffMs(limits, tried.failures, random) }
 }

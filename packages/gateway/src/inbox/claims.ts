@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import type { Db, Document, ObjectId } from 'mongodb'
+import { type Db, type Document, MongoServerError, type ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 
@@ -15,6 +15,8 @@ export interface Claim {
   /** Failed tries since the first failure, and for how long that has been going on. */
   readonly failures: number
   readonly failedForMs: number
+  /** For how long fulfilment has been answering that it knows no such order. */
+  readonly orderUnknownForMs: number
   readonly requestId: string
   readonly event: WebhookEvent
 }
@@ -55,12 +57,12 @@ export interface Claims {
   /** Takes up to `limit` records that are due, the longest due first. */
   claimDue(limit: number): Promise<Claim[]>
   /** Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. */
-  takeOver(limit: number): Promise<Claim[]>
+  takeOver(limit: number): Promise<{ readonly taken: Claim[]; readonly buried: number }>
   /** Prolongs the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
   /** Writes outcomes in bulk. Resolves to how many claims were lost meanwhile; their outcomes are dropped. */
   settle(settled: readonly SettledClaim[]): Promise<number>
-  /** Gives claims back untried: due at once, nothing counted. */
+  /** Gives claims back untried: due at once, nothing counted for or against them. */
   release(claims: readonly Claim[]): Promise<void>
 }
 
@@ -71,9 +73,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
       return takeClaims(deps, await findDue(deps, limit), { state: 'pending', $expr: IS_DUE })
     },
     async takeOver(limit) {
-      await buryKillers(deps)
+      const buried = await buryKillers(deps)
       const abandoned = { state: 'processing', $expr: leaseHasEnded(deps) }
-      return takeClaims(deps, await findAbandoned(deps, abandoned, limit), abandoned)
+      return { buried, taken: await takeClaims(deps, await findAbandoned(deps, abandoned, limit), abandoned) }
     },
     async renew(claims) {
       await updateHeld(deps, claims, { $set: { leaseUntil: leaseEnd(deps) } })
@@ -87,10 +89,13 @@ export function createClaims(deps: ClaimsDeps): Claims {
       return settled.length - matched
     },
     async release(claims) {
-      await updateHeld(deps, claims, { $set: { state: 'pending', dueAt: '$$NOW', lost: 0 }, $unset: HOLD })
+      await updateHeld(deps, claims, { $set: { state: 'pending', dueAt: '$$NOW' }, $unset: HOLD })
     },
   }
 }
+
+/** Fulfilment's refusal of an event whose order nobody has made, or not yet. */
+export const ORDER_UNKNOWN = 'order_unknown'
 
 const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim']
 const NEWEST_ATTEMPTS = 50
@@ -99,34 +104,36 @@ function leaseEnd({ leaseMs }: ClaimsDeps): Document {
   return { $add: ['$$NOW', leaseMs] }
 }
 
+// A timestamp of the server tells whole seconds only: without one more a lease could end too early.
+const TIMESTAMP_STEP_MS = 1_000
+
 /** A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. */
 function leaseHasEnded({ leaseMs }: ClaimsDeps): Document {
-  return { $lt: [{ $ifNull: ['$leaseUntil', { $add: [{ $toDate: '$claimedAt' }, leaseMs] }] }, '$$NOW'] }
+  const bornLeaseEnd = { $add: [{ $toDate: '$claimedAt' }, leaseMs + TIMESTAMP_STEP_MS] }
+  return { $lt: [{ $ifNull: ['$leaseUntil', bornLeaseEnd] }, '$$NOW'] }
 }
 
 // An absent due time sorts before every date, and means: due now.
 const IS_DUE = { $lte: ['$dueAt', '$$NOW'] }
 
-/** Reads in the order of the index and stops at `limit`, so that a long list of records due later costs nothing. */
-async function findDue(deps: ClaimsDeps, limit: number): Promise<ObjectId[]> {
-  const first = await deps.db
-    .collection<EventDocument>(EVENTS)
-    .find({ state: 'pending' })
-    .project<{ _id: ObjectId; due: boolean }>({ due: IS_DUE })
-    .sort({ state: 1, dueAt: 1 })
-    .limit(limit)
-    .toArray()
-  return first.filter(({ due }) => due).map(({ _id }) => _id)
+/** The expression narrows the range of the index, so that a long list of records due later costs nothing. */
+function findDue(deps: ClaimsDeps, limit: number): Promise<ObjectId[]> {
+  return findIds(deps, { filter: { state: 'pending', $expr: IS_DUE }, sort: { state: 1, dueAt: 1 }, limit })
 }
 
-async function findAbandoned(deps: ClaimsDeps, abandoned: Document, limit: number): Promise<ObjectId[]> {
-  const found = await deps.db
-    .collection(EVENTS)
-    .find(abandoned)
-    .project<{ _id: ObjectId }>({ _id: 1 })
-    .sort({ state: 1, _id: 1 })
-    .limit(limit)
-    .toArray()
+function findAbandoned(deps: ClaimsDeps, abandoned: Document, limit: number): Promise<ObjectId[]> {
+  return findIds(deps, { filter: abandoned, sort: { state: 1, _id: 1 }, limit })
+}
+
+interface Search {
+  readonly filter: Document
+  readonly sort: Readonly<Record<string, 1>>
+  readonly limit: number
+}
+
+async function findIds({ db }: ClaimsDeps, { filter, sort, limit }: Search): Promise<ObjectId[]> {
+  const events = db.collection(EVENTS)
+  const found = await events.find(filter).project<{ _id: ObjectId }>({ _id: 1 }).sort(sort).limit(limit).toArray()
   return found.map(({ _id }) => _id)
 }
 
@@ -148,29 +155,50 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
     },
     { $unset: ['dueAt', 'claimedAt'] },
   ]
-  await runUpdates(deps.db, [{ q: { _id: { $in: ids }, ...claimable }, u: take, multi: true }])
+  await runUpdates(deps.db, [{ q: { _id: { $in: ids }, ...claimable }, u: take, multi: true, hint: BY_ID }])
   const taken = await deps.db
     .collection<EventDocument>(EVENTS)
-    .aggregate<EventDocument & { failedForMs: number | null }>([
+    .aggregate<EventDocument & Ages>([
       { $match: { _id: { $in: ids }, claim } },
-      { $set: { failedForMs: { $subtract: ['$$NOW', '$firstFailedAt'] } } },
+      { $set: { failedForMs: since('$firstFailedAt'), orderUnknownForMs: ORDER_UNKNOWN_FOR } },
       { $project: { raw: 0, headers: 0, attempts: 0 } },
     ])
     .toArray()
-  return taken.map(toClaim)
+  const place = new Map(ids.map((id, index) => [id.toHexString(), index]))
+  const placeOf = ({ _id }: Claim): number => place.get(_id.toHexString()) ?? 0
+  return taken.map(toClaim).sort((one, other) => placeOf(one) - placeOf(other))
 }
 
-function toClaim(record: EventDocument & { failedForMs: number | null }): Claim {
+// With a long backlog the server might prefer to walk all of it.
+const BY_ID = { _id: 1 }
+
+function since(date: string): Document {
+  return { $ifNull: [{ $subtract: ['$$NOW', date] }, 0] }
+}
+
+// What was noted before the present run of failures, as before a replay, counts no more.
+const ORDER_UNKNOWN_COUNTS = {
+  $and: [{ $gt: ['$firstFailedAt', null] }, { $gte: ['$orderUnknownSince', '$firstFailedAt'] }],
+}
+const ORDER_UNKNOWN_SINCE = { $cond: [ORDER_UNKNOWN_COUNTS, '$orderUnknownSince', '$$NOW'] }
+const ORDER_UNKNOWN_FOR = { $cond: [ORDER_UNKNOWN_COUNTS, since('$orderUnknownSince'), 0] }
+
+type Ages = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
+
+function toClaim(record: EventDocument & Ages): Claim {
   const { _id, provider, eventId, type, objectId, orderId, facts, fence, lost, failures, requestId } = record
+  const { failedForMs, orderUnknownForMs } = record
   const event: WebhookEvent = { id: eventId, type, objectId, facts: { ...facts, orderId } }
-  return { _id, provider, fence, lost, failures, failedForMs: record.failedForMs ?? 0, requestId, event }
+  return { _id, provider, fence, lost, failures, failedForMs, orderUnknownForMs, requestId, event }
 }
 
 /** A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. */
-async function buryKillers(deps: ClaimsDeps): Promise<void> {
+function buryKillers(deps: ClaimsDeps): Promise<number> {
   const q = { state: 'processing', lost: { $gte: deps.maxStarts - 1 }, $expr: leaseHasEnded(deps) }
-  const u = [{ $set: { state: 'dead', reason: 'worker_died', settledAt: '$$NOW' } }, { $unset: HOLD }]
-  await runUpdates(deps.db, [{ q, u, multi: true }])
+  const message = 'Its workers died again and again before there was any verdict'
+  const lastError = { code: 'worker_died', message, at: '$$NOW' }
+  const u = [{ $set: { state: 'dead', reason: 'worker_died', lastError, settledAt: '$$NOW' } }, { $unset: HOLD }]
+  return runUpdates(deps.db, [{ q, u, multi: true }])
 }
 
 async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], change: Record<string, unknown>): Promise<void> {
@@ -179,7 +207,7 @@ async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], change: Re
   const byFence = Map.groupBy(claims, ({ fence }) => fence)
   await runUpdates(
     deps.db,
-    [...byFence].map(([fence, held]) => ({ q: heldBy(deps, held, fence), u: stages, multi: true })),
+    [...byFence].map(([fence, held]) => ({ q: heldBy(deps, held, fence), u: stages, multi: true, hint: BY_ID })),
   )
 }
 
@@ -191,7 +219,7 @@ function settleStatement(deps: ClaimsDeps, group: readonly SettledClaim[]): Docu
   const [first] = group
   if (first === undefined) throw new Error('A group has members')
   const claims = group.map(({ claim }) => claim)
-  return { q: heldBy(deps, claims, first.claim.fence), u: settleStages(deps, first), multi: true }
+  return { q: heldBy(deps, claims, first.claim.fence), u: settleStages(deps, first), multi: true, hint: BY_ID }
 }
 
 function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): Document[] {
@@ -208,6 +236,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
     },
     failures: { $add: ['$failures', 1] },
     firstFailedAt: { $ifNull: ['$firstFailedAt', '$$NOW'] },
+    ...(attempt.code === ORDER_UNKNOWN ? { orderUnknownSince: ORDER_UNKNOWN_SINCE } : {}),
   }
   const unset = { $unset: HOLD }
   switch (settlement.state) {
@@ -254,5 +283,8 @@ function retention({ retentionMs }: ClaimsDeps): Document {
 
 async function runUpdates(db: Db, updates: readonly Document[]): Promise<number> {
   const reply = await db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
+  const [failed] = (reply.writeErrors ?? []) as { code: number }[]
+  // The others of the command are written; whoever holds this one must not be told that the claim was lost.
+  if (failed !== undefined) throw new MongoServerError({ message: 'A statement of an update failed', ...failed })
   return Number(reply.n)
 }

@@ -74,7 +74,7 @@ async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Pro
     const records = await storedRecords(deps.db, batch)
     const updates = batch.map((item) => {
       const record = records.get(`${item.provider}\n${item.eventId}`)
-      const differs = record?.bodyHash !== item.bodyHash
+      const differs = record !== undefined && record.bodyHash !== item.bodyHash
       if (differs) reportMismatch(deps, item)
       return {
         q: { provider: item.provider, eventId: item.eventId },

@@ -44,6 +44,7 @@ export interface EventDocument {
   /** Absent on a pending record means: due now. */
   readonly dueAt?: Date
   readonly firstFailedAt?: Date
+  readonly orderUnknownSince?: Date
   readonly attempts: readonly Attempt[]
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date } | null
   readonly outcome: { readonly kind: string; readonly version: number | null } | null

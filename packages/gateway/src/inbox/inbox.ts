@@ -144,6 +144,7 @@ function toClaim(document: EventDocument): Claim {
     lost: 0,
     failures: 0,
     failedForMs: 0,
+    orderUnknownForMs: 0,
     requestId,
     event: { id: eventId, type, objectId, facts: { ...facts, orderId } },
   }

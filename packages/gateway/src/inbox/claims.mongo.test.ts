@@ -1,0 +1,497 @@
+import { randomUUID } from 'node:crypto'
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { type Document, Timestamp } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import type { AttemptResult, Claim, Claims, Settlement } from './claims.ts'
+
+const HOUR_MS = 3_600_000
+const applied: AttemptResult = { ms: 5, outcome: 'applied', code: null, message: null }
+const failed: AttemptResult = { ms: 5, outcome: 'deferred', code: 'unavailable', message: 'Not now' }
+const done: Settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } }
+
+type FreshInbox = OpenInbox & { readonly database: TestDatabase }
+
+/** An inbox on a database of its own. */
+async function openFresh(): Promise<FreshInbox> {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await testDatabase(process.env))
+  const open = resources.use(await openInbox(database))
+  const owned = resources.move()
+  return { ...open, database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Stores events that nobody holds, due at once. */
+async function storePending({ database }: FreshInbox, ids: readonly string[]): Promise<void> {
+  await using declining = await openInbox(database, { admits: () => false })
+  await Promise.all(ids.map((id) => declining.inbox.record(sampleArrival(id))))
+}
+
+/** Changes a record by an update pipeline, so that times can be counted from the clock of the database. */
+async function change(open: OpenInbox, eventId: string, stage: Document): Promise<void> {
+  const { matchedCount } = await open.events.updateOne({ eventId }, [stage])
+  expect(matchedCount).toBe(1)
+}
+
+function fromNow(ms: number): Document {
+  return { $add: ['$$NOW', ms] }
+}
+
+async function serverNow(open: OpenInbox): Promise<number> {
+  return (await open.db.command({ hello: 1 })).localTime.getTime()
+}
+
+async function claimOne(claims: Claims): Promise<Claim> {
+  const [claim] = await claims.claimDue(1)
+  if (claim === undefined) throw new Error('Nothing was due')
+  return claim
+}
+
+/** Takes over one record whose lease is made to end first. */
+async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
+  await change(open, eventId, { $set: { leaseUntil: fromNow(-1) } })
+  const { taken } = await claims.takeOver(10)
+  const claim = taken.find(({ event }) => event.id === eventId)
+  if (claim === undefined) throw new Error('Nothing was taken over')
+  return claim
+}
+
+function idsOf(claims: readonly Claim[]): string[] {
+  return claims.map(({ event }) => event.id)
+}
+
+describe('claimDue', () => {
+  it('takes the longest due first, those without a time before all, and nothing that is due later', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b', 'c', 'd', 'later'])
+    await change(open, 'a', { $set: { dueAt: fromNow(-1_000) } })
+    await change(open, 'c', { $set: { dueAt: fromNow(-3_000) } })
+    await change(open, 'd', { $set: { dueAt: fromNow(-2_000) } })
+    await change(open, 'later', { $set: { dueAt: fromNow(60_000) } })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(3))).toEqual(['b', 'c', 'd'])
+    expect(idsOf(await claims.claimDue(3))).toEqual(['a'])
+    expect(await claims.claimDue(3)).toEqual([])
+    expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
+  })
+
+  it('raises the fence, counts the start and sets the lease by the clock of the database', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const before = await serverNow(open)
+    const claim = await claimOne(open.claims({ owner: 'me', leaseMs: 30_000 }))
+    const after = await serverNow(open)
+    const record = await open.record('a')
+    expect(claim).toEqual({
+      ...{ _id: record._id, provider: 'acme', fence: 1, lost: 0, failures: 0, requestId: 'request-1' },
+      ...{ failedForMs: 0, orderUnknownForMs: 0, event: sampleArrival('a').event },
+    })
+    expect(record).toMatchObject({ state: 'processing', leaseOwner: 'me', fence: 1, starts: 1, lost: 0 })
+    expect(record).not.toHaveProperty('dueAt')
+    expect(record.leaseUntil?.getTime()).toBeGreaterThanOrEqual(before + 30_000)
+    expect(record.leaseUntil?.getTime()).toBeLessThanOrEqual(after + 30_000)
+  })
+
+  it('takes a record that was put off when its time has come', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const claim = await claimOne(claims)
+    await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 150 }, attempt: failed }])
+    expect(await claims.claimDue(1)).toEqual([])
+    await expect.poll(async () => idsOf(await claims.claimDue(1)), { interval: 20 }).toEqual(['a'])
+    const { leaseUntil, lastError } = await open.record('a')
+    expect((leaseUntil?.getTime() ?? 0) - 30_000).toBeGreaterThanOrEqual((lastError?.at.getTime() ?? 0) + 150)
+  })
+
+  it('lets each record go to one of many that ask at the same time', async () => {
+    await using open = await openFresh()
+    const ids = Array.from({ length: 200 }, (_, index) => `e${index}`)
+    await storePending(open, ids)
+    const takeAll = async (owner: string): Promise<string[]> => {
+      const claims = open.claims({ owner })
+      const mine: string[] = []
+      for (let idle = 0; idle < 3; ) {
+        const taken = idsOf(await claims.claimDue(7))
+        mine.push(...taken)
+        idle = taken.length === 0 ? idle + 1 : 0
+      }
+      return mine
+    }
+    const taken = await Promise.all(['one', 'two', 'three', 'four'].map(takeAll))
+    expect(taken.flat().sort()).toEqual([...ids].sort())
+    for (const [index, owner] of ['one', 'two', 'three', 'four'].entries()) {
+      expect(await open.events.countDocuments({ leaseOwner: owner })).toBe(taken[index]?.length)
+    }
+    expect(await open.events.countDocuments({ fence: { $ne: 1 } })).toBe(0)
+  })
+
+  it('tells for how long an event has been failing', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    await change(open, 'a', { $set: { failures: 3, firstFailedAt: fromNow(-60_000) } })
+    const claim = await claimOne(open.claims())
+    expect(claim.failures).toBe(3)
+    expect(claim.failedForMs).toBeGreaterThanOrEqual(60_000)
+    expect(claim.failedForMs).toBeLessThan(70_000)
+  })
+})
+
+describe('takeOver', () => {
+  it('leaves a born claim alone until its lease has surely ended', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const other = open.claims({ owner: 'other', leaseMs: 30_000 })
+    expect((await other.takeOver(10)).taken).toEqual([])
+    // The server writes whole seconds: this record may be up to one second younger than its timestamp says.
+    const seconds = Math.floor((await serverNow(open)) / 1000)
+    await open.events.updateOne({ eventId: 'a' }, { $set: { claimedAt: new Timestamp({ t: seconds - 30, i: 1 }) } })
+    expect((await other.takeOver(10)).taken).toEqual([])
+    await open.events.updateOne({ eventId: 'a' }, { $set: { claimedAt: new Timestamp({ t: seconds - 32, i: 1 }) } })
+    const [claim] = (await other.takeOver(10)).taken
+    expect(claim).toMatchObject({ fence: 2, lost: 1, event: { id: 'a' } })
+    expect(await open.record('a')).toMatchObject({ leaseOwner: 'other', starts: 2, lost: 1, state: 'processing' })
+  })
+
+  it('leaves a claim alone that was made or renewed less than a lease ago', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    await open.inbox.record(sampleArrival('born'))
+    const mine = open.claims({ leaseMs: 30_000 })
+    await claimOne(mine)
+    await open.events.updateOne({ eventId: 'born' }, { $set: { claimedAt: new Timestamp({ t: 1, i: 1 }) } })
+    await mine.renew(open.born)
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
+  })
+
+  it('takes at most as many as asked for', async () => {
+    await using open = await openFresh()
+    const ids = ['a', 'b', 'c']
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    for (const id of ids) await change(open, id, { $set: { leaseUntil: fromNow(-1) } })
+    const other = open.claims({ owner: 'other' })
+    expect((await other.takeOver(2)).taken).toHaveLength(2)
+    expect((await other.takeOver(2)).taken).toHaveLength(1)
+    expect((await other.takeOver(2)).taken).toHaveLength(0)
+  })
+
+  it('lets each record go to one of two that ask at the same time', async () => {
+    await using open = await openFresh()
+    const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
+    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).takeOver(50)))
+    expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
+    expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
+  })
+
+  it('buries a record whose holders died again and again without a verdict', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 1 })
+    const record = await open.record('a')
+    expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
+    expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
+    expect(record.settledAt).toBeInstanceOf(Date)
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'expireAt'])
+      expect(record).not.toHaveProperty(member)
+    expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 0 })
+  })
+
+  it('buries nothing that got a verdict in between', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    await takeOverOne(open, claims, 'a')
+    const claim = await takeOverOne(open, claims, 'a')
+    await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
+    expect((await claimOne(claims)).lost).toBe(0)
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+  })
+})
+
+describe('release', () => {
+  it('puts a claim back: due at once, with nothing counted against it, however often', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    await claims.release(open.born)
+    for (let times = 0; times < 6; times += 1) {
+      const claim = await claimOne(claims)
+      expect(claim).toMatchObject({ lost: 0, failures: 0, failedForMs: 0 })
+      await claims.release([claim])
+    }
+    const record = await open.record('a')
+    expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0, attempts: [], lastError: null })
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt']) expect(record).not.toHaveProperty(member)
+  })
+
+  it('counts nothing for it either: what may kill its holder stays under suspicion', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims()
+    const suspect = await takeOverOne(open, claims, 'a')
+    await claims.release([suspect])
+    expect((await claimOne(claims)).lost).toBe(1)
+  })
+})
+
+describe('the fence', () => {
+  it('keeps a stale claim from settling, renewing and releasing', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const stale = open.claims()
+    const [old] = open.born
+    if (old === undefined) throw new Error('No claim was born')
+    const fresh = open.claims({ owner: 'other' })
+    const current = await takeOverOne(open, fresh, 'a')
+    const held = await open.record('a')
+    expect(await stale.settle([{ claim: old, settlement: done, attempt: applied }])).toBe(1)
+    expect(await stale.settle([{ claim: old, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])).toBe(1)
+    expect(await stale.settle([{ claim: old, settlement: { state: 'dead', reason: 'x' }, attempt: failed }])).toBe(1)
+    await stale.renew([old])
+    await stale.release([old])
+    expect(await open.record('a')).toEqual(held)
+    expect(await fresh.settle([{ claim: current, settlement: done, attempt: applied }])).toBe(0)
+    const settled = await open.record('a')
+    expect(await stale.settle([{ claim: old, settlement: { state: 'dead', reason: 'x' }, attempt: failed }])).toBe(1)
+    expect(await open.record('a')).toEqual(settled)
+  })
+
+  it('tells apart two claims of the same process', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims()
+    const [old] = open.born
+    if (old === undefined) throw new Error('No claim was born')
+    const current = await takeOverOne(open, claims, 'a')
+    expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toBe(1)
+    expect(await claims.settle([{ claim: current, settlement: done, attempt: applied }])).toBe(0)
+  })
+
+  it('keeps two owners apart who hold the same fence, as after a rollback', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claim = await claimOne(open.claims({ owner: 'one' }))
+    expect(await open.claims({ owner: 'two' }).settle([{ claim, settlement: done, attempt: applied }])).toBe(1)
+  })
+
+  it('lets a claim settle once', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const claim = await claimOne(claims)
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toBe(0)
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toBe(1)
+    expect((await open.record('a')).attempts).toHaveLength(1)
+  })
+})
+
+describe('settle', () => {
+  it('settles for good: outcome, time, the end of retention, and no hold any more', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims({ retentionMs: HOUR_MS })
+    await claims.settle([{ claim: await claimOne(claims), settlement: done, attempt: applied }])
+    const record = await open.record('a')
+    expect(record).toMatchObject({ state: 'done', reason: null, outcome: { kind: 'applied', version: 2 }, lost: 0 })
+    expect(record.attempts).toEqual([{ at: record.settledAt, ...applied }])
+    expect(record.expireAt?.getTime()).toBe((record.settledAt?.getTime() ?? 0) + HOUR_MS)
+    expect(record.raw.toString()).toBe('the body of a')
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'dueAt']) {
+      expect(record).not.toHaveProperty(member)
+    }
+  })
+
+  it('buries for good with a reason and never lets it expire', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const attempt = { ms: 1, outcome: 'dead', code: 'amount_mismatch', message: 'The amount is another' }
+    const settlement = { state: 'dead', reason: 'amount_mismatch' } as const
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt }])
+    const record = await open.record('a')
+    expect(record).toMatchObject({
+      ...{ state: 'dead', reason: 'amount_mismatch', failures: 1, attempts: [attempt] },
+      lastError: { code: 'amount_mismatch', message: 'The amount is another', at: record.settledAt },
+    })
+    expect(record).not.toHaveProperty('expireAt')
+  })
+
+  it('puts off, counts the failures and remembers since when', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const settlement = { state: 'pending', delayMs: 0 } as const
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: failed }])
+    const first = await open.record('a')
+    expect(first).toMatchObject({ state: 'pending', failures: 1, lastError: { code: 'unavailable' } })
+    expect(first.dueAt).toEqual(first.firstFailedAt)
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: { ...failed, code: 'internal' } }])
+    const second = await open.record('a')
+    expect(second).toMatchObject({ failures: 2, starts: 2, fence: 2, lastError: { code: 'internal' } })
+    expect(second.firstFailedAt).toEqual(first.firstFailedAt)
+    expect(second.attempts.map(({ code }) => code)).toEqual(['unavailable', 'internal'])
+  })
+
+  it('keeps the newest fifty attempts', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    for (let ms = 1; ms <= 53; ms += 1) {
+      const claim = await claimOne(claims)
+      await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: { ...failed, ms } }])
+    }
+    const record = await open.record('a')
+    expect(record.attempts.map(({ ms }) => ms)).toEqual(Array.from({ length: 50 }, (_, index) => index + 4))
+    expect(record.failures).toBe(53)
+  })
+
+  it('takes texts that begin with a dollar sign for nothing but texts', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b', 'c'])
+    const claims = open.claims()
+    const texts = { ms: 1, outcome: '$eventId', code: '$$NOW', message: '$raw' }
+    const [a, b, c] = await claims.claimDue(3)
+    if (!a || !b || !c) throw new Error('Three were due')
+    await claims.settle([
+      { claim: a, settlement: { state: 'dead', reason: '$$ROOT' }, attempt: texts },
+      { claim: b, settlement: { state: 'done', outcome: { kind: '$type', version: 1 } }, attempt: texts },
+      { claim: c, settlement: { state: 'pending', delayMs: 0 }, attempt: texts },
+    ])
+    const lastError = { code: '$$NOW', message: '$raw' }
+    expect(await open.record('a')).toMatchObject({ reason: '$$ROOT', attempts: [texts], lastError })
+    expect(await open.record('b')).toMatchObject({ outcome: { kind: '$type', version: 1 }, attempts: [texts] })
+    expect(await open.record('c')).toMatchObject({ state: 'pending', attempts: [texts], lastError })
+  })
+
+  it('writes the outcomes of many claims by one command, each its own, and counts those that were lost', async () => {
+    await using open = await openFresh()
+    const ids = Array.from({ length: 60 }, (_, index) => `e${index}`)
+    await storePending(open, ids)
+    const claims = open.claims()
+    const held = await claims.claimDue(60)
+    await open.events.updateMany({ eventId: { $in: ['e3', 'e4'] } }, { $set: { fence: 9 } })
+    const settlements: Settlement[] = [done, { state: 'dead', reason: 'x' }, { state: 'pending', delayMs: HOUR_MS }]
+    const settled = held.map((claim, index) => ({
+      ...{ claim, attempt: index % 3 === 0 ? applied : failed },
+      settlement: settlements[index % 3] ?? done,
+    }))
+    open.commands.length = 0
+    expect(await claims.settle(settled)).toBe(2)
+    expect(open.commands.map(({ commandName }) => commandName)).toEqual(['update'])
+    for (const { claim, settlement } of settled) {
+      const stale = ['e3', 'e4'].includes(claim.event.id)
+      expect((await open.record(claim.event.id)).state).toBe(stale ? 'processing' : settlement.state)
+    }
+    expect(await claims.settle([])).toBe(0)
+  })
+
+  it('counts how long an order has been unknown from the first time, not from an outage before it', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const settlement = { state: 'pending', delayMs: 0 } as const
+    const unknown = { ...failed, code: 'order_unknown' }
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: failed }])
+    await change(open, 'a', { $set: { firstFailedAt: fromNow(-2 * HOUR_MS) } })
+    const first = await claimOne(claims)
+    expect(first).toMatchObject({ orderUnknownForMs: 0 })
+    expect(first.failedForMs).toBeGreaterThanOrEqual(2 * HOUR_MS)
+    await claims.settle([{ claim: first, settlement, attempt: unknown }])
+    await change(open, 'a', { $set: { orderUnknownSince: fromNow(-HOUR_MS / 2) } })
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt: unknown }])
+    const later = await claimOne(claims)
+    expect(later.orderUnknownForMs).toBeGreaterThanOrEqual(HOUR_MS / 2)
+    expect(later.orderUnknownForMs).toBeLessThan(HOUR_MS)
+    // A replay forgets the failures before it.
+    await claims.release([later])
+    await change(open, 'a', { $unset: 'firstFailedAt' })
+    const replayed = await claimOne(claims)
+    expect(replayed).toMatchObject({ orderUnknownForMs: 0, failedForMs: 0 })
+    await claims.settle([{ claim: replayed, settlement, attempt: unknown }])
+    expect((await claimOne(claims)).orderUnknownForMs).toBeLessThan(60_000)
+  })
+})
+
+describe('with a long list', () => {
+  /** What the server examined for each command of the claims, by its own profiler. */
+  async function examined(open: FreshInbox, act: () => Promise<unknown>) {
+    const { db } = open.database
+    await db.command({ profile: 2 })
+    await act()
+    await db.command({ profile: 0 })
+    const entries = await db
+      .collection('system.profile')
+      .find({ ns: `${db.databaseName}.events` })
+      .sort({ ts: 1 })
+      .toArray()
+    return entries.map(({ op, planSummary, docsExamined, keysExamined }) => ({
+      op,
+      planSummary,
+      docsExamined,
+      keysExamined,
+    }))
+  }
+
+  async function storeMany(open: OpenInbox, count: number, members: object): Promise<void> {
+    const many = Array.from({ length: count }, () => ({
+      ...{ provider: 'acme', eventId: randomUUID(), type: 'payment.succeeded', objectId: 'p', orderId: 'o', facts: {} },
+      ...{ fence: 0, starts: 0, lost: 0, failures: 0, attempts: [], requestId: 'r', ...members },
+    }))
+    await open.events.insertMany(many as unknown as Parameters<typeof open.events.insertMany>[0])
+  }
+
+  it('of ten thousand records due later, looks at none of them', async () => {
+    await using open = await openFresh()
+    await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
+    const claims = open.claims()
+    expect(await examined(open, () => claims.claimDue(500))).toEqual([
+      { op: 'query', planSummary: 'IXSCAN { state: 1, dueAt: 1 }', docsExamined: 0, keysExamined: 0 },
+    ])
+  })
+
+  it('of ten thousand records due now, looks at as many as it takes', async () => {
+    await using open = await openFresh()
+    await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() - HOUR_MS) })
+    const claims = open.claims()
+    const taken: Claim[] = []
+    const looks = await examined(open, async () => {
+      taken.push(...(await claims.claimDue(50)))
+      await claims.renew(taken)
+      await claims.settle(taken.map((claim) => ({ claim, settlement: done, attempt: applied })))
+    })
+    expect(taken).toHaveLength(50)
+    expect(looks.length).toBeGreaterThanOrEqual(5)
+    for (const { planSummary, docsExamined, keysExamined } of looks) {
+      expect(planSummary).toMatch(/^IXSCAN/)
+      expect(docsExamined).toBeLessThanOrEqual(50)
+      expect(keysExamined).toBeLessThanOrEqual(101)
+    }
+  })
+
+  it('of ten thousand settled records, a takeover looks at none of them', async () => {
+    await using open = await openFresh()
+    await storeMany(open, 10_000, { state: 'done' })
+    await open.inbox.record(sampleArrival('a'))
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    const looks = await examined(open, async () => {
+      expect((await open.claims().takeOver(10)).taken).toHaveLength(1)
+    })
+    for (const { planSummary, docsExamined } of looks) {
+      expect(planSummary).toMatch(/^IXSCAN/)
+      expect(docsExamined).toBeLessThanOrEqual(1)
+    }
+  })
+
+  it('has its claims in memory, no body among them', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claim = await claimOne(open.claims())
+    expect(JSON.stringify(claim)).not.toContain('the body of')
+  })
+})

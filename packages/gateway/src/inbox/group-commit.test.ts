@@ -1,0 +1,217 @@
+import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createGroupCommit, GROUP_LIMITS, type GroupLimits } from './group-commit.ts'
+
+const KIB = 1024
+
+/** A command that a test answers when it likes. */
+interface Command {
+  readonly members: readonly string[]
+  answer(verdicts?: readonly WriteVerdict[]): void
+  fail(): void
+}
+
+/** A group commit whose commands the test answers, and the commands so far. */
+function openGroupCommit(limits: Partial<GroupLimits> = {}) {
+  const commands: Command[] = []
+  let inFlight = 0
+  let mostInFlight = 0
+  const group = createGroupCommit<string>(
+    async (members) => {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly WriteVerdict[]>()
+      inFlight += 1
+      mostInFlight = Math.max(mostInFlight, inFlight)
+      commands.push({
+        members,
+        answer: (verdicts = members.map(() => 'stored')) => resolve(verdicts),
+        fail: () => reject(new Error('The connection broke')),
+      })
+      return promise.finally(() => {
+        inFlight -= 1
+      })
+    },
+    { ...GROUP_LIMITS, ...limits },
+  )
+  return { group, commands, mostInFlight: () => mostInFlight }
+}
+
+/** Lets everything run that can run without a command being answered. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function answerAll(commands: readonly Command[]): Promise<void> {
+  for (let next = 0; ; next += 1) {
+    await settle()
+    if (commands[next] === undefined) return
+    commands[next]?.answer()
+  }
+}
+
+describe('createGroupCommit', () => {
+  it('sends what comes at the same time as one command', async () => {
+    const { group, commands } = openGroupCommit()
+    const verdicts = Promise.all(['a', 'b', 'c'].map((member) => group.write(member, 1)))
+    await answerAll(commands)
+    expect(await verdicts).toEqual(['stored', 'stored', 'stored'])
+    expect(commands.map(({ members }) => members)).toEqual([['a', 'b', 'c']])
+  })
+
+  it('has one command in flight: who comes meanwhile shares the next', async () => {
+    const { group, commands, mostInFlight } = openGroupCommit()
+    const verdicts = [group.write('first', 1)]
+    await settle()
+    for (const member of ['b', 'c', 'd']) {
+      verdicts.push(group.write(member, 1))
+      await settle()
+    }
+    expect(commands).toHaveLength(1)
+    expect(group.waiting).toBe(4)
+    await answerAll(commands)
+    await Promise.all(verdicts)
+    expect(commands.map(({ members }) => members)).toEqual([['first'], ['b', 'c', 'd']])
+    expect(mostInFlight()).toBe(1)
+    expect(group.waiting).toBe(0)
+  })
+
+  it('sends a single member at once, without waiting for company', async () => {
+    const { group, commands } = openGroupCommit()
+    void group.write('alone', 1)
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(commands).toHaveLength(1)
+  })
+
+  it('goes on after it has been idle', async () => {
+    const { group, commands } = openGroupCommit()
+    for (const member of ['a', 'b', 'c']) {
+      const verdict = group.write(member, 1)
+      await settle()
+      commands.at(-1)?.answer()
+      expect(await verdict).toBe('stored')
+    }
+    expect(commands).toHaveLength(3)
+  })
+
+  it('gives everybody their own verdict', async () => {
+    const { group, commands } = openGroupCommit()
+    const verdicts = Promise.all(['a', 'b', 'c'].map((member) => group.write(member, 1)))
+    await settle()
+    commands[0]?.answer(['duplicate', 'stored', 'unknown'])
+    expect(await verdicts).toEqual(['duplicate', 'stored', 'unknown'])
+  })
+
+  it('says unknown to the whole group when the command fails, and serves the next group', async () => {
+    const { group, commands } = openGroupCommit()
+    const first = Promise.all([group.write('a', 1), group.write('b', 1)])
+    await settle()
+    const second = group.write('c', 1)
+    commands[0]?.fail()
+    expect(await first).toEqual(['unknown', 'unknown'])
+    await settle()
+    commands[1]?.answer()
+    expect(await second).toBe('stored')
+  })
+
+  it('says unknown to those whom an answer leaves out', async () => {
+    const { group, commands } = openGroupCommit()
+    const verdicts = Promise.all(['a', 'b'].map((member) => group.write(member, 1)))
+    await settle()
+    commands[0]?.answer(['stored'])
+    expect(await verdicts).toEqual(['stored', 'unknown'])
+  })
+
+  it('puts at most 500 members into a command', async () => {
+    const { group, commands } = openGroupCommit()
+    const verdicts = Promise.all(Array.from({ length: 1_201 }, (_, index) => group.write(String(index), 1)))
+    await answerAll(commands)
+    await verdicts
+    expect(commands.map(({ members }) => members.length)).toEqual([500, 500, 201])
+  })
+
+  it('puts at most 4 MiB into a command', async () => {
+    const { group, commands } = openGroupCommit()
+    const verdicts = Promise.all(Array.from({ length: 40 }, (_, index) => group.write(String(index), 200 * KIB)))
+    await answerAll(commands)
+    await verdicts
+    expect(commands.map(({ members }) => members.length)).toEqual([20, 20])
+  })
+
+  it('sends a member over 256 KiB alone, in its turn', async () => {
+    const { group, commands } = openGroupCommit()
+    const sizes = { a: 1, b: 1, large: 256 * KIB + 1, c: 256 * KIB, larger: 10_000 * KIB, d: 1 }
+    const verdicts = Promise.all(Object.entries(sizes).map(([member, bytes]) => group.write(member, bytes)))
+    await answerAll(commands)
+    await verdicts
+    expect(commands.map(({ members }) => members)).toEqual([['a', 'b'], ['large'], ['c'], ['larger'], ['d']])
+  })
+
+  it('turns away at once what does not fit into its memory, and takes more when there is room again', async () => {
+    const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
+    const held = [group.write('a', 6), group.write('b', 4)]
+    expect(await group.write('beyond', 1)).toBe('unknown')
+    await answerAll(commands)
+    await Promise.all(held)
+    const next = group.write('c', 10)
+    await settle()
+    commands.at(-1)?.answer()
+    expect(await next).toBe('stored')
+    expect(commands.flatMap(({ members }) => members)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('counts what is under way against its memory, and gives it back when a command fails', async () => {
+    const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
+    const first = group.write('a', 10)
+    await settle()
+    expect(await group.write('b', 1)).toBe('unknown')
+    commands[0]?.fail()
+    await first
+    void group.write('c', 10)
+    await settle()
+    expect(commands[1]?.members).toEqual(['c'])
+  })
+
+  it('loses nobody, sends nobody twice and keeps the order, whatever comes when', async () => {
+    const size = fc.oneof(fc.nat(20), fc.integer({ min: 90, max: 300 }))
+    const limits = { maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000 }
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(size, { maxLength: 12 }), { maxLength: 8 }), async (bursts) => {
+        const { group, commands, mostInFlight } = openGroupCommit(limits)
+        const sizes = new Map<string, number>()
+        const written: Promise<readonly [string, WriteVerdict]>[] = []
+        let answered = 0
+        for (const [burst, members] of bursts.entries()) {
+          for (const [index, bytes] of members.entries()) {
+            const name = `${burst}.${index}`
+            sizes.set(name, bytes)
+            written.push(group.write(name, bytes).then((verdict) => [name, verdict] as const))
+          }
+          await settle()
+          commands[answered]?.answer()
+          if (commands[answered] !== undefined) answered += 1
+        }
+        for (; ; answered += 1) {
+          await settle()
+          if (commands[answered] === undefined) break
+          commands[answered]?.answer()
+        }
+        const verdicts = new Map(await Promise.all(written))
+        const sent = commands.flatMap(({ members }) => members)
+        expect(sent).toEqual([...verdicts].filter(([, verdict]) => verdict === 'stored').map(([name]) => name))
+        expect(verdicts.size).toBe(sizes.size)
+        expect(mostInFlight()).toBeLessThanOrEqual(1)
+        for (const { members } of commands) {
+          const bytes = members.map((name) => sizes.get(name) ?? 0)
+          expect(members.length).toBeLessThanOrEqual(limits.maxMembers)
+          if (members.length > 1) {
+            expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(limits.maxBytes)
+            expect(Math.max(...bytes)).toBeLessThanOrEqual(limits.aloneBytes)
+          }
+        }
+        expect(group.waiting).toBe(0)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Timestamp } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+
+const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify', 'createIndexes'])
+
+function uniqueId(): string {
+  return `evt_${randomUUID()}`
+}
+
+function failNextInsert(appName: string, how: object): Promise<AsyncDisposable> {
+  return armFailPoint(database.uri, { commands: ['insert'], appName, how })
+}
+
+describe('record', () => {
+  it('stores an event byte for byte, born claimed with a lease by the clock of the server', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    const rawBody = Buffer.from([0x7b, 0xff, 0x00, 0x80, 0x7d])
+    const event = {
+      ...{ id, type: 'payment.succeeded', objectId: 'pay_7' },
+      facts: { orderId: 'ord_7', amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' },
+    }
+    const headers = { 'content-type': 'application/json', 'x-signature': 'abc' }
+    expect(await open.inbox.record(sampleArrival(id, { rawBody, event, headers }))).toBe('recorded')
+    const record = await open.record(id)
+    expect(record.raw.value()).toEqual(rawBody)
+    expect(record).toMatchObject({
+      ...{ provider: 'acme', eventId: id, type: 'payment.succeeded', objectId: 'pay_7', orderId: 'ord_7', headers },
+      facts: { amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' },
+      ...{ secretId: 's1', requestId: 'request-1', state: 'processing', reason: null },
+      ...{ starts: 1, fence: 1, deliveries: 1, mismatches: 0, attempts: [], lastError: null, outcome: null },
+    })
+    expect(record.receivedAt).toBeInstanceOf(Date)
+    const serverSeconds = (await open.db.command({ hello: 1 })).localTime.getTime() / 1000
+    expect(record.claimedAt).toBeInstanceOf(Timestamp)
+    expect(Math.abs(serverSeconds - Number(record.claimedAt?.getHighBits()))).toBeLessThan(5)
+    expect(open.born).toEqual([
+      { _id: record._id, provider: 'acme', fence: 1, lost: 0, failures: 0, requestId: 'request-1', event, ...ages },
+    ])
+  })
+
+  // How long it has been failing: not at all.
+  const ages = { failedForMs: 0, orderUnknownForMs: 0 }
+
+  it('stores an event born pending, due now, when nobody here can take it', async () => {
+    await using open = await openInbox(database, { admits: () => false })
+    const id = uniqueId()
+    expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
+    const record = await open.record(id)
+    expect(record).toMatchObject({ state: 'pending', starts: 0, fence: 0 })
+    for (const member of ['dueAt', 'leaseOwner', 'leaseUntil', 'claimedAt']) expect(record).not.toHaveProperty(member)
+    expect(open.born).toEqual([])
+  })
+
+  it('settles an event of a type that nobody handles at once, to expire', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    const event = { ...sampleArrival(id).event, type: 'customer.created' }
+    expect(await open.inbox.record(sampleArrival(id, { event }))).toBe('recorded')
+    const record = await open.record(id)
+    expect(record).toMatchObject({ state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0 })
+    expect(record.expireAt?.getTime()).toBe(record.receivedAt.getTime() + 3_600_000)
+    expect(open.born).toEqual([])
+  })
+
+  it.each([
+    '$where',
+    '$$NOW',
+    'a.b.$[].c',
+    '.',
+    '__proto__',
+    'constructor',
+    'идентификатор',
+    '🆔 with blanks ',
+    'x'.repeat(255),
+    '\u00e9',
+    'e\u0301',
+  ])('keeps the id %j as it is', async (id) => {
+    await using open = await openInbox(database)
+    const provider = randomUUID()
+    const event = {
+      id,
+      type: 'payment.$set',
+      objectId: `$${id}`.slice(0, 255),
+      facts: { orderId: `$${id}`.slice(0, 255) },
+    }
+    expect(await open.inbox.record(sampleArrival(id, { provider, event }))).toBe('recorded')
+    expect(await open.events.findOne({ provider })).toMatchObject({
+      ...{ eventId: id, type: event.type, objectId: event.objectId, orderId: event.facts.orderId },
+    })
+  })
+
+  it('takes ids for different that look alike, and the same id of two providers', async () => {
+    await using open = await openInbox(database)
+    const provider = randomUUID()
+    const ids = ['Evt', 'evt', 'evt ', '\u00e9', 'e\u0301']
+    for (const id of ids) expect(await open.inbox.record(sampleArrival(id, { provider }))).toBe('recorded')
+    expect(await open.inbox.record(sampleArrival('evt', { provider: randomUUID() }))).toBe('recorded')
+    expect(await open.events.countDocuments({ provider })).toBe(ids.length)
+  })
+
+  it.each([
+    ['with a full stop', 'x.signature'],
+    ['with a dollar sign', '$signature'],
+    ['called __proto__', '__proto__'],
+  ])('stores headers %s, and spoils nobody’s group with them', async (_, name) => {
+    await using open = await openInbox(database)
+    const ids = [uniqueId(), uniqueId(), uniqueId()]
+    const [first = '', second = '', third = ''] = ids
+    const arrivals = [
+      sampleArrival(first),
+      sampleArrival(second, { headers: Object.fromEntries([[name, 'x']]) }),
+      sampleArrival(third),
+    ]
+    expect(await Promise.all(arrivals.map((one) => open.inbox.record(one)))).toEqual(Array(3).fill('recorded'))
+  })
+
+  it('stores a body of the largest size that a provider can have, alone, and can still settle it', async () => {
+    await using open = await openInbox(database)
+    const [id, small] = [uniqueId(), uniqueId()]
+    const headers = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`h${index}`, 'x'.repeat(2_048)]))
+    const large = sampleArrival(id, { rawBody: Buffer.alloc(16_000_000, 'x'), headers })
+    const verdicts = await Promise.all([open.inbox.record(large), open.inbox.record(sampleArrival(small))])
+    expect(verdicts).toEqual(['recorded', 'recorded'])
+    const claims = open.claims()
+    const [claim] = open.born
+    if (claim === undefined) throw new Error('No claim was born')
+    const attempt = { ms: 1, outcome: 'x'.repeat(255), code: 'x'.repeat(255), message: 'x'.repeat(1_000) }
+    for (let tries = 0; tries < 3; tries += 1) {
+      const [again] = tries === 0 ? [claim] : await claims.claimDue(1)
+      if (again === undefined) throw new Error('It is not due again')
+      expect(await claims.settle([{ claim: again, settlement: { state: 'pending', delayMs: 0 }, attempt }])).toBe(0)
+    }
+    expect((await open.record(id)).raw.length()).toBe(16_000_000)
+  })
+})
+
+describe('record of many at once', () => {
+  it('stores twenty different events of one burst with few commands, each with its own verdict', async () => {
+    await using open = await openInbox(database)
+    const ids = Array.from({ length: 20 }, uniqueId)
+    expect(await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))).toEqual(Array(20).fill('recorded'))
+    const inserts = open.commands.filter(({ commandName }) => commandName === 'insert')
+    expect(inserts.length).toBeLessThanOrEqual(2)
+    expect(inserts.flatMap(({ command }) => command.documents)).toHaveLength(20)
+    expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(20)
+  })
+
+  it('makes one record of fifty copies, and answers all of them', async () => {
+    await using open = await openInbox(database)
+    await using other = await openInbox(database)
+    const id = uniqueId()
+    const copies = Array.from({ length: 50 }, (_, index) => (index % 2 ? open : other).inbox.record(sampleArrival(id)))
+    const verdicts = await Promise.all(copies)
+    expect(verdicts.filter((verdict) => verdict === 'recorded')).toHaveLength(1)
+    expect(verdicts.filter((verdict) => verdict === 'duplicate')).toHaveLength(49)
+    expect(await open.events.countDocuments({ eventId: id })).toBe(1)
+    expect([...open.born, ...other.born]).toHaveLength(1)
+    await open.counts.flush()
+    await other.counts.flush()
+    expect(await open.record(id)).toMatchObject({ deliveries: 50, mismatches: 0 })
+  })
+
+  it('answers innocents beside pairs of copies', async () => {
+    await using open = await openInbox(database)
+    const ids = Array.from({ length: 30 }, uniqueId)
+    const sent = ids.flatMap((id, index) => (index % 3 === 0 ? [id, id] : [id]))
+    const verdicts = await Promise.all(sent.map((id) => open.inbox.record(sampleArrival(id))))
+    expect(verdicts.filter((verdict) => verdict === 'recorded')).toHaveLength(30)
+    expect(verdicts.filter((verdict) => verdict === 'duplicate')).toHaveLength(10)
+  })
+})
+
+describe('record of a duplicate', () => {
+  it('asks the database once, then answers from memory', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    const before = open.commands.length
+    for (let times = 0; times < 5; times += 1) expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    expect(open.commands).toHaveLength(before)
+  })
+
+  it('answers from memory what another process stored, only after the database has said so', async () => {
+    await using first = await openInbox(database)
+    await using second = await openInbox(database)
+    const id = uniqueId()
+    await first.inbox.record(sampleArrival(id))
+    const commands = () => second.commands.filter(({ commandName }) => commandName === 'insert').length
+    expect(await second.inbox.record(sampleArrival(id))).toBe('duplicate')
+    expect(commands()).toBe(1)
+    expect(await second.inbox.record(sampleArrival(id))).toBe('duplicate')
+    expect(commands()).toBe(1)
+  })
+
+  it('keeps the first body and counts the others, each time', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    const other = sampleArrival(id, {
+      rawBody: Buffer.from('another body'),
+      event: { ...sampleArrival(id).event, type: 'payment.failed', objectId: 'pay_2' },
+    })
+    expect(await open.inbox.record(other)).toBe('duplicate')
+    expect(await open.inbox.record(other)).toBe('duplicate')
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    await open.counts.flush()
+    const record = await open.record(id)
+    expect(record.raw.toString()).toBe(`the body of ${id}`)
+    expect(record).toMatchObject({ type: 'payment.succeeded', objectId: 'pay_1', deliveries: 4, mismatches: 2 })
+    expect(record.lastDeliveryAt).toBeInstanceOf(Date)
+    expect(open.mismatched).toEqual([['acme', 2]])
+    expect(open.born).toHaveLength(1)
+  })
+
+  it('takes a record that has expired meanwhile for no mismatch', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    await open.events.deleteOne({ eventId: id })
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    await open.counts.flush()
+    expect(open.mismatched).toEqual([])
+  })
+})
+
+describe('record while the database fails', () => {
+  it('says not stored to the whole group when no majority confirmed it, and duplicate when it comes again', async () => {
+    await using open = await openInbox(database)
+    const ids = [uniqueId(), uniqueId(), uniqueId()]
+    {
+      await using _ = await failNextInsert(open.appName, {
+        writeConcernError: { code: 64, errmsg: 'waiting timed out' },
+      })
+      const verdicts = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+      expect(verdicts).toEqual(Array(3).fill('not_stored'))
+    }
+    expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(3)
+    expect(open.born).toEqual([])
+    const again = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    expect(again).toEqual(Array(3).fill('duplicate'))
+  })
+
+  it('takes a duplicate that no majority confirmed for not stored', async () => {
+    await using first = await openInbox(database)
+    await using second = await openInbox(database)
+    const id = uniqueId()
+    await first.inbox.record(sampleArrival(id))
+    {
+      await using _ = await failNextInsert(second.appName, {
+        writeConcernError: { code: 64, errmsg: 'waiting timed out' },
+      })
+      expect(await second.inbox.record(sampleArrival(id))).toBe('not_stored')
+    }
+    const before = second.commands.length
+    expect(await second.inbox.record(sampleArrival(id))).toBe('duplicate')
+    expect(second.commands.length).toBeGreaterThan(before)
+  })
+
+  it.each([
+    ['the connection breaks', { closeConnection: true }],
+    ['the primary steps down', { errorCode: 189, errorLabels: ['RetryableWriteError'] }],
+    ['the server refuses', { errorCode: 8000 }],
+  ])('says not stored when %s, and stores what comes again', async (_, how) => {
+    await using open = await openInbox(database)
+    const ids = [uniqueId(), uniqueId()]
+    {
+      await using __ = await failNextInsert(open.appName, how)
+      const verdicts = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+      expect(verdicts).toEqual(['not_stored', 'not_stored'])
+    }
+    expect(open.born).toEqual([])
+    const again = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    expect(again).toEqual(['recorded', 'recorded'])
+    expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(2)
+  })
+
+  it('answers a duplicate that it knows to be durable also while the database is away', async () => {
+    await using open = await openInbox(database)
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    await using _ = await failNextInsert(open.appName, { closeConnection: true })
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    expect(await open.inbox.record(sampleArrival(uniqueId()))).toBe('not_stored')
+  })
+})
+
+describe('every write', () => {
+  it('asks for a journaled majority', async () => {
+    await using open = await openInbox(database)
+    const ids = Array.from({ length: 4 }, uniqueId)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    await open.inbox.record(sampleArrival(ids[0] ?? ''))
+    await open.counts.flush()
+    const claims = open.claims({ leaseMs: 0 })
+    await claims.renew(open.born)
+    await claims.release(open.born.slice(0, 2))
+    const due = await claims.claimDue(10)
+    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
+    const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
+    await claims.settle(due.map((claim) => ({ claim, settlement, attempt })))
+    await claims.takeOver(10)
+    const writes = open.commands.filter(({ commandName }) => WRITES.has(commandName))
+    expect(writes.map(({ commandName }) => commandName)).toEqual(expect.arrayContaining(['insert', 'update']))
+    expect(writes.length).toBeGreaterThanOrEqual(8)
+    for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
+  })
+})

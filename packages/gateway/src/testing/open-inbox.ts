@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Collection, CommandStartedEvent, Db } from 'mongodb'
+import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims.ts'
+import { createDeliveryCounts, type DeliveryCounts } from '../inbox/delivery-counts.ts'
+import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
+
+/** An inbox as one process of the gateway has it, on a database of a test, with everything it does in sight. */
+export interface OpenInbox extends AsyncDisposable {
+  readonly inbox: Inbox
+  readonly counts: DeliveryCounts
+  /** The connection under test; `appName` names it to fail points. */
+  readonly db: Db
+  readonly appName: string
+  readonly events: Collection<EventDocument>
+  /** Every command that went to the server over the connection under test. */
+  readonly commands: CommandStartedEvent[]
+  /** The claims that were born. */
+  readonly born: Claim[]
+  /** Deliveries with another body under the same id, by provider. */
+  readonly mismatched: [provider: string, times: number][]
+  /** Claims of this process; another `owner` is another process. */
+  claims(deps?: Partial<ClaimsDeps>): Claims
+  /** The record of an event. */
+  record(eventId: string): Promise<EventDocument>
+}
+
+const HOUR_MS = 3_600_000
+
+/** Opens an inbox on a database of a test. Counts are flushed only when the test asks for it. */
+export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps> = {}): Promise<OpenInbox> {
+  const { logger } = memoryLogger()
+  const appName = `inbox-${randomUUID()}`
+  const connection = createMongoConnection({
+    ...{ uri: database.uri, database: database.name, appName, maxPoolSize: 8, logger },
+    monitorCommands: true,
+  })
+  await connection.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
+  const { db } = connection
+  const commands: CommandStartedEvent[] = []
+  connection.client.on('commandStarted', (event) => commands.push(event))
+  const mismatched: OpenInbox['mismatched'] = []
+  const onMismatch = (provider: string, times: number): void => void mismatched.push([provider, times])
+  const counts = createDeliveryCounts({ db, logger, flushMs: HOUR_MS, onMismatch })
+  const owner = randomUUID()
+  const born: Claim[] = []
+  const events = database.db.collection<EventDocument>(EVENTS)
+  return {
+    inbox: createInbox({
+      ...{ db, owner, now: Date.now, retentionMs: HOUR_MS, counts },
+      isHandled: (type) => type.startsWith('payment.'),
+      admits: () => true,
+      onClaimed: (claim) => born.push(claim),
+      ...deps,
+    }),
+    ...{ counts, db, appName, events, commands, born, mismatched },
+    claims: (others) => createClaims({ db, owner, leaseMs: 30_000, retentionMs: HOUR_MS, maxStarts: 8, ...others }),
+    async record(eventId) {
+      const found = await events.findOne({ eventId })
+      if (found === null) throw new Error(`There is no record of ${eventId}`)
+      return found
+    },
+    async [Symbol.asyncDispose]() {
+      await counts.stop()
+      await connection.close()
+    },
+  }
+}
+
+/** An authentic delivery of an event, with the given members in place of the usual ones. */
+export function sampleArrival(eventId: string, members: Partial<Arrival> = {}): Arrival {
+  return {
+    provider: 'acme',
+    event: { id: eventId, type: 'payment.succeeded', objectId: 'pay_1', facts: { orderId: 'ord_1', amount: 1999 } },
+    rawBody: Buffer.from(`the body of ${eventId}`),
+    query: '',
+    headers: { 'content-type': 'application/json' },
+    secretId: 's1',
+    requestId: 'request-1',
+    signsTime: true,
+    ...members,
+  }
+}

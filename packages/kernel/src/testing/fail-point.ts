@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Document, MongoClient, MongoServerError } from 'mongodb'
+import type { Secret } from '../secret.ts'
+
+/** Which commands of which client fail, how often, and how: members of the server's `failCommand` (`errorCode` and so on). */
+export interface FailPointSpec {
+  readonly commands: readonly string[]
+  /** The name under which the client shows itself to the server. */
+  readonly appName: string
+  /** Default: once. */
+  readonly times?: number
+  readonly how: Readonly<Document>
+}
+
+const LOCK_MS = 20_000
+const RETRY_MS = 20
+const DUPLICATE_KEY = 11_000
+
+/**
+ * Makes commands fail until the end of the scope, which throws when none did. A server has one such fail point for all:
+ * tests in other processes that want it wait for their turn.
+ */
+export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<AsyncDisposable> {
+  const client = await new MongoClient(uri.reveal()).connect()
+  const configure = async (mode: unknown): Promise<number> => {
+    const data = { failCommands: spec.commands, appName: spec.appName, ...spec.how }
+    const reply = await client.db('admin').command({ configureFailPoint: 'failCommand', mode, data })
+    return Number(reply.count)
+  }
+  await lock(client)
+  const before = await configure({ times: spec.times ?? 1 })
+  return {
+    async [Symbol.asyncDispose]() {
+      const after = await configure('off')
+      await locks(client).deleteOne({ _id: 'failCommand' })
+      await client.close()
+      if (after <= before) throw new Error('The fail point never fired, so the test shows nothing')
+    },
+  }
+}
+
+function locks(client: MongoClient) {
+  return client.db('oncehook_test_locks').collection<{ _id: string; until: Date }>('locks')
+}
+
+async function lock(client: MongoClient): Promise<void> {
+  for (;;) {
+    const now = Date.now()
+    const free = { _id: 'failCommand', until: { $lt: new Date(now) } }
+    try {
+      await locks(client).updateOne(free, { $set: { until: new Date(now + LOCK_MS) } }, { upsert: true })
+      return
+    } catch (error) {
+      if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) throw error
+      await sleep(RETRY_MS)
+    }
+  }
+}
