@@ -52,9 +52,9 @@ describe('readGatewaySettings', () => {
 
   it('names what is missing, all at once', () => {
     expect(problemsOf({})).toEqual([
-      'PROVIDERS is not set',
       'MONGODB_URI is not set',
       'SERVICE_TOKEN_SECRET is not set',
+      'PROVIDERS is not set',
     ])
   })
 

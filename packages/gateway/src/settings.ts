@@ -12,8 +12,8 @@ import {
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
-import { MAX_RECORD_BYTES } from './providers/provider-settings.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
+import { MAX_RECORD_BYTES } from './providers/shared-settings.ts'
 
 const MIN_TOKEN_LENGTH = 32
 const DAY_MS = 86_400_000

@@ -36,7 +36,7 @@ export function createWebhookRoute(deps: WebhookRouteDeps): Middleware<RequestSt
     if (name === null) return next()
     const provider = deps.providers().get(name)
     if (provider === undefined) throw notFound()
-    if (ctx.method !== 'POST') return answerOtherMethod(ctx)
+    if (ctx.method !== 'POST') return answerOtherMethod(ctx, provider)
     await answerDelivery(deps, { ctx, provider })
   }
 }
@@ -47,9 +47,15 @@ function providerNameOf({ url = '' }: IncomingMessage): string | null {
   return url.slice(PATH.length, query === -1 ? undefined : query)
 }
 
-function answerOtherMethod(ctx: Context): void {
+function answerOtherMethod(ctx: Context, provider: Provider): void {
   const resource = resourceAt(ctx.path)
   if (resource === undefined) throw notFound()
+  const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring) : undefined
+  if (check !== undefined && check !== null) {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = check
+    return
+  }
   if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: resource.methods.join(', ') } })
   answerOptions(ctx, resource)
 }
@@ -68,12 +74,10 @@ async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): 
     refuseExhausted(deps, ctx, provider)
     release = deps.budget.reserve(ctx.req)
     const rawBody = await readRawBody(ctx.req, provider.maxBytes)
-    const delivery = { rawBody, rawHeaders: ctx.req.rawHeaders }
+    const delivery = { rawBody, rawHeaders: ctx.req.rawHeaders, query: queryOf(ctx.req) }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
     ctx.set(deps.limits.provider.headers(deps.limits.provider.count(provider.name)))
-    ctx.status = 200
-    ctx.type = 'application/json; charset=utf-8'
-    ctx.body = RECEIVED
+    sendAccepted(ctx, accepted)
     logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
     const error = signatureInvalid.is(thrown) ? countFailed(deps, ctx, thrown) : toAppError(thrown)
@@ -82,6 +86,22 @@ async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): 
   } finally {
     release()
   }
+}
+
+function queryOf({ url = '' }: IncomingMessage): string {
+  const at = url.indexOf('?')
+  return at === -1 ? '' : url.slice(at + 1)
+}
+
+function sendAccepted(ctx: Context, accepted: Accepted): void {
+  const handshake = 'handshake' in accepted ? accepted.handshake : null
+  if (handshake !== null && 'empty' in handshake) {
+    ctx.status = 204
+    return
+  }
+  ctx.status = 200
+  ctx.type = 'application/json; charset=utf-8'
+  ctx.body = handshake === null ? RECEIVED : JSON.stringify(handshake.json)
 }
 
 /** What the head of a request gives away needs no body. */
@@ -124,17 +144,19 @@ interface Judged {
 }
 
 function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { accepted: Accepted }): void {
-  const { outcome, event } = call.accepted
-  metrics.delivered(call.provider, outcome)
-  metrics.matched(call.provider, call.accepted.secretId)
-  const line = {
-    requestId: call.requestId,
-    provider: call.provider,
-    eventId: event.id.slice(0, 64),
-    type: event.type.slice(0, 64),
-    ms: elapsed(call),
+  const { requestId, provider, accepted } = call
+  metrics.matched(provider, accepted.secretId)
+  if ('handshake' in accepted) {
+    metrics.delivered(provider, 'handshake')
+    logger.info({ requestId, provider, ms: elapsed(call) }, 'webhook.handshake')
+    return
   }
-  logger.info(line, outcome === 'unhandled' ? 'event.unhandled' : `webhook.${outcome}`)
+  for (const { event, outcome } of accepted.events) {
+    metrics.delivered(provider, outcome)
+    const names = { eventId: event.id.slice(0, 64), type: event.type.slice(0, 64) }
+    const line = { requestId, provider, ...names, ms: elapsed(call) }
+    logger.info(line, outcome === 'unhandled' ? 'event.unhandled' : `webhook.${outcome}`)
+  }
 }
 
 function logRefused({ logger, metrics }: WebhookRouteDeps, call: Judged & { error: AppError }): void {

@@ -28,6 +28,7 @@ export interface EventDocument {
   /** SHA-256 of `raw`, base64: tells a repetition from another body under the same id. */
   readonly bodyHash: string
   readonly headers: Readonly<Record<string, string>>
+  readonly query?: string
   readonly secretId: string
   readonly requestId: string
   readonly state: EventState

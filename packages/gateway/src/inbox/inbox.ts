@@ -14,6 +14,8 @@ export interface Arrival {
   readonly provider: string
   readonly event: WebhookEvent
   readonly rawBody: Buffer
+  /** The query that the delivery came with, empty where there was none. */
+  readonly query: string
   readonly headers: Readonly<Record<string, string>>
   readonly secretId: string
   readonly requestId: string
@@ -101,6 +103,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, bodyHash: string): EventD
     raw: new Binary(arrival.rawBody),
     bodyHash,
     headers: arrival.headers,
+    ...(arrival.query === '' ? {} : { query: arrival.query }),
     secretId: arrival.secretId,
     requestId: arrival.requestId,
     ...(arrival.signsTime ? {} : { keepKey: true }),

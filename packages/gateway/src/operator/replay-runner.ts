@@ -84,22 +84,25 @@ export class ReplayRunner {
   }
 
   async #handOn(replay: ReplayDocument, slice: readonly EventDocument[]): Promise<void> {
-    const updates = slice.map((record) => ({
-      q: { _id: record._id, state: record.state, replayId: { $ne: replay._id } },
-      u: dueAgain(replay, this.#readAgain(record)),
-    }))
+    const updates = await Promise.all(
+      slice.map(async (record) => ({
+        q: { _id: record._id, state: record.state, replayId: { $ne: replay._id } },
+        u: dueAgain(replay, await this.#readAgain(record)),
+      })),
+    )
     await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
   }
 
   /** What the body says by the settings of today: a mended mapping is a usual reason for a replay. */
-  #readAgain(record: EventDocument): Document {
-    const { verified } = reverifyEvent(record, this.#deps.providers())
-    const provider = this.#deps.providers().get(record.provider)
-    if (verified === null || provider === undefined) return {}
+  async #readAgain(record: EventDocument): Promise<Document> {
     try {
-      const { id, type, objectId, facts } = provider.readEvent(verified)
-      const { orderId, ...others } = facts
-      return id === record.eventId ? { type, objectId, orderId, facts: others } : {}
+      const { verified } = await reverifyEvent(record, this.#deps.providers())
+      const provider = this.#deps.providers().get(record.provider)
+      const events = verified === null ? [] : (provider?.readEvents(verified) ?? [])
+      const event = events.find(({ id }) => id === record.eventId)
+      if (event === undefined) return {}
+      const { orderId, ...facts } = event.facts
+      return { type: event.type, objectId: event.objectId, orderId, facts }
     } catch {
       return {}
     }

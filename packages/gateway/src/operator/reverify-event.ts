@@ -11,12 +11,16 @@ export interface Reverified {
   readonly verified: VerifiedDelivery | null
 }
 
-/** Checks a stored event again. Pure. */
-export function reverifyEvent(record: EventDocument, providers: Providers): Reverified {
+/** Checks a stored event again. */
+export async function reverifyEvent(record: EventDocument, providers: Providers): Promise<Reverified> {
   const provider = providers.get(record.provider)
   if (provider === undefined) return failed('provider_unknown')
-  const delivery = { rawBody: Buffer.from(record.raw.buffer), rawHeaders: Object.entries(record.headers).flat() }
-  const verdict = provider.verify(delivery, record.receivedAt.getTime())
+  const delivery = {
+    rawBody: Buffer.from(record.raw.buffer),
+    rawHeaders: Object.entries(record.headers).flat(),
+    query: record.query ?? '',
+  }
+  const verdict = await provider.verify(delivery, record.receivedAt.getTime())
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
 }

@@ -3,13 +3,14 @@ export interface Delivery {
   readonly rawBody: Buffer
   /** Names and values in turn, as Node gives them: repeated lines are visible here only. */
   readonly rawHeaders: readonly string[]
+  /** The query of the request's target as it was sent, without the question mark; empty where there is none. */
+  readonly query: string
 }
 
 declare const verified: unique symbol
 
 /** A delivery that is proved authentic; only a provider's `verify` makes one, and only these are read. */
-export interface VerifiedDelivery {
-  readonly rawBody: Buffer
+export interface VerifiedDelivery extends Delivery {
   readonly secretId: string
   /** The event's id where the scheme signs one in a header. */
   readonly signedId?: string

@@ -1,31 +1,49 @@
+import { z } from 'zod'
 import { type Delivery, singleHeader } from './delivery.ts'
-import type { SettingsOf } from './provider-settings.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
-import type { CheckSignature, Finding, Scheme } from './scheme.ts'
+import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
+import { headerName, type SharedSettings } from './shared-settings.ts'
 import { decodeBase64, decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from './signature.ts'
-import { toleranceOf } from './tolerance.ts'
+
+const shape = {
+  header: headerName,
+  algorithm: z.enum(['sha1', 'sha256', 'sha384', 'sha512']).default('sha256'),
+  encoding: z.enum(['hex', 'base64']).default('hex'),
+  prefix: z.string().max(64).default(''),
+  timestampHeader: headerName.optional(),
+  signedText: z
+    .string()
+    .regex(/^(?:[^{}]|\{timestamp\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
+      error: 'must hold {body} once, may hold {timestamp}, and no other braces',
+    })
+    .optional(),
+  secretEncoding: z.enum(['utf8', 'hex', 'base64']).default('utf8'),
+}
 
 /**
  * The generic scheme: an HMAC in one header, over the body or over a text made of the body and a timestamp header.
  * Its settings express every plain HMAC scheme; without a timestamp an old capture stays valid for ever, so that only
  * the memory of event ids stands against it.
  */
-export const genericHmac: Scheme = {
-  readKey(text, settings) {
-    const encoding = settings.scheme === 'hmac' ? settings.secretEncoding : 'utf8'
+export const genericHmac = defineScheme('hmac', shape, {
+  problemsOf({ signedText, timestampHeader }) {
+    if (signedText === undefined || signedText.includes('{timestamp}') === (timestampHeader !== undefined)) return []
+    // A timestamp that is not signed protects nothing, and one that is signed must come from somewhere.
+    const missing = timestampHeader === undefined
+    return [
+      missing ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out',
+    ]
+  },
+  readKey(text, { secretEncoding: encoding }) {
     if (encoding === 'hex') return decodeHex(text) ?? { problem: 'is not lower-case hexadecimal' }
     if (encoding === 'base64') return decodeBase64(text) ?? { problem: 'is not base64' }
     return Buffer.from(text, 'utf8')
   },
-  signedHeaders(settings) {
-    if (settings.scheme !== 'hmac') return []
-    const { header, timestampHeader } = settings
-    return [header, ...(timestampHeader === undefined ? [] : [timestampHeader])].map((name) => name.toLowerCase())
-  },
-  signsTime: (settings) => settings.scheme === 'hmac' && settings.timestampHeader !== undefined,
+  signedHeaders: ({ header, timestampHeader }) =>
+    timestampHeader === undefined ? [header] : [header, timestampHeader],
+  signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
   prepare(settings, secrets): CheckSignature {
-    if (settings.scheme !== 'hmac') throw new Error('The generic scheme needs its own settings')
-    const header = settings.header.toLowerCase()
+    const { header } = settings
     const decode = settings.encoding === 'hex' ? decodeHex : decodeBase64
     const readTimestamp = prepareTimestamp(settings)
     const partsOf = prepareSignedText(settings)
@@ -44,25 +62,24 @@ export const genericHmac: Scheme = {
   },
   prepareReader:
     (settings) =>
-    ({ rawBody }) =>
-      readEvent(readStrictObject(rawBody), settings),
-}
+    ({ rawBody }) => [readEvent(readStrictObject(rawBody), settings)],
+})
 
+type Settings = z.output<z.ZodObject<typeof shape>> & SharedSettings
 type Timestamp = { readonly text: string } | (Finding & { readonly refused: string })
 
-function prepareTimestamp(settings: SettingsOf<'hmac'>): (delivery: Delivery, now: number) => Timestamp {
-  const name = settings.timestampHeader?.toLowerCase()
+function prepareTimestamp(settings: Settings): (delivery: Delivery, now: number) => Timestamp {
+  const { timestampHeader: name, toleranceSeconds } = settings
   if (name === undefined) return () => ({ text: '' })
-  const tolerance = toleranceOf(settings)
   return ({ rawHeaders }, now) => {
     const text = singleHeader(rawHeaders, name)
     if (text === null) return { refused: 'header_missing' }
-    return isWithinTolerance(text, tolerance, now) ? { text } : { refused: 'timestamp_outside_window' }
+    return isWithinTolerance(text, toleranceSeconds, now) ? { text } : { refused: 'timestamp_outside_window' }
   }
 }
 
 /** Splits the template once, so that a delivery costs no search in it and the body is never decoded. */
-function prepareSignedText(settings: SettingsOf<'hmac'>): (timestamp: string, rawBody: Buffer) => SignedParts {
+function prepareSignedText(settings: Settings): (timestamp: string, rawBody: Buffer) => SignedParts {
   const template = settings.signedText ?? (settings.timestampHeader === undefined ? '{body}' : '{timestamp}.{body}')
   const pieces = template.split(/(\{body\}|\{timestamp\})/).filter((piece) => piece !== '')
   return (timestamp, rawBody) =>

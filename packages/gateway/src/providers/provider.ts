@@ -1,8 +1,15 @@
 import { createSecretKey } from 'node:crypto'
-import type { WebhookEvent } from '../event.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import type { ProviderSettings } from './provider-settings.ts'
-import type { Refusal } from './scheme.ts'
+import type {
+  AnswerHandshake,
+  ConfirmEvent,
+  Finding,
+  ProviderSettings,
+  ReadEvents,
+  ReadKey,
+  Refusal,
+  Scheme,
+} from './scheme.ts'
 import { SCHEMES } from './schemes.ts'
 import type { LiveSecret } from './signature.ts'
 
@@ -17,14 +24,23 @@ export interface Provider {
   readonly signsTime: boolean
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
-  /** Proves a delivery authentic at `now` (milliseconds), or says why it is not. Pure, never throws. */
-  verify(delivery: Delivery, now: number): VerifiedDelivery | { readonly refused: Refusal }
+  readonly takesForms: boolean
   /**
-   * Reads the event of an authentic delivery.
-   * @throws invalidBody or eventInvalid
+   * Proves a delivery authentic at `now` (milliseconds), or says why it is not. A promise only where something must be
+   * fetched for it; that rejects only with `unavailable`.
    */
-  readEvent(delivery: VerifiedDelivery): WebhookEvent
+  verify(delivery: Delivery, now: number): Verdict | Promise<Verdict>
+  readonly readEvents: ReadEvents
+  /** The answer to a handshake; null for an ordinary delivery. */
+  readonly answerHandshake: AnswerHandshake
+  /** The answer to a GET by which the provider checks this endpoint; absent where it does not. */
+  readonly answerCheck?: (query: string) => unknown
+  /** Asks the provider what an event that is not signed well enough claims; absent where signatures suffice. */
+  readonly confirm?: ConfirmEvent
 }
+
+/** A delivery proved authentic, or the reason why it is not. */
+export type Verdict = VerifiedDelivery | { readonly refused: Refusal }
 
 /** A provider's settings with the texts of its secrets at hand. */
 export interface ProviderSource {
@@ -36,43 +52,60 @@ export interface ProviderSource {
 
 const MIN_KEY_BYTES = 16
 
-/** Makes a provider ready, or lists what is wrong with its secrets without quoting any. */
+/** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
 export function createProvider(source: ProviderSource): Provider | { readonly problems: string[] } {
-  const scheme = SCHEMES[source.settings.scheme]
-  const secrets: LiveSecret[] = []
-  const problems: string[] = []
-  source.settings.secrets.forEach((secret, index) => {
-    const key = scheme.readKey(source.secretTexts[index] ?? '', source.settings)
-    const problem = problemOf(key, source.settings)
-    if (problem !== null) problems.push(`PROVIDERS.${source.name}: secret ${secret.id} ${problem}`)
-    else if (Buffer.isBuffer(key)) {
-      const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
-      secrets.push({ id: secret.id, key: createSecretKey(key), notAfter })
-    }
-  })
+  const { name, settings, maxBytes } = source
+  const scheme = SCHEMES.get(settings.scheme)
+  if (scheme === undefined) return { problems: [`PROVIDERS.${name}: the scheme is unknown`] }
+  const { secrets, problems } = readSecrets(scheme, source)
+  problems.push(...(scheme.problemsOf?.(settings) ?? []).map((problem) => `PROVIDERS.${name}: ${problem}`))
   if (problems.length > 0) return { problems }
-  const check = scheme.prepare(source.settings, secrets)
+  const check = scheme.prepare(settings, secrets)
+  const answerCheck = scheme.prepareCheck?.(settings, secrets)
+  const confirm = scheme.prepareConfirm?.(settings)
   return {
-    name: source.name,
-    scheme: source.settings.scheme,
-    maxBytes: source.maxBytes,
+    name,
+    scheme: scheme.name,
+    maxBytes,
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
-    signsTime: scheme.signsTime(source.settings),
-    signedHeaders: scheme.signedHeaders(source.settings),
-    readEvent: scheme.prepareReader(source.settings),
+    signsTime: scheme.signsTime(settings),
+    signedHeaders: scheme.signedHeaders(settings),
+    takesForms: scheme.takesForms ?? false,
+    readEvents: scheme.prepareReader(settings),
+    answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
     verify(delivery, now) {
       const finding = check(delivery, now)
-      return 'refused' in finding ? finding : toVerified(delivery, finding)
+      return finding instanceof Promise
+        ? finding.then((found) => toVerdict(delivery, found))
+        : toVerdict(delivery, finding)
     },
+    ...(answerCheck === undefined ? {} : { answerCheck }),
+    ...(confirm === undefined ? {} : { confirm }),
   }
 }
 
-function toVerified(delivery: Delivery, finding: { secretId: string; signedId?: string }): VerifiedDelivery {
-  return { rawBody: delivery.rawBody, ...finding } as VerifiedDelivery
+function toVerdict(delivery: Delivery, finding: Finding): Verdict {
+  return 'refused' in finding ? finding : ({ ...delivery, ...finding } as VerifiedDelivery)
 }
 
-function problemOf(key: Buffer | { problem: string }, { acceptShortSecret }: ProviderSettings): string | null {
-  if (!Buffer.isBuffer(key)) return key.problem
-  if (key.length >= MIN_KEY_BYTES || (acceptShortSecret === true && key.length > 0)) return null
+function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSecret[]; problems: string[] } {
+  const secrets: LiveSecret[] = []
+  const problems: string[] = []
+  source.settings.secrets.forEach((secret, index) => {
+    const read = scheme.readKey(source.secretTexts[index] ?? '', source.settings)
+    const problem = problemOf(read, source.settings)
+    if (problem !== null) problems.push(`PROVIDERS.${source.name}: secret ${secret.id} ${problem}`)
+    else if (!('problem' in read)) {
+      const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
+      const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read
+      secrets.push({ id: secret.id, notAfter, ...key })
+    }
+  })
+  return { secrets, problems }
+}
+
+function problemOf(read: ReadKey, { acceptShortSecret }: ProviderSettings): string | null {
+  if (!Buffer.isBuffer(read)) return 'problem' in read ? read.problem : null
+  if (read.length >= MIN_KEY_BYTES || (acceptShortSecret === true && read.length > 0)) return null
   return `is shorter than ${MIN_KEY_BYTES} bytes`
 }

@@ -34,7 +34,7 @@ function problemsOf(providers: unknown, sources?: Parameters<typeof read>[1]): r
 
 /** Whether the provider called acme takes a delivery of the body x with these headers. */
 function takes(providers: Providers, rawHeaders: readonly string[]): boolean {
-  const result = providers.get('acme')?.verify({ rawBody: Buffer.from('x'), rawHeaders }, 0)
+  const result = providers.get('acme')?.verify({ rawBody: Buffer.from('x'), rawHeaders, query: '' }, 0)
   return result !== undefined && 'secretId' in result
 }
 

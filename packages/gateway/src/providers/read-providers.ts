@@ -1,7 +1,8 @@
 import { secretProblem } from '@oncehook/kernel/secret'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { createProvider, type Provider } from './provider.ts'
-import { type ProviderSettings, providersSettings } from './provider-settings.ts'
+import { providersSettings } from './provider-settings.ts'
+import type { ProviderSettings } from './scheme.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
 export interface ProviderSources {
@@ -19,7 +20,7 @@ export type Providers = ReadonlyMap<string, Provider>
  * @throws SettingsError with every problem of every provider, quoting no value
  */
 export function readProviders(json: string, sources: ProviderSources): Providers {
-  const parsed = providersSettings.safeParse(parseJson(json))
+  const parsed = providersSettings.safeParse(withTolerance(parseJson(json), sources.toleranceSeconds))
   if (!parsed.success) {
     throw new SettingsError(
       parsed.error.issues.map(
@@ -47,6 +48,16 @@ function parseJson(json: string): unknown {
   }
 }
 
+/** The gateway's own time window, for the providers that name none. */
+function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
+  if (typeof providers !== 'object' || providers === null || Array.isArray(providers)) return providers
+  return Object.fromEntries(
+    Object.entries(providers).map(([name, settings]: [string, unknown]) =>
+      typeof settings === 'object' ? [name, { toleranceSeconds, ...settings }] : [name, settings],
+    ),
+  )
+}
+
 function lower(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
 }
@@ -54,7 +65,7 @@ function lower(message: string): string {
 type Named = { readonly name: string; readonly settings: ProviderSettings }
 
 function readProvider({ name, settings }: Named, sources: ProviderSources): Provider | { problems: string[] } {
-  const problems = templateProblems(settings).map((problem) => `PROVIDERS.${name}: ${problem}`)
+  const problems: string[] = []
   const ids = new Set<string>()
   const secrets: SecretSettings[] = []
   const secretTexts: string[] = []
@@ -70,9 +81,8 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
       secretTexts.push(text)
     }
   }
-  const toleranceSeconds = settings.toleranceSeconds ?? sources.toleranceSeconds
   const maxBytes = settings.maxBytes ?? sources.maxBytes
-  const made = createProvider({ name, settings: { ...settings, secrets, toleranceSeconds }, secretTexts, maxBytes })
+  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes })
   if ('problems' in made) problems.push(...made.problems)
   return 'problems' in made || problems.length > 0 ? { problems } : made
 }
@@ -92,12 +102,4 @@ function textOf(value: SecretSettings['value'], { readEnv, readFile }: ProviderS
   } catch {
     return null
   }
-}
-
-/** A timestamp that is not signed protects nothing, and one that is signed must come from somewhere. */
-function templateProblems(settings: ProviderSettings): string[] {
-  if (settings.scheme !== 'hmac' || settings.signedText === undefined) return []
-  const named = settings.signedText.includes('{timestamp}')
-  if (named === (settings.timestampHeader !== undefined)) return []
-  return [named ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out']
 }

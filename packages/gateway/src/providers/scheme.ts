@@ -1,6 +1,8 @@
+import type { KeyObject } from 'node:crypto'
+import { z } from 'zod'
 import type { WebhookEvent } from '../event.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import type { ProviderSettings } from './provider-settings.ts'
+import { type SharedSettings, sharedShape } from './shared-settings.ts'
 import type { LiveSecret } from './signature.ts'
 
 /** Why a delivery is not authentic: for the log only, the sender is told nothing of it. */
@@ -9,21 +11,71 @@ export type Refusal = 'header_missing' | 'header_malformed' | 'timestamp_outside
 /** What a scheme finds: which secret signed, and the id that it signs where it signs one. */
 export type Finding = { readonly secretId: string; readonly signedId?: string } | { readonly refused: Refusal }
 
-/** Checks a delivery at `now` (milliseconds). Pure; no input makes it throw. */
-export type CheckSignature = (delivery: Delivery, now: number) => Finding
+/**
+ * Checks a delivery at `now` (milliseconds). No delivery makes it throw; a promise only where something must be fetched
+ * to check it, and that rejects only with `unavailable`.
+ */
+export type CheckSignature = (delivery: Delivery, now: number) => Finding | Promise<Finding>
 
-/** A way to sign, made ready for one provider's settings: one file a scheme, one line in the table. */
-export interface Scheme {
-  /** Turns the text of a secret into key bytes, or says why it cannot (never quoting it). */
-  readonly readKey: (text: string, settings: ProviderSettings) => Buffer | { readonly problem: string }
-  /** The headers that the check reads, in lower case: they are kept, so that it can be repeated. */
-  readonly signedHeaders: (settings: ProviderSettings) => readonly string[]
+/** What the text of a secret is to a scheme: bytes of a key, a key of another kind, or nothing, which is told without quoting it. */
+export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string } | { readonly problem: string }
+
+/**
+ * Reads the events of an authentic delivery, in their order; none for a delivery that tells of none.
+ * @throws invalidBody or eventInvalid
+ */
+export type ReadEvents = (delivery: VerifiedDelivery) => readonly WebhookEvent[]
+
+/** The body of the answer to a provider's handshake, or null for an ordinary delivery. */
+export type AnswerHandshake = (delivery: VerifiedDelivery) => HandshakeAnswer | null
+
+/** An answer to a handshake: JSON, or nothing with 204. */
+export type HandshakeAnswer = { readonly json: unknown } | { readonly empty: true }
+
+/**
+ * Reads from the provider what an event that is not signed well enough claims. The event that comes back counts.
+ * @throws unavailable when the provider cannot be asked now
+ */
+export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch) => Promise<Confirmed>
+
+/** What the provider itself says: the event with its facts, or that there is no such thing. */
+export type Confirmed = { readonly event: WebhookEvent } | { readonly refused: string }
+
+/** The parts of a scheme, with its own settings. Everything is a pure function, prepared once for each provider. */
+export interface SchemeParts<Settings> {
+  /** What the settings lack or contradict beyond what their schema says, each a clause. */
+  readonly problemsOf?: (settings: Settings) => readonly string[]
+  readonly readKey: (text: string, settings: Settings) => ReadKey
+  /** The headers that the check and the reader use, in lower case: they are kept, so that both can be repeated. */
+  readonly signedHeaders: (settings: Settings) => readonly string[]
   /** Whether the signature covers a time that is checked. */
-  readonly signsTime: (settings: ProviderSettings) => boolean
-  readonly prepare: (settings: ProviderSettings, secrets: readonly LiveSecret[]) => CheckSignature
-  /**
-   * Reads the event out of an authentic delivery.
-   * @throws invalidBody or eventInvalid
-   */
-  readonly prepareReader: (settings: ProviderSettings) => (delivery: VerifiedDelivery) => WebhookEvent
+  readonly signsTime: (settings: Settings) => boolean
+  readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature
+  readonly prepareReader: (settings: Settings) => ReadEvents
+  /** Whether forms are taken beside JSON. */
+  readonly takesForms?: boolean
+  readonly prepareHandshake?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerHandshake
+  /** Answers a GET by its query, where a provider checks an endpoint that way; null refuses it. */
+  readonly prepareCheck?: (settings: Settings, secrets: readonly LiveSecret[]) => (query: string) => unknown
+  readonly prepareConfirm?: (settings: Settings) => ConfirmEvent
+}
+
+/** A way to sign: one file, one line in the table. */
+export interface Scheme extends SchemeParts<ProviderSettings> {
+  readonly name: string
+  readonly schema: z.ZodType<ProviderSettings>
+}
+
+/** The settings of one provider, checked; what is particular to the scheme only the scheme sees. */
+export type ProviderSettings = SharedSettings & { readonly scheme: string }
+
+/** Defines a scheme by the members that its settings have beside the shared ones, and its parts. */
+export function defineScheme<Shape extends z.ZodRawShape>(
+  name: string,
+  shape: Shape,
+  parts: SchemeParts<z.output<z.ZodObject<Shape>> & SharedSettings>,
+): Scheme {
+  const schema = z.strictObject({ scheme: z.literal(name), ...sharedShape, ...shape })
+  // The table hands every scheme only settings that its own schema has read.
+  return { ...(parts as unknown as SchemeParts<ProviderSettings>), name, schema: schema as unknown as Scheme['schema'] }
 }

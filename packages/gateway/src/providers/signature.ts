@@ -4,8 +4,15 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 export interface LiveSecret {
   readonly id: string
   readonly key: KeyObject
+  /** What sort of secret it is, where a scheme knows several. */
+  readonly kind?: string
   /** From then on (milliseconds) it counts no more; null: no end. */
   readonly notAfter: number | null
+}
+
+/** Whether a secret counts at `now` (milliseconds). */
+export function isLive({ notAfter }: LiveSecret, now: number): boolean {
+  return notAfter === null || now < notAfter
 }
 
 /** How many signatures of one header are looked at. */
@@ -32,7 +39,7 @@ export function findSigner(
 ): string | null {
   let signer: string | null = null
   for (const secret of secrets) {
-    if (secret.notAfter !== null && now >= secret.notAfter) continue
+    if (!isLive(secret, now)) continue
     const expected = macOf(secret.key)
     for (const candidate of candidates.slice(0, MAX_CANDIDATES)) {
       const equal = candidate.length === expected.length && timingSafeEqual(candidate, expected)

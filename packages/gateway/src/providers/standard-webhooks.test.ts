@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { makeProvider } from '../testing/make-provider.ts'
+import { makeProvider, onlyEvent } from '../testing/make-provider.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 
 const secrets = [{ value: 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' }]
@@ -9,7 +9,7 @@ const secrets = [{ value: 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' }
 function read(body: object, settings: object): WebhookEvent {
   const provider = makeProvider({ settings: { scheme: 'standard-webhooks', ...settings }, secrets })
   const rawBody = Buffer.from(JSON.stringify(body))
-  return provider.readEvent({ rawBody, secretId: 's1', signedId: 'msg_0001' } as VerifiedDelivery)
+  return onlyEvent(provider.readEvents({ rawBody, secretId: 's1', signedId: 'msg_0001' } as VerifiedDelivery))
 }
 
 describe('standardWebhooks', () => {

@@ -1,15 +1,17 @@
+import { z } from 'zod'
 import { type Delivery, headerLines, singleHeader } from './delivery.ts'
 import { isEventText, readEvent, readStrictObject } from './read-event.ts'
-import type { CheckSignature, Finding, Scheme } from './scheme.ts'
+import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { decodeBase64, findSigner, hmac, isWithinTolerance } from './signature.ts'
-import { toleranceOf } from './tolerance.ts'
+
+const shape = { shape: z.literal('standard').optional() }
 
 /**
  * Standard Webhooks v1 (the specification at github.com/standard-webhooks/standard-webhooks), also under the `svix-`
  * header names: HMAC-SHA256 over id, timestamp and body, joined by full stops. The version is pinned: signatures of any
  * other version in the list are passed over.
  */
-export const standardWebhooks: Scheme = {
+export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   readKey(text) {
     if (/^wh(?:pk|sk)_/.test(text)) return { problem: 'is an asymmetric key, a whsec_ secret is needed' }
     return decodeBase64(text.replace(/^whsec_/, '')) ?? { problem: 'is not whsec_ and base64' }
@@ -17,13 +19,12 @@ export const standardWebhooks: Scheme = {
   signedHeaders: () =>
     ['webhook', 'svix'].flatMap((family) => ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`)),
   signsTime: () => true,
-  prepare(settings, secrets): CheckSignature {
-    const tolerance = toleranceOf(settings)
+  prepare({ toleranceSeconds }, secrets): CheckSignature {
     return (delivery, now): Finding => {
       const signed = readHeaders(delivery)
       if (typeof signed === 'string') return { refused: signed }
       const { id, timestamp, signatures } = signed
-      if (!isWithinTolerance(timestamp, tolerance, now)) return { refused: 'timestamp_outside_window' }
+      if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
       const macOf = (key: Parameters<typeof hmac>[1]): Buffer =>
         hmac('sha256', key, [`${id}.${timestamp}.`, delivery.rawBody])
       const secretId = findSigner(secrets, signatures, { now, macOf })
@@ -31,15 +32,14 @@ export const standardWebhooks: Scheme = {
     }
   },
   prepareReader(settings) {
-    if (settings.scheme !== 'standard-webhooks' || settings.shape !== 'standard') {
-      return ({ rawBody }) => readEvent(readStrictObject(rawBody), settings)
-    }
+    if (settings.shape === undefined) return ({ rawBody }) => [readEvent(readStrictObject(rawBody), settings)]
     return ({ rawBody, signedId }) => {
       const sentBody = readStrictObject(rawBody)
-      return readEvent({ ...sentBody, id: signedId, data: { object: sentBody.data } }, { ...settings, sentBody })
+      const body = { ...sentBody, id: signedId, data: { object: sentBody.data } }
+      return [readEvent(body, { ...settings, sentBody })]
     }
   },
-}
+})
 
 interface SignedHeaders {
   readonly id: string

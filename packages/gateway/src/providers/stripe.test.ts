@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
-import { makeProvider } from '../testing/make-provider.ts'
+import { makeProvider, onlyEvent } from '../testing/make-provider.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 
 function read(body: object, settings: object = {}): WebhookEvent {
@@ -8,7 +8,9 @@ function read(body: object, settings: object = {}): WebhookEvent {
     settings: { scheme: 'stripe', ...settings },
     secrets: [{ value: 'whsec_test_secret' }],
   })
-  return provider.readEvent({ rawBody: Buffer.from(JSON.stringify(body)), secretId: 's1' } as VerifiedDelivery)
+  return onlyEvent(
+    provider.readEvents({ rawBody: Buffer.from(JSON.stringify(body)), secretId: 's1' } as VerifiedDelivery),
+  )
 }
 
 const intent = { id: 'pi_1', object: 'payment_intent', currency: 'eur', metadata: { order_id: 'ord_1' } }

@@ -1,8 +1,7 @@
 import { singleHeader } from './delivery.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
-import type { CheckSignature, Finding, Scheme } from './scheme.ts'
+import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
-import { toleranceOf } from './tolerance.ts'
 
 const TYPES = {
   'payment_intent.succeeded': 'payment.succeeded',
@@ -13,34 +12,37 @@ const TYPES = {
  * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
  * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are passed over.
  */
-export const stripe: Scheme = {
-  readKey: (text) => Buffer.from(text, 'utf8'),
-  signedHeaders: () => ['stripe-signature'],
-  signsTime: () => true,
-  prepare(settings, secrets): CheckSignature {
-    const tolerance = toleranceOf(settings)
-    return ({ rawHeaders, rawBody }, now): Finding => {
-      const header = singleHeader(rawHeaders, 'stripe-signature')
-      if (!header) return { refused: 'header_missing' }
-      const members = header.split(',').map(splitMember)
-      const timestamps = members.filter(([name]) => name === 't')
-      const timestamp = timestamps.length === 1 ? timestamps[0]?.[1] : undefined
-      if (timestamp === undefined) return { refused: 'header_malformed' }
-      if (!isWithinTolerance(timestamp, tolerance, now)) return { refused: 'timestamp_outside_window' }
-      const signatures = members
-        .filter(([name]) => name === 'v1')
-        .map(([, value]) => decodeHex(value))
-        .filter((bytes) => bytes !== null)
-      const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
-      const secretId = findSigner(secrets, signatures, { now, macOf })
-      return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
-    }
+export const stripe = defineScheme(
+  'stripe',
+  {},
+  {
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => ['stripe-signature'],
+    signsTime: () => true,
+    prepare({ toleranceSeconds }, secrets): CheckSignature {
+      return ({ rawHeaders, rawBody }, now): Finding => {
+        const header = singleHeader(rawHeaders, 'stripe-signature')
+        if (!header) return { refused: 'header_missing' }
+        const members = header.split(',').map(splitMember)
+        const timestamps = members.filter(([name]) => name === 't')
+        const timestamp = timestamps.length === 1 ? timestamps[0]?.[1] : undefined
+        if (timestamp === undefined) return { refused: 'header_malformed' }
+        if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
+        const signatures = members
+          .filter(([name]) => name === 'v1')
+          .map(([, value]) => decodeHex(value))
+          .filter((bytes) => bytes !== null)
+        const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
+        const secretId = findSigner(secrets, signatures, { now, macOf })
+        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+      }
+    },
+    prepareReader(settings) {
+      const rules = { ...settings, types: TYPES, amountMembers }
+      return ({ rawBody }) => [readEvent(readStrictObject(rawBody), rules)]
+    },
   },
-  prepareReader(settings) {
-    const rules = { ...settings, types: TYPES, amountMembers }
-    return ({ rawBody }) => readEvent(readStrictObject(rawBody), rules)
-  },
-}
+)
 
 /** What was received, else what was asked for; of a failure the former is 0, so that only the latter tells. */
 function amountMembers(type: string): readonly string[] {

@@ -2,15 +2,19 @@ import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { parse } from 'content-type'
 import { headerLines } from '../providers/delivery.ts'
 
+const FORM = 'application/x-www-form-urlencoded'
+
 /**
- * Lets pass what says it is JSON in UTF-8, or says nothing; providers leave the type out.
+ * Lets pass what says it is JSON in UTF-8 (or a form, from a provider that sends such), or says nothing: providers leave
+ * the type out.
  * @throws unsupportedMediaType, or badRequest for two lines of Content-Type
  */
-export function refuseMediaType(rawHeaders: readonly string[]): void {
+export function refuseMediaType(rawHeaders: readonly string[], takesForms: boolean): void {
   const lines = headerLines(rawHeaders, 'content-type')
   const [value] = lines
   if (value === undefined || value === 'application/json') return
   if (lines.length > 1) throw badRequest({ reason: 'content-type repeated' })
+  if (takesForms && parse(value).type === FORM) return
   if (!isJsonInUtf8(value)) throw unsupportedMediaType({}, { headers: { Accept: 'application/json' } })
 }
 

@@ -2,9 +2,10 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { LATE, within } from '@oncehook/kernel/within'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import type { Inbox } from '../inbox/inbox.ts'
+import type { Arrival, Inbox } from '../inbox/inbox.ts'
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { HandshakeAnswer } from '../providers/scheme.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
 
@@ -22,34 +23,59 @@ export interface ReceivedDelivery {
   readonly requestId: string
 }
 
-/** What an accepted delivery was. */
-export interface Accepted {
-  readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
+/** What an accepted delivery was: events that are stored, or a handshake that wants its answer. */
+export type Accepted =
+  | { readonly secretId: string; readonly events: readonly StoredEvent[] }
+  | { readonly secretId: string; readonly handshake: HandshakeAnswer }
+
+/** An event of a delivery and what became of it. */
+export interface StoredEvent {
   readonly event: WebhookEvent
-  readonly secretId: string
+  readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
 }
 
 // Below the 10 s within which every request is answered.
 const STORE_MS = 8_000
 
 /**
- * Verifies a delivery over its raw bytes, reads the event and stores it: when this resolves, a majority holds the event.
+ * Verifies a delivery over its raw bytes, reads its events and stores them: when this resolves, a majority holds them.
  * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, notStored
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId } = received
-  const verified = provider.verify(delivery, deps.clock.now())
+  const verdict = provider.verify(delivery, deps.clock.now())
+  const verified = verdict instanceof Promise ? await withinDeadline(verdict) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
-  refuseMediaType(delivery.rawHeaders)
-  const event = provider.readEvent(verified)
-  const { secretId, rawBody } = verified
+  refuseMediaType(delivery.rawHeaders, provider.takesForms)
+  const { secretId, rawBody, query } = verified
+  const handshake = provider.answerHandshake(verified)
+  if (handshake !== null) return { secretId, handshake }
   const headers = evidenceOf(delivery.rawHeaders, provider.signedHeaders)
-  const { name, signsTime } = provider
-  const arrival = { provider: name, event, rawBody, headers, secretId, requestId, signsTime }
-  const recorded = await within(deps.inbox.record(arrival), STORE_MS)
-  if (recorded === LATE || recorded === 'not_stored') throw notStored({ late: recorded === LATE })
-  if (recorded === 'duplicate') return { outcome: 'duplicate', event, secretId }
-  return { outcome: deps.isHandled(event.type) ? 'recorded' : 'unhandled', event, secretId }
+  const evidence = {
+    provider: provider.name,
+    rawBody,
+    query,
+    headers,
+    secretId,
+    requestId,
+    signsTime: provider.signsTime,
+  }
+  const storing = provider.readEvents(verified).map((event) => storeEvent(deps, { ...evidence, event }))
+  return { secretId, events: await withinDeadline(Promise.all(storing)) }
+}
+
+async function storeEvent({ inbox, isHandled }: ReceiveDeps, arrival: Arrival): Promise<StoredEvent> {
+  const { event } = arrival
+  const recorded = await inbox.record(arrival)
+  if (recorded === 'not_stored') throw notStored()
+  if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
+  return { event, outcome: isHandled(event.type) ? 'recorded' : 'unhandled' }
+}
+
+async function withinDeadline<T>(promise: Promise<T>): Promise<T> {
+  const value = await within(promise, STORE_MS)
+  if (value === LATE) throw notStored({ late: true })
+  return value
 }
 
 // RFC 9110 section 15.5.2 demands a challenge; the name of the scheme is ours.

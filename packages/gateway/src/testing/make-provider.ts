@@ -1,5 +1,6 @@
+import type { WebhookEvent } from '../event.ts'
 import { createProvider, type Provider } from '../providers/provider.ts'
-import { providerSettings } from '../providers/provider-settings.ts'
+import { providersSettings } from '../providers/provider-settings.ts'
 
 /** A secret of a provider under test; `notAfter` is ISO 8601. */
 export interface TestSecret {
@@ -19,13 +20,18 @@ export interface ProviderUnderTest {
  * examples use them.
  */
 export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
-  const parsed = providerSettings.parse({
-    acceptShortSecret: true,
-    ...settings,
-    secrets: secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret })),
-  })
+  const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
+  const { acme } = providersSettings.parse({ acme: { acceptShortSecret: true, ...settings, secrets: named } })
+  if (acme === undefined) throw new Error('The provider was not read')
   const secretTexts = secrets.map(({ value }) => value)
-  const provider = createProvider({ name: 'acme', settings: parsed, secretTexts, maxBytes: 1_048_576 })
+  const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 })
   if ('problems' in provider) throw new Error(provider.problems.join('\n'))
   return provider
+}
+
+/** The event of a delivery that tells of exactly one. */
+export function onlyEvent(events: readonly WebhookEvent[]): WebhookEvent {
+  const [event] = events
+  if (event === undefined || events.length > 1) throw new Error(`The delivery tells of ${events.length} events`)
+  return event
 }
