@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, MongoClient, type MongoClientOptions, MongoParseError } from 'mongodb'
+import { type Db, MongoClient, type MongoClientOptions, MongoParseError, MongoServerSelectionError } from 'mongodb'
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
@@ -73,6 +73,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
           opened = true
         } catch (error) {
           if (error instanceof SettingsError) throw error
+          refuseForeignServers(error)
           if (tries % 10 === 0) options.logger.warn({ error, database: options.database }, 'mongodb.unreachable')
           await sleep(RETRY_MS)
         }
@@ -109,4 +110,13 @@ async function refuseStandalone(db: Db): Promise<void> {
   const hello = await db.command({ hello: 1 })
   if (typeof hello.setName === 'string' || hello.msg === 'isdbgrid') return
   throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
+}
+
+/** The driver forgets each server that answers and is not of the set, so that a wrong address looks like none at all. */
+function refuseForeignServers(error: unknown): void {
+  if (!(error instanceof MongoServerSelectionError) || error.reason?.setName == null) return
+  if (error.reason.servers.size > 0) return
+  throw new SettingsError([
+    'MONGODB_URI names a replica set to which no server there belongs: they stand alone or in another set',
+  ])
 }

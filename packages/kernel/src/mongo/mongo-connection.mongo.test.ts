@@ -1,0 +1,229 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { type CommandStartedEvent, MongoServerError } from 'mongodb'
+import { MongoMemoryReplSet, MongoMemoryServer } from 'mongodb-memory-server-core'
+import { describe, expect, it } from 'vitest'
+import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
+import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { Secret } from '../secret.ts'
+import { SettingsError } from '../settings.ts'
+import { memoryLogger } from '../testing/memory-logger.ts'
+import { testDatabase } from '../testing/test-database.ts'
+import { createMongoConnection, MAJORITY, type MongoOptions } from './mongo-connection.ts'
+
+const PASSWORD = 'canary-5f1c0b9e'
+
+/** A connection that is closed at the end of the scope, with the log that it writes. */
+function connection(uri: Secret, options: Partial<MongoOptions> = {}) {
+  const { logger, lines } = memoryLogger()
+  const made = createMongoConnection({
+    uri,
+    database: 'test',
+    appName: 'kernel-test',
+    maxPoolSize: 2,
+    logger,
+    ...options,
+  })
+  return { ...made, lines, [Symbol.asyncDispose]: () => made.close() }
+}
+
+async function refusalOf(work: () => unknown): Promise<SettingsError> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof SettingsError) return error
+    throw error
+  }
+  throw new Error('It was not refused')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function mongodBinary() {
+  const { binary, version } = await findMongod({ env: process.env, say: () => undefined })
+  return { systemBinary: binary, version }
+}
+
+describe('createMongoConnection', () => {
+  it.each([
+    ['w=1', 'asks for a write concern below majority'],
+    ['w=0', 'asks for a write concern below majority'],
+    ['w=2', 'asks for a write concern below majority'],
+    ['w=backup', 'asks for a write concern below majority'],
+    ['journal=false', 'switches the journal off'],
+    ['w=majority&journal=false', 'switches the journal off'],
+    ['W=1', 'asks for a write concern below majority'],
+    ['JOURNAL=false', 'switches the journal off'],
+  ])('refuses an address with %s', async (query, problem) => {
+    const uri = new Secret(`mongodb://u:${PASSWORD}@127.0.0.1:9/?${query}`)
+    const refusal = await refusalOf(() => connection(uri))
+    expect(refusal.problems).toEqual([`MONGODB_URI ${problem}`])
+  })
+
+  it('reports both at once', async () => {
+    const refusal = await refusalOf(() => connection(new Secret('mongodb://127.0.0.1:9/?w=1&journal=false')))
+    expect(refusal.problems).toHaveLength(2)
+  })
+
+  it.each(['', 'w=majority', 'w=majority&journal=true', 'retryWrites=false'])(
+    'takes an address with %j',
+    async (query) => {
+      await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
+      expect(made.client.options.writeConcern).toMatchObject({ w: 'majority', journal: true })
+    },
+  )
+
+  it.each([
+    `mongodb://u:${PASSWORD}@/x`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:99999`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?${PASSWORD}=1`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?tls=${PASSWORD}`,
+    `mongodb://u:${PASSWORD}@127.0.0.1:9/?w=majority&w=${PASSWORD}`,
+    `mongodb://u:${PASSWORD}%@127.0.0.1:9/`,
+    `mongodb://u:${PASSWORD}/@127.0.0.1:9/`,
+    `mongodb+srv://u:${PASSWORD}@127.0.0.1:9/`,
+    `http://u:${PASSWORD}@127.0.0.1`,
+    PASSWORD,
+  ])('refuses a malformed address without printing it (%#)', async (uri) => {
+    const refusal = await refusalOf(() => connection(new Secret(uri)))
+    expect(refusal.message).toMatch(/^MONGODB_URI \w/)
+    expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('canary')
+  })
+
+  it('keeps its bounds whatever the address asks for', async () => {
+    const query = 'socketTimeoutMS=0&serverSelectionTimeoutMS=60000&connectTimeoutMS=60000&wtimeoutMS=0&maxPoolSize=500'
+    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
+    const { options } = made.client
+    const waitsMs = options.serverSelectionTimeoutMS + (options.socketTimeoutMS ?? Number.POSITIVE_INFINITY)
+    expect(waitsMs).toBeLessThan(10_000)
+    expect(options.socketTimeoutMS).toBeGreaterThan(options.writeConcern?.wtimeoutMS ?? Number.POSITIVE_INFINITY)
+    expect(options.maxPoolSize).toBe(2)
+  })
+})
+
+describe.concurrent('open', () => {
+  it('connects, prepares and shows itself under its name', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name, appName: 'kernel-test-open' })
+    await expect(made.ping()).rejects.toThrow('The database is not open yet')
+    await made.open(async (db) => {
+      expect(db.databaseName).toBe(database.name)
+      await expect(made.ping()).rejects.toThrow('The database is not open yet')
+    })
+    await expect(made.ping()).resolves.toBeUndefined()
+    const { inprog } = await database.client
+      .db('admin')
+      .command({ currentOp: 1, $all: true, 'clientMetadata.application.name': 'kernel-test-open' })
+    expect(inprog.length).toBeGreaterThan(0)
+    expect(made.lines).toEqual([])
+  })
+
+  it('sends every write with majority and journal', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name, monitorCommands: true })
+    const sent: CommandStartedEvent[] = []
+    made.client.on('commandStarted', (event) => void sent.push(event))
+    await made.open()
+    const things = made.db.collection<{ _id: number }>('things')
+    await things.insertOne({ _id: 1 })
+    await things.updateOne({ _id: 1 }, { $set: { a: 1 } })
+    await things.findOneAndUpdate({ _id: 1 }, { $set: { a: 2 } })
+    await things.bulkWrite([{ insertOne: { document: { _id: 2 } } }])
+    await things.deleteOne({ _id: 1 })
+    await made.db.command({ insert: 'things', documents: [{ _id: 3 }], writeConcern: MAJORITY })
+    const writes = sent.filter(({ commandName }) =>
+      ['insert', 'update', 'findAndModify', 'delete'].includes(commandName),
+    )
+    expect(writes).toHaveLength(6)
+    for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
+  })
+
+  it('tries again while the preparation meets the weather, and gives up on what a person must put right', async ({
+    expect,
+  }) => {
+    await using database = await testDatabase(process.env)
+    await using made = connection(database.uri, { database: database.name })
+    const failures = [new MongoServerError({ message: PASSWORD, code: 13 }), new SettingsError(['Index x is wrong'])]
+    const refusal = await refusalOf(() => made.open(() => Promise.reject(failures.shift())))
+    expect(refusal.problems).toEqual(['Index x is wrong'])
+    expect(failures).toEqual([])
+    expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { name: 'MongoServerError', code: 13 } }])
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  })
+
+  it('tries again while the credentials are refused, and says so without them', async ({ expect }) => {
+    await using database = await testDatabase(process.env)
+    const uri = new URL(database.uri.reveal())
+    uri.username = database.name
+    uri.password = PASSWORD
+    uri.pathname = `/${database.name}`
+    await using made = connection(new Secret(uri.href), { database: database.name })
+    const opening = made.open()
+    await expect.poll(() => made.lines.length, { timeout: 3_000 }).toBe(1)
+    await database.db.command({ createUser: database.name, pwd: PASSWORD, roles: ['readWrite'] })
+    await opening
+    await expect(made.ping()).resolves.toBeUndefined()
+    await database.db.command({ dropUser: database.name })
+    expect(made.lines).toMatchObject([{ msg: 'mongodb.unreachable', error: { code: 18 } }])
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  })
+
+  it('finds a server that appears later', async ({ expect }) => {
+    const port = await freePort()
+    await using made = connection(new Secret(`mongodb://127.0.0.1:${port}/?replicaSet=later`))
+    const opening = made.open()
+    await expect.poll(() => made.lines.length, { timeout: 5_000 }).toBe(1)
+    const server = await MongoMemoryReplSet.create({
+      binary: await mongodBinary(),
+      instanceOpts: [{ port }],
+      replSet: { name: 'later', ip: '127.0.0.1', storageEngine: 'wiredTiger', args: [...SMALL_SERVER] },
+    })
+    try {
+      await opening
+      await expect(made.ping()).resolves.toBeUndefined()
+      expect(made.lines).toMatchObject([{ level: 'warn', msg: 'mongodb.unreachable', database: 'test' }])
+    } finally {
+      await server.stop({ doCleanup: true, force: true })
+    }
+  }, 20_000)
+
+  it('refuses a standalone server, also where the address names a replica set', async ({ expect }) => {
+    const server = await MongoMemoryServer.create({
+      binary: await mongodBinary(),
+      instance: { ip: '127.0.0.1', storageEngine: 'wiredTiger', args: [...SMALL_SERVER] },
+    })
+    try {
+      await using plain = connection(new Secret(server.getUri()))
+      expect((await refusalOf(() => plain.open())).problems).toEqual([
+        'MONGODB_URI names a standalone server: a replica set is needed, one member is enough',
+      ])
+      await expect(plain.ping()).rejects.toThrow('The database is not open yet')
+      await using named = connection(new Secret(`${server.getUri()}?replicaSet=rs0`))
+      expect((await refusalOf(() => named.open())).problems).toEqual([
+        'MONGODB_URI names a replica set to which no server there belongs: they stand alone or in another set',
+      ])
+    } finally {
+      await server.stop({ doCleanup: true, force: true })
+    }
+  }, 20_000)
+
+  it('ends when it is closed while it tries', async ({ expect }) => {
+    const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))
+    const startedAt = performance.now()
+    const opening = made.open()
+    await sleep(50)
+    await made.close()
+    await opening
+    expect(performance.now() - startedAt).toBeLessThan(2_500)
+    await expect(made.ping()).rejects.toThrow('The database is not open yet')
+  })
+})
