@@ -26,7 +26,8 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   return listener.port
 }
 
-function createFrontApp({ settings, logger, clock, providers, fulfilment, metrics }: Foundation, inbox: Inbox) {
+function createFrontApp(foundation: Foundation, inbox: Inbox) {
+  const { settings, logger, clock, fetch, providers, fulfilment, metrics } = foundation
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
   return createApp({
@@ -36,6 +37,7 @@ function createFrontApp({ settings, logger, clock, providers, fulfilment, metric
       inbox,
       clock,
       isHandled,
+      fetch,
       providers: providers.current,
       logger,
       metrics,

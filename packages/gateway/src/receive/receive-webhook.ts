@@ -5,7 +5,7 @@ import type { WebhookEvent } from '../event.ts'
 import type { Arrival, Inbox } from '../inbox/inbox.ts'
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { HandshakeAnswer } from '../providers/scheme.ts'
+import type { ConfirmEvent, HandshakeAnswer } from '../providers/scheme.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
 
@@ -14,6 +14,8 @@ export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record'>
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
+  /** By which events that are not signed well enough are read from their provider. */
+  readonly fetch: typeof globalThis.fetch
 }
 
 /** A delivery with the provider whose path it came in by. */
@@ -60,8 +62,23 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
     requestId,
     signsTime: provider.signsTime,
   }
-  const storing = provider.readEvents(verified).map((event) => storeEvent(deps, { ...evidence, event }))
+  const read = provider.readEvents(verified)
+  const events = provider.confirm === undefined ? read : await confirmAll(provider.confirm, read, deps.fetch)
+  const storing = events.map((event) => storeEvent(deps, { ...evidence, event }))
   return { secretId, events: await withinDeadline(Promise.all(storing)) }
+}
+
+/** What the provider itself says counts; what it does not know is as good as forged. */
+async function confirmAll(
+  confirm: ConfirmEvent,
+  events: readonly WebhookEvent[],
+  fetch: ReceiveDeps['fetch'],
+): Promise<readonly WebhookEvent[]> {
+  const answers = await withinDeadline(Promise.all(events.map((event) => confirm(event, fetch))))
+  return answers.map((answer) => {
+    if ('event' in answer) return answer.event
+    throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
+  })
 }
 
 async function storeEvent({ inbox, isHandled }: ReceiveDeps, arrival: Arrival): Promise<StoredEvent> {
