@@ -14,7 +14,6 @@ export interface NeededIndexes {
   readonly indexes: readonly NeededIndex[]
 }
 
-const NAMESPACE_NOT_FOUND = 26
 const NAMESPACE_EXISTS = 48
 // Index options conflict, key specs conflict, cannot create index, duplicate key.
 const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
@@ -56,20 +55,17 @@ async function create(collection: Collection, index: NeededIndex): Promise<strin
   }
 }
 
-const SHAPE = ['key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds'] as const
+// A collation is never needed: ids are opaque, compared byte for byte.
+const SHAPE = ['key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'collation'] as const
 
-function differenceOf(found: IndexDescription, needed: NeededIndex): string | null {
-  const different = SHAPE.filter((part) => !isDeepStrictEqual(plain(found[part]), plain(needed[part])))
+function differenceOf(found: IndexDescription, needed: IndexDescription): string | null {
+  const different = SHAPE.filter((part) => !isDeepStrictEqual(plain(part, found), plain(part, needed)))
   return different.length === 0 ? null : `has another shape: ${different.join(', ')}`
 }
 
-/** Member order counts in a key pattern, so it is kept; false and absent are the same flag. */
-function plain(part: unknown): unknown {
-  if (part === undefined || part === false) return null
-  return part instanceof Map ? [...part] : typeof part === 'object' && part !== null ? Object.entries(part) : part
-}
-
-/** Whether a collection is missing, which reads as empty. */
-export function isMissingCollection(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND
+/** False and absent are the same flag. In a key pattern the order of the members counts, elsewhere it does not. */
+function plain(part: (typeof SHAPE)[number], index: IndexDescription): unknown {
+  const value = index[part]
+  if (part !== 'key') return value || value === 0 ? value : null
+  return value instanceof Map ? [...value] : Object.entries(index.key)
 }

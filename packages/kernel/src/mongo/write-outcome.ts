@@ -7,6 +7,9 @@ export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
 
+// The first match is the server's own; behind it stands the key, whose values are the sender's.
+const VIOLATED = /E11000 duplicate key error collection: \S+ index: (\S+) /
+
 /**
  * Reads the reply of an unordered write command of `count` statements, a verdict for each. A write-concern error speaks
  * for the whole command, so it is looked at before any single duplicate key: a duplicate of something that may yet be
@@ -25,7 +28,7 @@ export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
 export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false
   if (error instanceof MongoWriteConcernError || error.errorResponse?.writeConcernError !== undefined) return false
-  return index === undefined || String(error.message).includes(` index: ${index} `)
+  return index === undefined || VIOLATED.exec(error.message)?.[1] === index
 }
 
 /** The catalogue error for a driver's error: `unavailable`, for the outcome is unknown and a retry is safe. Else null. */

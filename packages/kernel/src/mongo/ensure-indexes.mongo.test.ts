@@ -1,0 +1,149 @@
+import type { CreateIndexesOptions, Db, IndexSpecification } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { SettingsError } from '../settings.ts'
+import { testDatabase } from '../testing/test-database.ts'
+import { ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
+
+const UNIQUE = { name: 'by_event', key: { provider: 1, eventId: 1 }, unique: true } as const
+const PARTIAL = {
+  name: 'by_payment',
+  key: { 'payment.provider': 1, 'payment.id': 1 },
+  unique: true,
+  partialFilterExpression: { 'payment.id': { $type: 'string' }, status: { $in: ['paid', 'payment_failed'] } },
+} as const
+const EXPIRING = { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 } as const
+const SPARSE = { name: 'by_lease', key: { leaseUntil: 1, _id: -1 }, sparse: true } as const
+const HASHED = { name: 'by_hash', key: { bodyHash: 'hashed' } } as const
+const SHAPES: readonly NeededIndex[] = [UNIQUE, PARTIAL, EXPIRING, SPARSE, HASHED]
+
+const ensure = (db: Db, ...indexes: NeededIndex[]): Promise<void> =>
+  ensureIndexes(db, [{ collection: 'events', indexes }])
+
+async function problemsOf(work: Promise<void>): Promise<readonly string[]> {
+  try {
+    await work
+    return []
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+}
+
+describe('ensureIndexes', () => {
+  it('makes what is missing, and finds it right the next time and by a name list in another order', async () => {
+    await using database = await testDatabase(process.env)
+    await ensure(database.db, ...SHAPES)
+    const listed = await database.db.collection('events').indexes()
+    expect(listed).toEqual(expect.arrayContaining(SHAPES.map((shape) => expect.objectContaining(shape))))
+    await ensure(database.db, ...SHAPES)
+    await ensure(database.db, ...SHAPES.toReversed())
+    expect(await database.db.collection('events').indexes()).toEqual(listed)
+  })
+
+  it('makes the collection too, so that the first write needs no right to do so', async () => {
+    await using database = await testDatabase(process.env)
+    await ensureIndexes(database.db, [{ collection: 'plain', indexes: [] }])
+    expect(await database.db.listCollections({ name: 'plain' }).toArray()).toHaveLength(1)
+  })
+
+  it('leaves alone indexes that nobody asked for', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('events').createIndex({ type: 1 }, { name: 'mine' })
+    await ensure(database.db, UNIQUE)
+    expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('mine')
+  })
+
+  it('may run in several processes at once', async () => {
+    await using database = await testDatabase(process.env)
+    await Promise.all(Array.from({ length: 5 }, () => ensure(database.db, ...SHAPES)))
+    expect(await database.db.collection('events').indexes()).toHaveLength(SHAPES.length + 1)
+  })
+
+  it('takes a flag that is off and a flag that is absent for the same', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('events').createIndex({ a: 1 }, { name: 'by_a' })
+    await ensure(database.db, { name: 'by_a', key: { a: 1 }, unique: false, sparse: false })
+  })
+
+  it('takes a filter whose members stand in another order for the same', async () => {
+    await using database = await testDatabase(process.env)
+    const { status, 'payment.id': id } = PARTIAL.partialFilterExpression
+    const options = { name: PARTIAL.name, unique: true, partialFilterExpression: { status, 'payment.id': id } }
+    await database.db.collection('events').createIndex(PARTIAL.key, options)
+    await ensure(database.db, PARTIAL)
+  })
+
+  it.each<[string, NeededIndex, IndexSpecification, CreateIndexesOptions, string]>([
+    ['another key', UNIQUE, { provider: 1 }, { unique: true }, 'key'],
+    ['another order of the key', UNIQUE, { eventId: 1, provider: 1 }, { unique: true }, 'key'],
+    ['another direction', SPARSE, { leaseUntil: 1, _id: 1 }, { sparse: true }, 'key'],
+    ['another kind of key', HASHED, { bodyHash: 1 }, {}, 'key'],
+    ['no uniqueness', UNIQUE, UNIQUE.key, {}, 'unique'],
+    ['a uniqueness that is not wanted', { name: 'a', key: { a: 1 } }, { a: 1 }, { unique: true }, 'unique'],
+    ['no filter', PARTIAL, PARTIAL.key, { unique: true }, 'partialFilterExpression'],
+    [
+      'another filter',
+      PARTIAL,
+      PARTIAL.key,
+      { unique: true, partialFilterExpression: { 'payment.id': { $exists: true } } },
+      'partialFilterExpression',
+    ],
+    [
+      'a filter that is not wanted',
+      UNIQUE,
+      UNIQUE.key,
+      { unique: true, partialFilterExpression: { provider: 'stripe' } },
+      'partialFilterExpression',
+    ],
+    ['no expiry', EXPIRING, EXPIRING.key, {}, 'expireAfterSeconds'],
+    ['another expiry', EXPIRING, EXPIRING.key, { expireAfterSeconds: 60 }, 'expireAfterSeconds'],
+    [
+      'an expiry that is not wanted',
+      { name: 'a', key: { a: 1 } },
+      { a: 1 },
+      { expireAfterSeconds: 0 },
+      'expireAfterSeconds',
+    ],
+    ['no sparseness', SPARSE, SPARSE.key, {}, 'sparse'],
+    ['a collation', UNIQUE, UNIQUE.key, { unique: true, collation: { locale: 'en', strength: 2 } }, 'collation'],
+    ['two differences', UNIQUE, { provider: 1 }, { sparse: true }, 'key, unique, sparse'],
+  ])('names an index that has %s', async (...[, needed, key, options, parts]) => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('events').createIndex(key, { ...options, name: needed.name })
+    const problems = await problemsOf(ensure(database.db, needed))
+    expect(problems).toEqual([`Index ${needed.name} of events has another shape: ${parts}`])
+  })
+
+  it('refuses to make a unique index over duplicates, without showing them', async () => {
+    await using database = await testDatabase(process.env)
+    const twice = () => ({ provider: 'stripe', eventId: 'canary' })
+    await database.db.collection('events').insertMany([twice(), twice()])
+    const problems = await problemsOf(ensure(database.db, UNIQUE, EXPIRING))
+    expect(problems).toEqual(['Index by_event of events cannot be made: there are duplicates already'])
+    expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('expiry')
+  })
+
+  it('refuses an index whose key is taken under another name, and one that cannot be', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('events').createIndex(EXPIRING.key, { name: 'other' })
+    const impossible = { name: 'impossible', key: { a: 1 }, sparse: true, partialFilterExpression: { a: 1 } }
+    expect(await problemsOf(ensure(database.db, EXPIRING, impossible))).toEqual([
+      'Index expiry of events cannot be made (IndexOptionsConflict)',
+      'Index impossible of events cannot be made (CannotCreateIndex)',
+    ])
+  })
+
+  it('names all problems of all collections at once', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('events').createIndex({ a: 1 }, { name: UNIQUE.name })
+    await database.db.collection('orders').createIndex({ a: 1 }, { name: EXPIRING.name })
+    const needed = [
+      { collection: 'events', indexes: [UNIQUE, SPARSE] },
+      { collection: 'orders', indexes: [EXPIRING] },
+    ]
+    expect(await problemsOf(ensureIndexes(database.db, needed))).toEqual([
+      'Index by_event of events has another shape: key, unique',
+      'Index expiry of orders has another shape: key, expireAfterSeconds',
+    ])
+  })
+})
