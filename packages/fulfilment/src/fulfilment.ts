@@ -26,6 +26,8 @@ export interface FulfilmentParts {
   readonly logger: Logger
   readonly clock: Clock
   readonly random: () => number
+  /** By which receipts are posted. */
+  readonly fetch: typeof globalThis.fetch
   /** Milliseconds that a run holds an idempotency key: longer than any request. */
   readonly keyLeaseMs: number
   /** Milliseconds that a worker holds a receipt: longer than a batch of attempts. */
@@ -87,8 +89,8 @@ interface WorkerParts {
 }
 
 function createWorker(parts: FulfilmentParts, { metrics, mongo, lifecycle }: WorkerParts): ReceiptWorker {
-  const { settings, logger, random, receiptLeaseMs: leaseMs } = parts
-  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger })
+  const { settings, logger, random, fetch, receiptLeaseMs: leaseMs } = parts
+  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, fetch, from: settings.RECEIPT_FROM })
   const worker = new ReceiptWorker({
     claims: createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID }),
     sink,

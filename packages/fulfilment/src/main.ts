@@ -20,6 +20,9 @@ await runService({
   logger,
   async start(lifecycle) {
     const times = { keyLeaseMs: 60_000, receiptLeaseMs: 30_000 }
-    await openFulfilment({ settings, logger, clock: systemClock, random: Math.random, ...times }, lifecycle)
+    await openFulfilment(
+      { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch, ...times },
+      lifecycle,
+    )
   },
 })

@@ -39,7 +39,7 @@ describe('readFulfilmentSettings', () => {
       IDEMPOTENCY_TTL_SECONDS: '0',
       LOG_LEVEL: 'canary',
     })
-    const names = ['FULFILMENT_PORT', 'SERVICE_TOKEN_SECRET', 'IDEMPOTENCY_TTL_SECONDS', 'RECEIPT_SINK', 'LOG_LEVEL']
+    const names = ['FULFILMENT_PORT', 'SERVICE_TOKEN_SECRET', 'IDEMPOTENCY_TTL_SECONDS', 'LOG_LEVEL', 'RECEIPT_SINK']
     expect(problems.map((line) => line.split(' ')[0])).toEqual(names)
     expect(problems.join()).not.toMatch(/canary/)
   })

@@ -21,7 +21,8 @@ export const fulfilmentSchema = z.object({
   FULFILMENT_DB: textSetting('oncehook_fulfilment'),
   SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
-  RECEIPT_SINK: sinkSetting(),
+  RECEIPT_SINK: z.string().default('log:'),
+  RECEIPT_FROM: z.string().optional(),
   LOG_LEVEL: logLevelSetting,
 })
 
@@ -33,15 +34,8 @@ export type FulfilmentSettings = z.output<typeof fulfilmentSchema>
  * @throws SettingsError with every problem
  */
 export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
-  return readSettings(fulfilmentSchema, env)
-}
-
-function sinkSetting() {
-  return z
-    .string()
-    .default('log:')
-    .superRefine((address, context) => {
-      const problem = sinkProblem(address)
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem })
-    })
+  return readSettings(fulfilmentSchema, env, ({ RECEIPT_SINK = 'log:', RECEIPT_FROM }) => {
+    const problem = sinkProblem(RECEIPT_SINK, RECEIPT_FROM)
+    return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
+  })
 }

@@ -16,12 +16,19 @@ export class SettingsError extends Error {
   }
 }
 
+/** What is wrong between settings that are right one by one: lines that begin with a name. It sees the texts as set. */
+export type CrossCheck = (texts: Readonly<Record<string, string | undefined>>) => readonly string[]
+
 /**
  * Reads the settings of a service from its environment; `NAME_FILE` names a file that holds the value of `NAME`.
  * The result is frozen.
  * @throws SettingsError with all problems at once
  */
-export function readSettings<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+export function readSettings<Schema extends z.ZodObject>(
+  schema: Schema,
+  env: NodeJS.ProcessEnv,
+  crossCheck: CrossCheck = () => [],
+): z.output<Schema> {
   const values: Record<string, string> = {}
   const problems: string[] = []
   const unread = new Set<string>()
@@ -37,6 +44,7 @@ export function readSettings<Schema extends z.ZodObject>(schema: Schema, env: No
     const name = issue.path.map(String).join('.') || 'settings'
     if (!unread.has(name)) problems.push(`${name} ${issue.message}`)
   }
+  problems.push(...crossCheck(values))
   if (problems.length > 0 || !parsed.success) throw new SettingsError(problems)
   Object.freeze(parsed.data)
   return parsed.data

@@ -29,7 +29,8 @@ export interface ReceiptSink {
   readonly keyed: boolean
   /**
    * Sends a receipt, durably when it resolves.
-   * @throws receiptRefused when no retry can help; anything else is tried again
+   * @throws receiptRefused when no retry can help, receiptOutcomeUnknown when it may have arrived and cannot be sent
+   * again safely; anything else is tried again
    */
   send(receipt: Receipt, attempt: SendAttempt): Promise<void>
   /** Ends what is open. */
@@ -41,4 +42,11 @@ export const receiptRefused = defineError('receipt_refused', {
   status: 422,
   retry: 'never',
   says: 'The receipt cannot be sent',
+})
+
+/** A sink without keys cannot tell whether this attempt arrived: the receipt is parked, not sent blindly again. */
+export const receiptOutcomeUnknown = defineError('receipt_outcome_unknown', {
+  status: 502,
+  retry: 'never',
+  says: 'Nobody knows whether the receipt arrived',
 })

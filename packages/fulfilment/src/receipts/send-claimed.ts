@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import { LATE, within } from '@oncehook/kernel/within'
 import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
-import { type Receipt, type ReceiptSink, receiptRefused } from './receipt-sink.ts'
+import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from './receipt-sink.ts'
 
 /** What sending a claimed receipt works with. */
 export interface SendDeps {
@@ -26,7 +26,9 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim): Promise<
     if (ended !== LATE) return { state: 'sent' }
     return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }
   } catch (error) {
-    return receiptRefused.is(error) ? { state: 'parked', code: error.code } : again(deps, claim, codeOf(error))
+    if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
+    if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
+    return again(deps, claim, codeOf(error))
   }
 }
 

@@ -15,6 +15,7 @@ export interface StartOptions {
   /** Default: one that is good for this process only. */
   readonly secret?: Secret
   readonly receiptSink?: string
+  readonly receiptFrom?: string
   readonly idempotencyTtlSeconds?: number
   readonly keyLeaseMs?: number
   readonly receiptLeaseMs?: number
@@ -50,11 +51,13 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         SERVICE_TOKEN_SECRET: secret,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
         RECEIPT_SINK: options.receiptSink ?? 'log:',
+        RECEIPT_FROM: options.receiptFrom,
         LOG_LEVEL: 'info',
       },
       logger,
       clock,
       random: Math.random,
+      fetch: globalThis.fetch,
       keyLeaseMs: options.keyLeaseMs ?? 60_000,
       receiptLeaseMs: options.receiptLeaseMs ?? 30_000,
     },

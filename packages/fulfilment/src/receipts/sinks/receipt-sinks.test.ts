@@ -18,6 +18,10 @@ function attempt(repeated = false): SendAttempt {
   return { repeated, signal: AbortSignal.timeout(5_000) }
 }
 
+function parts() {
+  return { logger: memoryLogger().logger, fetch: globalThis.fetch, from: undefined }
+}
+
 /** Each kind of sink with a way to see what it took. */
 const KINDS = [
   {
@@ -25,14 +29,14 @@ const KINDS = [
     open() {
       const { logger, lines } = memoryLogger()
       const read = async () => lines.map(({ receipt: sent }) => sent as Receipt)
-      return { sink: createReceiptSink('log:', { logger }), read }
+      return { sink: createReceiptSink('log:', { ...parts(), logger }), read }
     },
   },
   {
     kind: 'file:',
     open() {
       const path = join(folder, crypto.randomUUID(), 'receipts.jsonl')
-      const sink = createReceiptSink(`file:${path}`, memoryLogger())
+      const sink = createReceiptSink(`file:${path}`, parts())
       return { sink, read: async () => (await linesOf(path)).map((line) => JSON.parse(line) as Receipt) }
     },
   },
@@ -69,10 +73,10 @@ describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
 describe('a file: sink', () => {
   it('does not write a receipt again that is there already', async () => {
     const path = join(folder, 'again.jsonl')
-    const first = createReceiptSink(`file:${path}`, memoryLogger())
+    const first = createReceiptSink(`file:${path}`, parts())
     await first.send(receipt('rcpt_1'), attempt())
     await first.close()
-    const second = createReceiptSink(`file:${path}`, memoryLogger())
+    const second = createReceiptSink(`file:${path}`, parts())
     await second.send(receipt('rcpt_1'), attempt(true))
     await second.send(receipt('rcpt_2'), attempt(true))
     await second.close()
@@ -83,7 +87,7 @@ describe('a file: sink', () => {
     const path = join(folder, 'torn.jsonl')
     const torn = JSON.stringify(receipt('rcpt_1')).slice(0, -10)
     await appendFile(path, `${JSON.stringify(receipt('rcpt_0'))}\n${torn}`)
-    const sink = createReceiptSink(`file:${path}`, memoryLogger())
+    const sink = createReceiptSink(`file:${path}`, parts())
     await sink.send(receipt('rcpt_1'), attempt(true))
     await sink.close()
     expect(await linesOf(path)).toEqual([JSON.stringify(receipt('rcpt_0')), torn, JSON.stringify(receipt('rcpt_1'))])
@@ -91,7 +95,7 @@ describe('a file: sink', () => {
 
   it('is shared by several writers', async () => {
     const path = join(folder, 'shared.jsonl')
-    const sinks = Array.from({ length: 3 }, () => createReceiptSink(`file:${path}`, memoryLogger()))
+    const sinks = Array.from({ length: 3 }, () => createReceiptSink(`file:${path}`, parts()))
     const keys = Array.from({ length: 90 }, (_, index) => `rcpt_${index}`)
     await Promise.all(keys.map((key, index) => sinks[index % 3]?.send(receipt(key), attempt())))
     await Promise.all(sinks.map((sink) => sink.close()))
@@ -101,7 +105,7 @@ describe('a file: sink', () => {
   it('fails each receipt that it cannot write, and goes on when it can', async () => {
     const path = join(folder, 'blocked')
     await appendFile(path, 'a file where a folder is needed')
-    const sink = createReceiptSink(`file:${path}/receipts.jsonl`, memoryLogger())
+    const sink = createReceiptSink(`file:${path}/receipts.jsonl`, parts())
     await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow(/EEXIST|ENOTDIR/)
     await rm(path)
     await sink.send(receipt('rcpt_1'), attempt(true))
@@ -114,14 +118,14 @@ describe('sinkProblem', () => {
   it.each(['log:', 'file:receipts.jsonl', 'file:/var/receipts.jsonl', 'file:///var/receipts.jsonl'])(
     'takes %s',
     (address) => {
-      expect(sinkProblem(address)).toBeNull()
+      expect(sinkProblem(address, undefined)).toBeNull()
     },
   )
 
   it.each(['', 'log', 'log:x', 'file:', 'file:///var/', 'file://host/x', 'ftp://host', 'receipts.jsonl'])(
     'refuses "%s"',
     (address) => {
-      expect(sinkProblem(address)).toEqual(expect.any(String))
+      expect(sinkProblem(address, undefined)).toEqual(expect.any(String))
     },
   )
 })

@@ -3,17 +3,41 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptSink } from '../receipt-sink.ts'
 import { createFileSink } from './file-sink.ts'
+import { createHttpsSink } from './https-sink.ts'
 import { createLogSink } from './log-sink.ts'
+import { createSmtpSink } from './smtp-sink.ts'
 
 /** What sinks are made with. */
 export interface SinkParts {
   readonly logger: Logger
+  readonly fetch: typeof globalThis.fetch
+  /** Whom mails are from; needed by `smtp:` only. */
+  readonly from: string | undefined
 }
 
 /** One kind of sink: what is wrong with an address of its scheme, and how it is made from a right one. */
 interface SinkKind {
-  problemOf(address: string): string | null
+  problemOf(address: string, from: string | undefined): string | null
   create(address: string, parts: SinkParts): ReceiptSink
+}
+
+const mailKind: SinkKind = {
+  problemOf(address, from) {
+    if (!URL.parse(address)?.hostname) return 'names no mail server behind smtp://'
+    return from === undefined || from.trim() === '' ? 'sends mail, so RECEIPT_FROM is needed' : null
+  },
+  create: (address, { from }) => createSmtpSink({ url: new URL(address), from: from ?? '' }),
+}
+
+const postKind: SinkKind = {
+  problemOf(address) {
+    const url = URL.parse(address)
+    if (!url?.hostname) return 'names no server behind https://'
+    const local = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
+    // Receipts carry names and addresses of customers.
+    return url.protocol === 'https:' || local ? null : 'must be https: beyond this machine'
+  },
+  create: (address, { fetch }) => createHttpsSink({ url: new URL(address), fetch }),
 }
 
 const KINDS: Readonly<Record<string, SinkKind>> = {
@@ -25,13 +49,17 @@ const KINDS: Readonly<Record<string, SinkKind>> = {
     problemOf: (address) => (pathOf(address) === null ? 'names no file behind file:' : null),
     create: (address) => createFileSink(pathOf(address) ?? ''),
   },
+  smtp: mailKind,
+  smtps: mailKind,
+  https: postKind,
+  http: postKind,
 }
 
 /** Why receipts cannot go to this address, or null when they can. */
-export function sinkProblem(address: string): string | null {
+export function sinkProblem(address: string, from: string | undefined): string | null {
   const kind = KINDS[schemeOf(address)]
-  const known = Object.keys(KINDS).map((scheme) => `${scheme}:`)
-  return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address)
+  const known = ['log:', 'file:', 'smtp:', 'https:']
+  return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address, from)
 }
 
 /** Creates the sink of an address that has no problem. */

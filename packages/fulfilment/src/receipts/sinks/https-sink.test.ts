@@ -1,0 +1,93 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { type Receipt, receiptRefused } from '../receipt-sink.ts'
+import { createHttpsSink } from './https-sink.ts'
+
+const receipt: Receipt = {
+  key: 'rcpt_1',
+  orderId: 'o1',
+  paymentId: 'p1',
+  customerId: 'c1',
+  email: 'a@example.com',
+  amount: 300,
+  currency: 'EUR',
+  paidAt: '2026-11-21T10:00:00.000Z',
+}
+
+/** A receiver of receipts that answers with the given statuses in turn and keeps what came. */
+async function receiver(...statuses: number[]) {
+  const taken: { headers: IncomingMessage['headers']; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    taken.push({ headers: request.headers, body })
+    const status = statuses[taken.length - 1] ?? 200
+    response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/receipts`)
+  const sink = createHttpsSink({ url, fetch: globalThis.fetch })
+  return {
+    url,
+    taken,
+    send: (signal = AbortSignal.timeout(2_000)) => sink.send(receipt, { repeated: false, signal }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('an https: sink', () => {
+  it('posts the receipt as JSON under its own key', async () => {
+    await using there = await receiver(201)
+    await there.send()
+    expect(there.taken).toHaveLength(1)
+    expect(there.taken[0]?.headers).toMatchObject({ 'idempotency-key': 'rcpt_1', 'content-type': 'application/json' })
+    expect(JSON.parse(there.taken[0]?.body ?? '')).toEqual(receipt)
+  })
+
+  it('uses the same key however often it sends', async () => {
+    await using there = await receiver(500, 503, 200)
+    await expect(there.send()).rejects.toMatchObject({ code: 'http_500' })
+    await expect(there.send()).rejects.toMatchObject({ code: 'http_503' })
+    await there.send()
+    expect(there.taken.map(({ headers }) => headers['idempotency-key'])).toEqual(['rcpt_1', 'rcpt_1', 'rcpt_1'])
+  })
+
+  it.each([400, 401, 404, 410, 413, 422])('takes %i for final', async (status) => {
+    await using there = await receiver(status)
+    await expect(there.send()).rejects.toSatisfy(receiptRefused.is)
+  })
+
+  it.each([408, 409, 425, 429, 500, 502])('takes %i for passing', async (status) => {
+    await using there = await receiver(status)
+    await expect(there.send()).rejects.toMatchObject({ code: `http_${status}` })
+  })
+
+  it('follows no redirect', async () => {
+    await using there = await receiver(302)
+    await expect(there.send()).rejects.toMatchObject({ code: 'http_302' })
+    expect(there.taken).toHaveLength(1)
+  })
+
+  it('sends credentials of the address as a header', async () => {
+    await using there = await receiver()
+    const url = new URL(there.url)
+    url.username = 'shop'
+    url.password = 'p%40ss'
+    await createHttpsSink({ url, fetch: globalThis.fetch }).send(receipt, {
+      repeated: false,
+      signal: AbortSignal.timeout(2_000),
+    })
+    const expected = `Basic ${Buffer.from('shop:p@ss').toString('base64')}`
+    expect(there.taken[0]?.headers.authorization).toBe(expected)
+  })
+
+  it('ends with its signal', async () => {
+    await using there = await receiver()
+    await expect(there.send(AbortSignal.abort())).rejects.toThrow()
+    expect(there.taken).toHaveLength(0)
+  })
+})

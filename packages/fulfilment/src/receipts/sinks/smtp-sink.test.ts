@@ -1,0 +1,114 @@
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { describe, expect, it } from 'vitest'
+import { type Receipt, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
+import { createSmtpSink } from './smtp-sink.ts'
+
+const receipt: Receipt = {
+  key: 'rcpt_1',
+  orderId: 'o1',
+  paymentId: 'p1',
+  customerId: 'c1',
+  email: 'customer@example.com',
+  amount: 1999,
+  currency: 'EUR',
+  paidAt: '2026-11-21T10:00:00.000Z',
+}
+const attempt = { repeated: false, signal: AbortSignal.timeout(60_000) }
+
+type Faults = Partial<Record<'recipient' | 'data', number | 'hang up'>>
+
+/** A mail server that keeps what it takes, and fails where it is told to. */
+async function mailServer(faults: Faults = {}) {
+  const taken: { to: string[]; mail: string }[] = []
+  const refusal = (code: number): Error => Object.assign(new Error('No'), { responseCode: code })
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
+    onRcptTo: (_, __, callback) => callback(typeof faults.recipient === 'number' ? refusal(faults.recipient) : null),
+    onData(stream, session, callback) {
+      let mail = ''
+      stream.on('data', (chunk: Buffer) => {
+        mail += chunk.toString()
+      })
+      stream.on('end', () => {
+        if (faults.data === 'hang up') return server.close()
+        if (typeof faults.data === 'number') return callback(refusal(faults.data))
+        taken.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail })
+        callback()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as AddressInfo
+  const url = new URL(`smtp://127.0.0.1:${port}`)
+  const sink = createSmtpSink({ url, from: 'Shop <shop@example.com>' })
+  return {
+    taken,
+    sink,
+    async [Symbol.asyncDispose]() {
+      await sink.close()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+describe('an smtp: sink', () => {
+  it('mails the receipt to the customer, amounts as people write them', async () => {
+    await using there = await mailServer()
+    await there.sink.send(receipt, attempt)
+    expect(there.taken).toHaveLength(1)
+    expect(there.taken[0]?.to).toEqual(['customer@example.com'])
+    expect(there.taken[0]?.mail).toContain('From: Shop <shop@example.com>')
+    expect(there.taken[0]?.mail).toContain('19.99 EUR')
+    expect(there.taken[0]?.mail).toContain('Message-ID: <rcpt_1@oncehook>')
+  })
+
+  it('says that it knows no keys', async () => {
+    await using there = await mailServer()
+    expect(there.sink.keyed).toBe(false)
+  })
+
+  it('refuses for good where nobody is to be written to', async () => {
+    await using there = await mailServer()
+    await expect(there.sink.send({ ...receipt, email: null }, attempt)).rejects.toSatisfy(receiptRefused.is)
+    expect(there.taken).toHaveLength(0)
+  })
+
+  it('refuses for good what the server refuses for good', async () => {
+    await using there = await mailServer({ recipient: 550 })
+    await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptRefused.is)
+  })
+
+  it('may be tried again where the server asks for it', async () => {
+    await using there = await mailServer({ data: 451 })
+    const failure = await there.sink.send(receipt, attempt).catch((error: unknown) => error)
+    expect(receiptRefused.is(failure) || receiptOutcomeUnknown.is(failure)).toBe(false)
+    expect(failure).toBeInstanceOf(Error)
+  })
+
+  it('may be tried again where no server answers', async () => {
+    await using there = await mailServer()
+    const url = new URL('smtp://127.0.0.1:1')
+    const failure = await createSmtpSink({ url, from: 'a@example.com' })
+      .send(receipt, attempt)
+      .catch((error) => error)
+    expect(receiptOutcomeUnknown.is(failure)).toBe(false)
+    expect(failure).toMatchObject({ code: expect.any(String) })
+    expect(there.taken).toHaveLength(0)
+  })
+
+  it('does not know what became of a mail whose server went away before it answered', { timeout: 15_000 }, async () => {
+    await using there = await mailServer({ data: 'hang up' })
+    await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptOutcomeUnknown.is)
+  })
+
+  it('lets no text of an order become a header of the mail', async () => {
+    await using there = await mailServer()
+    await there.sink.send({ ...receipt, orderId: 'o1\r\nBcc: other@example.com' }, attempt)
+    expect(there.taken[0]?.to).toEqual(['customer@example.com'])
+    const head = there.taken[0]?.mail.split('\r\n\r\n', 1)[0]
+    expect(head).not.toMatch(/^Bcc:/m)
+  })
+})
