@@ -37,6 +37,10 @@ describe('backoffMs', () => {
     expect(waits).toEqual([99, 199, 399, 799, 999, 999])
   })
 
+  it('stays 0 without a base, however many attempts there were', () => {
+    expect(backoffMs({ baseMs: 0, capMs: 1_000 }, 100_000, () => 0.5)).toBe(0)
+  })
+
   it('uses the whole width, so that many callers spread', () => {
     const backoff = { baseMs: 1_000, capMs: 60_000 }
     expect(backoffMs(backoff, 3, () => 0)).toBe(0)
