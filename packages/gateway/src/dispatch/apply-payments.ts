@@ -54,19 +54,19 @@ async function applyOnce(
     }))
     return await fulfilment.applyEvents(conditional)
   } catch (error) {
-    if (!(error instanceof AppError) || error.status !== 400) throw error
-    // One event that fulfilment cannot even read must not take its batch mates down with it.
-    return commands.length === 1 ? [{ refused: error.code, retry: 'never' }] : applyEach(fulfilment, commands)
+    if (!(error instanceof AppError) || !UNREADABLE.has(error.status)) throw error
+    if (commands.length === 1) return [{ refused: error.code, retry: 'never' }]
+    // One event that fulfilment cannot even read must not take its batch mates down with it: halves, until it is alone.
+    const middle = commands.length >> 1
+    const first = await applyOnce(fulfilment, commands.slice(0, middle))
+    return [...first, ...(await applyOnce(fulfilment, commands.slice(middle)))]
   }
 }
+
+// Not a valid input, or too large a one.
+const UNREADABLE = new Set([400, 413])
 
 /** An order without a version is not there, or deleted: fulfilment says which, so any version will do. */
 function expectedVersion(version: number | null | undefined): string {
   return version === null || version === undefined ? '*' : formatEntityTag(version)
-}
-
-async function applyEach(fulfilment: PaymentProcedures, commands: readonly PaymentCommand[]): Promise<ApplyResult[]> {
-  const results: ApplyResult[] = []
-  for (const command of commands) results.push(...(await applyOnce(fulfilment, [command])))
-  return results
 }

@@ -18,7 +18,8 @@ export function createBreaker(probes: Backoff, random: () => number): Breaker {
     get closed() {
       return failures === 0
     },
-    allows: (now) => failures === 0 || now >= nextProbe,
+    // A wait longer than any that was set means that the clock was set back.
+    allows: (now) => failures === 0 || now >= nextProbe || nextProbe - now > probes.capMs,
     succeeded() {
       failures = 0
     },

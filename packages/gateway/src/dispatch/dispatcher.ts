@@ -2,6 +2,7 @@ import type { Backoff } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import { within } from '@oncehook/kernel/within'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
 import type { ProcessedBatch } from './process-batch.ts'
@@ -25,6 +26,7 @@ const POLL_MS = 500
 const TAKE_OVER_MS = 1_000
 const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 const BATCHES_AHEAD = 10
+const STOP_GRACE_MS = 2_500
 
 /**
  * Hands stored events on to fulfilment: those of this process from memory, all others by claims. Batches, bounded
@@ -40,6 +42,9 @@ export class Dispatcher {
   #timers: readonly { stop(): Promise<void> }[] = []
   #scheduled = false
   #stopping = false
+  #polling: Promise<void> | null = null
+  /** Whether the latest poll left something that is due. */
+  #moreDue = false
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps
@@ -47,10 +52,7 @@ export class Dispatcher {
     this.#maxHeld = deps.batchSize * BATCHES_AHEAD
   }
 
-  /** Whether fulfilment answered the latest call. */
-  get healthy(): boolean {
-    return this.#breaker.closed
-  }
+  readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
 
   /** Whether a new record may be born claimed by this process; else it is to be born pending. */
   admits(): boolean {
@@ -66,22 +68,25 @@ export class Dispatcher {
 
   /** Begins to poll for records that are due or abandoned, and to renew leases. */
   start(): void {
-    const { random, leaseMs, logger } = this.#deps
-    const onError = (error: unknown): void => logger.warn({ error }, 'dispatch.database-failed')
+    const { random, leaseMs } = this.#deps
+    const onError = this.#onDatabaseError
     const renew = (): Promise<void> => this.#deps.claims.renew([...this.#held])
     this.#timers = [
-      runEvery({ task: () => this.#poll(), everyMs: POLL_MS, random, onError }),
+      runEvery({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
       runEvery({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
       runEvery({ task: renew, everyMs: leaseMs / 3, random, onError }),
     ]
   }
 
-  /** Ends the batches under way and gives the rest back. */
+  /** Lets the batches under way end, for a bounded while, and gives everything else back. */
   async stop(): Promise<void> {
     this.#stopping = true
     await Promise.all(this.#timers.map((timer) => timer.stop()))
-    await Promise.all(this.#running)
-    await this.#giveBack()
+    await this.#polling?.catch(() => undefined)
+    await this.#giveBack(this.#queue.splice(0))
+    await within(Promise.all(this.#running), STOP_GRACE_MS)
+    // A call that is still open may yet have its effect: whoever tries again is answered `duplicate`.
+    await this.#giveBack([...this.#held])
   }
 
   #schedule(): void {
@@ -101,6 +106,7 @@ export class Dispatcher {
         this.#running.delete(run)
         for (const claim of batch) this.#held.delete(claim)
         this.#schedule()
+        if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
       })
       this.#running.add(run)
     }
@@ -117,9 +123,9 @@ export class Dispatcher {
   }
 
   async #run(batch: readonly Claim[]): Promise<void> {
-    const { settled, failure } = await this.#deps.process(batch)
-    if (failure === null) this.#breaker.succeeded()
-    else await this.#backOff(failure)
+    const { settled, asked, failure } = await this.#deps.process(batch)
+    if (failure !== null) await this.#backOff(failure)
+    else if (asked) this.#breaker.succeeded()
     try {
       const lost = await this.#deps.claims.settle(settled)
       if (lost > 0) this.#deps.onLost(lost)
@@ -133,17 +139,24 @@ export class Dispatcher {
   async #backOff(error: AppError): Promise<void> {
     if (this.#breaker.closed) this.#deps.logger.warn({ error }, 'fulfilment.unreachable')
     this.#breaker.failed(this.#deps.clock.now())
-    await this.#giveBack()
+    await this.#giveBack(this.#queue.splice(0))
   }
 
-  async #giveBack(): Promise<void> {
-    const waiting = this.#queue.splice(0)
-    for (const claim of waiting) this.#held.delete(claim)
+  async #giveBack(claims: readonly Claim[]): Promise<void> {
+    for (const claim of claims) this.#held.delete(claim)
     try {
-      await this.#deps.claims.release(waiting)
+      await this.#deps.claims.release(claims)
     } catch (error) {
-      this.#deps.logger.warn({ error, events: waiting.length }, 'event.release-failed')
+      this.#deps.logger.warn({ error, events: claims.length }, 'event.release-failed')
     }
+  }
+
+  /** Polls, unless a poll is under way. */
+  #pollOnce(): Promise<void> {
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = null
+    })
+    return this.#polling
   }
 
   async #poll(): Promise<void> {
@@ -153,7 +166,8 @@ export class Dispatcher {
       const limit = this.#limit()
       const claimed = await this.#deps.claims.claimDue(limit)
       for (const claim of claimed) this.take(claim)
-      if (claimed.length < limit || !this.#breaker.closed) return
+      this.#moreDue = claimed.length === limit
+      if (!this.#moreDue || !this.#breaker.closed) return
     }
   }
 
@@ -167,7 +181,8 @@ export class Dispatcher {
 
   #mayClaim(): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
-    return this.#held.size < (this.#breaker.closed ? this.#maxHeld / 2 : 1)
+    // No more than keeps the lanes busy: what is left is for other processes.
+    return this.#held.size < (this.#breaker.closed ? this.#deps.batchSize * (this.#deps.concurrency + 1) : 1)
   }
 }
 

@@ -69,14 +69,33 @@ function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorDa
 export function createPaymentProcedures(client: FulfilmentClient): PaymentProcedures {
   return {
     async versions(orderIds) {
-      const versions = await client.payments.versions.query({ orderIds }).catch(rethrow)
-      return new Map(Object.entries(versions))
+      const calls = splitForUrl(orderIds).map((ids) => client.payments.versions.query({ orderIds: ids }))
+      const answers = await Promise.all(calls).catch(rethrow)
+      return new Map(answers.flatMap((versions) => Object.entries(versions)))
     },
     async applyEvents(events) {
       const { results } = await client.payments.applyEvents.mutate({ events: [...events] }).catch(rethrow)
       return results
     },
   }
+}
+
+// A query travels in the address, and a listener takes 16 KiB of head at most.
+const MAX_INPUT_LENGTH = 8_000
+
+function splitForUrl(ids: readonly string[]): string[][] {
+  const parts: string[][] = []
+  let length = Number.POSITIVE_INFINITY
+  for (const id of ids) {
+    const added = encodeURIComponent(`${JSON.stringify(id)},`).length
+    length += added
+    if (length > MAX_INPUT_LENGTH) {
+      parts.push([])
+      length = added
+    }
+    parts.at(-1)?.push(id)
+  }
+  return parts
 }
 
 function rethrow(thrown: unknown): never {

@@ -12,9 +12,10 @@ export interface ProcessDeps {
   readonly random: () => number
 }
 
-/** The outcome of a batch. `failure` is set when fulfilment could not be asked at all. */
+/** The outcome of a batch. `failure` is set when fulfilment did not answer; `asked` tells whether it had to. */
 export interface ProcessedBatch {
   readonly settled: readonly SettledClaim[]
+  readonly asked: boolean
   readonly failure: AppError | null
 }
 
@@ -31,7 +32,7 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
   const { results, failure } = await ask(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
   const settled = [...refused, ...results].map(([claim, result]) => settle(deps, { claim, result, ms }))
-  return { settled, failure }
+  return { settled, asked: asked.length > 0, failure }
 }
 
 async function ask(

@@ -1,0 +1,128 @@
+import { invalidRequest, payloadTooLarge, unavailable } from '@oncehook/kernel/error-codes'
+import { describe, expect, it } from 'vitest'
+import { createFulfilmentStandIn } from '../testing/fulfilment-stand-in.ts'
+import { applyPayments } from './apply-payments.ts'
+import type { PaymentCommand } from './payment-command.ts'
+
+function command(eventId: string, orderId = `order of ${eventId}`): PaymentCommand {
+  return { provider: 'acme', eventId, type: 'payment.succeeded', paymentId: 'p', orderId }
+}
+
+function commands(count: number): PaymentCommand[] {
+  return Array.from({ length: count }, (_, index) => command(`e${index}`))
+}
+
+function ordersOf(all: readonly PaymentCommand[]): [string, number][] {
+  return all.map(({ orderId }) => [orderId, 1])
+}
+
+describe('applyPayments', () => {
+  it('reads the versions, sends each event with its own, and answers in the order of the commands', async () => {
+    const all = commands(3)
+    const standIn = createFulfilmentStandIn([
+      ['order of e0', 7],
+      ['order of e2', 9],
+    ])
+    expect(await applyPayments(standIn.procedures, all)).toEqual([
+      { outcome: 'applied', version: 8 },
+      { refused: 'order_unknown', retry: 'later' },
+      { outcome: 'applied', version: 10 },
+    ])
+    expect(standIn.calls).toEqual([['e0', 'e1', 'e2']])
+    expect(standIn.reads()).toBe(1)
+  })
+
+  it('asks once for the version of an order that several events name', async () => {
+    const standIn = createFulfilmentStandIn([['o', 1]])
+    const asked: string[][] = []
+    const versions = (ids: string[]) => {
+      asked.push(ids)
+      return standIn.procedures.versions(ids)
+    }
+    await applyPayments({ ...standIn.procedures, versions }, [command('a', 'o'), command('b', 'o')])
+    expect(asked).toEqual([['o']])
+  })
+
+  it('reads again for those that met a newer version, and for no others', async () => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(3)))
+    standIn.onCall = () => {
+      if (standIn.calls.length < 3) standIn.orders.set('order of e1', standIn.calls.length + 10)
+    }
+    const results = await applyPayments(standIn.procedures, commands(3))
+    expect(results.map((result) => 'outcome' in result && result.outcome)).toEqual(['applied', 'applied', 'applied'])
+    expect(standIn.calls).toEqual([['e0', 'e1', 'e2'], ['e1'], ['e1']])
+    expect(standIn.applied).toEqual(['e0', 'e2', 'e1'])
+  })
+
+  it('gives up after five rounds of newer versions, with what was said last', async () => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(1)))
+    standIn.onCall = () => void standIn.orders.set('order of e0', standIn.calls.length + 10)
+    expect(await applyPayments(standIn.procedures, commands(1))).toEqual([
+      { refused: 'precondition_failed', retry: 'now' },
+    ])
+    expect(standIn.calls).toHaveLength(5)
+  })
+
+  it('asks again for nothing that is refused for later or for good', async () => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
+    standIn.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
+    await applyPayments(standIn.procedures, commands(2))
+    expect(standIn.calls).toHaveLength(1)
+  })
+
+  it.each([
+    ['read', invalidRequest()],
+    ['take in', payloadTooLarge()],
+  ])('isolates one event that fulfilment cannot %s, at the cost of a few calls', async (_, error) => {
+    const all = commands(500)
+    const standIn = createFulfilmentStandIn(ordersOf(all))
+    standIn.onCall = (received) => {
+      if (received.some(({ eventId }) => eventId === 'e321')) throw error
+    }
+    const results = await applyPayments(standIn.procedures, all)
+    expect(results[321]).toEqual({ refused: error.code, retry: 'never' })
+    expect(results.filter((result) => 'outcome' in result && result.outcome === 'applied')).toHaveLength(499)
+    expect(new Set(standIn.applied).size).toBe(499)
+    expect(standIn.calls.length).toBeLessThanOrEqual(20)
+  })
+
+  it('isolates an event whose order cannot even be asked for', async () => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(9)))
+    const versions = (ids: string[]) =>
+      ids.includes('order of e4') ? Promise.reject(invalidRequest()) : standIn.procedures.versions(ids)
+    const results = await applyPayments({ ...standIn.procedures, versions }, commands(9))
+    expect(results.map((result) => ('refused' in result ? result.refused : result.outcome))).toEqual([
+      ...Array(4).fill('applied'),
+      'invalid_request',
+      ...Array(4).fill('applied'),
+    ])
+  })
+
+  it.each([unavailable(), new TypeError('fetch failed')])(
+    'throws %s, with nothing known of any event',
+    async (error) => {
+      const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
+      standIn.onCall = () => {
+        throw error
+      }
+      await expect(applyPayments(standIn.procedures, commands(2))).rejects.toBe(error)
+      expect(standIn.calls).toHaveLength(1)
+    },
+  )
+
+  it('takes an answer that leaves events out for no answer to those', async () => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
+    const applyEvents: typeof standIn.procedures.applyEvents = async (received) =>
+      (await standIn.procedures.applyEvents(received)).slice(0, 1)
+    expect(await applyPayments({ ...standIn.procedures, applyEvents }, commands(2))).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'unavailable', retry: 'later' },
+    ])
+  })
+
+  it('asks nothing for nothing', async () => {
+    const standIn = createFulfilmentStandIn()
+    expect(await applyPayments(standIn.procedures, [])).toEqual([])
+    expect(standIn.reads()).toBe(0)
+  })
+})

@@ -1,0 +1,129 @@
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { ObjectId } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import type { WebhookEvent } from '../event.ts'
+import type { Claim } from '../inbox/claims.ts'
+import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
+import { type ProcessDeps, processBatch } from './process-batch.ts'
+
+const limits = { baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000 }
+
+function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<Claim> = {}): Claim {
+  return {
+    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, requestId: 'r' },
+    ...{ failures: 0, failedForMs: 0, orderUnknownForMs: 0 },
+    event: { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` }, ...event },
+    ...members,
+  }
+}
+
+function open(orders: string[]): ProcessDeps & { standIn: ReturnType<typeof createFulfilmentStandIn> } {
+  const standIn = createFulfilmentStandIn(orders.map((id) => [`order of ${id}`, 1]))
+  return { standIn, fulfilment: standIn.procedures, limits, random: () => 0.5 }
+}
+
+describe('processBatch', () => {
+  it('gives each claim the outcome of its own event', async () => {
+    const deps = open(['a', 'c'])
+    const claims = [claim('a'), claim('b'), claim('c', { type: 'payment.failed' })]
+    const { settled, asked, failure } = await processBatch(deps, claims)
+    expect(failure).toBeNull()
+    expect(asked).toBe(true)
+    expect(settled).toEqual([
+      {
+        claim: claims[0],
+        settlement: { state: 'done', outcome: { kind: 'applied', version: 2 } },
+        attempt: { ms: expect.any(Number), outcome: 'applied', code: null, message: null },
+      },
+      {
+        claim: claims[1],
+        settlement: { state: 'pending', delayMs: 500 },
+        attempt: { ms: expect.any(Number), outcome: 'deferred', code: 'order_unknown', message: expect.any(String) },
+      },
+      expect.objectContaining({ claim: claims[2], settlement: expect.objectContaining({ state: 'done' }) }),
+    ])
+  })
+
+  it('hands over what the event says, and nothing that stands for an unreadable amount', async () => {
+    const deps = open(['a'])
+    const received: unknown[] = []
+    deps.standIn.onCall = (commands) => void received.push(...commands)
+    const facts = { orderId: 'order of a', amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' }
+    await processBatch(deps, [claim('a', { facts })])
+    expect(received).toEqual([
+      {
+        ...{ provider: 'acme', eventId: 'a', type: 'payment.succeeded', paymentId: 'pay of a' },
+        ...{ ...facts, ifMatch: '"1"' },
+      },
+    ])
+  })
+
+  it.each(['amount_mismatch', 'currency_mismatch'] as const)(
+    'buries an event whose facts are a %s without asking',
+    async (unreadable) => {
+      const deps = open(['a', 'b'])
+      const claims = [claim('a', { facts: { orderId: 'order of a', unreadable } }), claim('b')]
+      const { settled } = await processBatch(deps, claims)
+      expect(settled.find((one) => one.claim === claims[0])).toMatchObject({
+        settlement: { state: 'dead', reason: unreadable },
+        attempt: { outcome: 'dead', code: unreadable },
+      })
+      expect(settled.find((one) => one.claim === claims[1])?.settlement.state).toBe('done')
+      expect(deps.standIn.calls).toEqual([['b']])
+    },
+  )
+
+  it('tells when fulfilment did not have to be asked', async () => {
+    const deps = open([])
+    const facts = { orderId: 'o', unreadable: 'amount_mismatch' } as const
+    const { asked, failure } = await processBatch(deps, [claim('a', { facts }), claim('b', { type: 'x' })])
+    expect({ asked, failure }).toEqual({ asked: false, failure: null })
+    expect(deps.standIn.reads()).toBe(0)
+  })
+
+  it('leaves a type that nobody handles unhandled', async () => {
+    const { settled } = await processBatch(open([]), [claim('a', { type: 'customer.created' })])
+    expect(settled).toMatchObject([{ settlement: { state: 'unhandled' }, attempt: { outcome: 'unhandled' } }])
+  })
+
+  it('puts everything off and tells the failure when fulfilment does not answer', async () => {
+    const deps = open(['a', 'b'])
+    failWith(deps.standIn, unavailable())
+    const { settled, failure } = await processBatch(deps, [claim('a'), claim('b', {}, { failures: 2 })])
+    expect(failure?.code).toBe('unavailable')
+    expect(settled.map(({ settlement }) => settlement)).toEqual([
+      { state: 'pending', delayMs: 500 },
+      { state: 'pending', delayMs: 2_000 },
+    ])
+  })
+
+  it('treats what nobody foresaw as a failure too, and shows nothing of it', async () => {
+    const deps = open(['a'])
+    deps.standIn.onCall = () => {
+      throw new TypeError('canary')
+    }
+    const { settled, failure } = await processBatch(deps, [claim('a')])
+    expect(failure?.code).toBe('internal')
+    expect(JSON.stringify(settled)).not.toContain('canary')
+    expect(settled).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
+  })
+
+  it('buries what fulfilment refuses for good, with its code as the reason', async () => {
+    const deps = open(['a'])
+    deps.standIn.answer = () => ({ refused: 'payment_used_elsewhere', retry: 'never' })
+    const { settled } = await processBatch(deps, [claim('a')])
+    expect(settled).toMatchObject([
+      { settlement: { state: 'dead', reason: 'payment_used_elsewhere' }, attempt: { code: 'payment_used_elsewhere' } },
+    ])
+  })
+
+  it('buries an event whose order has been unknown for too long', async () => {
+    const orderUnknownForMs = limits.orderUnknownMs
+    const { settled } = await processBatch(open([]), [claim('a', {}, { orderUnknownForMs })])
+    expect(settled).toMatchObject([{ settlement: { state: 'dead', reason: 'order_unknown' } }])
+  })
+
+  it('does nothing for nothing', async () => {
+    expect(await processBatch(open([]), [])).toEqual({ settled: [], asked: false, failure: null })
+  })
+})

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listen } from '@oncehook/kernel/http/listen'
+import { readRawBody } from '@oncehook/kernel/http/raw-body'
+import type { FulfilmentStandIn, ReceivedCommand } from './fulfilment-stand-in.ts'
+
+/** One call as it came in. */
+export interface ReceivedCall {
+  readonly procedure: string
+  readonly method: string | undefined
+  readonly headers: IncomingMessage['headers']
+}
+
+/** An answer in place of the stand-in's own; `hang` never answers. */
+export type CannedAnswer = { readonly status: number; readonly body: string } | 'hang' | 'reset'
+
+/** A stand-in for fulfilment behind HTTP, in tRPC's own form. */
+export interface ServedStandIn extends AsyncDisposable {
+  readonly url: string
+  readonly received: ReceivedCall[]
+  /** Asked first for each call; null: the stand-in answers. */
+  canned: (call: ReceivedCall) => CannedAnswer | null
+  close(): Promise<void>
+}
+
+/** Serves the two procedures that carry events, on a listener with the same bounds as the real one. */
+export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedStandIn> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? '', 'http://stand-in')
+    const procedure = url.pathname.replace(/^\/trpc\//, '')
+    const call = { procedure, method: request.method, headers: request.headers }
+    served.received.push(call)
+    const canned = PROCEDURES.has(procedure) ? served.canned(call) : NOT_FOUND
+    if (canned === 'hang') return
+    if (canned === 'reset') {
+      request.socket.destroy()
+      return
+    }
+    if (canned !== null) {
+      response.writeHead(canned.status, { 'Content-Type': 'application/json' }).end(canned.body)
+      return
+    }
+    const input = await readInput(request, url)
+    const data = await run(standIn, procedure, input)
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ result: { data } }))
+  }
+  const listener = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    handler: (request, response) => void answer(request, response),
+  })
+  const close = (): Promise<void> => listener.close(0)
+  const served: ServedStandIn = {
+    url: `http://127.0.0.1:${listener.port}`,
+    received: [],
+    canned: () => null,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+  return served
+}
+
+const PROCEDURES = new Set(['payments.versions', 'payments.applyEvents'])
+const NOT_FOUND = { status: 404, body: 'Nothing is here' }
+
+type Input = { readonly orderIds: string[]; readonly events: ReceivedCommand[] }
+
+async function readInput(request: IncomingMessage, url: URL): Promise<Input> {
+  const text = request.method === 'GET' ? url.searchParams.get('input') : await readRawBody(request, 1_048_576)
+  return JSON.parse(String(text)) as Input
+}
+
+async function run({ procedures }: FulfilmentStandIn, procedure: string, input: Input): Promise<unknown> {
+  if (procedure === 'payments.versions') return Object.fromEntries(await procedures.versions(input.orderIds))
+  return { results: await procedures.applyEvents(input.events) }
+}
