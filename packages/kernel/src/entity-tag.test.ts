@@ -136,15 +136,15 @@ describe('parseEntityTagList', () => {
   })
 
   it.each([
-    ['blanks', `${' '.repeat(1_000_000)}x`],
-    ['commas', `${','.repeat(1_000_000)}x`],
-    ['quotes', '"'.repeat(1_000_001)],
-    ['tags', `${'"1",'.repeat(250_000)}x`],
-    ['an open tag', `"${'a'.repeat(1_000_000)}`],
-    ['open weak tags', 'W/'.repeat(500_000)],
-    ['blanks and commas', ' ,'.repeat(500_000)],
-    ['blanks around a star', `${' '.repeat(500_000)}*${' '.repeat(500_000)}x`],
-  ])('takes linear time for a megabyte of %s', (_what, text) => {
+    ['blanks', `${' '.repeat(200_000)}x`],
+    ['commas', `${','.repeat(200_000)}x`],
+    ['quotes', '"'.repeat(200_001)],
+    ['tags', `${'"1",'.repeat(50_000)}x`],
+    ['an open tag', `"${'a'.repeat(200_000)}`],
+    ['open weak tags', 'W/'.repeat(100_000)],
+    ['blanks and commas', ' ,'.repeat(100_000)],
+    ['blanks around a star', `${' '.repeat(100_000)}*${' '.repeat(100_000)}x`],
+  ])('takes linear time for 200 kB of %s', (_what, text) => {
     expect(milliseconds(() => refuses(text))).toBeLessThan(1_000)
   })
 })

@@ -153,14 +153,14 @@ describe('readSettings', () => {
     )
   })
 
-  it('reports what two settings do to each other', () => {
-    const wanted = z
-      .object({
-        LOW: integerSetting({ min: 0, max: 9, fallback: 5 }),
-        HIGH: integerSetting({ min: 0, max: 9, fallback: 3 }),
-      })
-      .refine(({ LOW, HIGH }) => LOW <= HIGH, { error: 'must not be below LOW', path: ['HIGH'] })
-    expect(problemsOf({}, wanted)).toEqual(['HIGH must not be below LOW'])
+  it('reports what settings do to each other beside what is wrong with each', () => {
+    const wanted = z.object({ SINK: textSetting('log:'), FROM: z.string().optional(), PORT: portSetting(0) })
+    const check = ({ SINK, FROM }: Readonly<Record<string, string | undefined>>): string[] =>
+      SINK === 'smtp:' && FROM === undefined ? ['FROM is needed for mail'] : []
+    const read = (env: NodeJS.ProcessEnv) => readSettings(wanted, env, check)
+    expect(() => read({ SINK: 'smtp:', PORT: 'x' })).toThrow(/^PORT must be .*\nFROM is needed for mail$/)
+    expect(() => read({ SINK: 'smtp:' })).toThrow(/^FROM is needed for mail$/)
+    expect(read({ SINK: 'smtp:', FROM: 'a@example.com' })).toMatchObject({ SINK: 'smtp:' })
   })
 })
 

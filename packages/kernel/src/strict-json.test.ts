@@ -232,7 +232,7 @@ describe('parseStrictJson', () => {
   })
 
   it('takes linear time for a text of 25 MB', () => {
-    expect(milliseconds(`"${'x'.repeat(25 * MEGABYTE)}"`)).toBeLessThan(2_000)
+    expect(milliseconds(`"${'x'.repeat(25 * MEGABYTE)}"`)).toBeLessThan(4_000)
   })
 
   it.each<[string, string]>([
@@ -254,6 +254,6 @@ describe('parseStrictJson', () => {
     ['names', `{${Array.from({ length: 100_000 }, (_, at) => `"a${at}":0`).join(',')}}`],
     ['names in escapes', `{${Array.from({ length: 50_000 }, (_, at) => `"\\u0061${at}":0`).join(',')}}`],
   ])('takes linear time for %s', (_what, text) => {
-    expect(milliseconds(text, { exactNumbers: true })).toBeLessThan(1_500)
+    expect(milliseconds(text, { exactNumbers: true })).toBeLessThan(3_000)
   })
 })
