@@ -7,6 +7,8 @@ export interface StrictJsonOptions {
    * section 2.2). Default: false.
    */
   readonly exactNumbers?: boolean
+  /** Read integers beyond 2^53 - 1 as bigint, digit by digit, in place of the nearest double. Default: false. */
+  readonly bigIntegers?: boolean
   /** Levels of nesting beyond which a text is refused. Default: 64. */
   readonly maxDepth?: number
 }
@@ -27,13 +29,18 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   }
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = options.bigIntegers === true ? JSON.parse(text, keepDigits) : JSON.parse(text)
   } catch {
     // The parser's message quotes the body, so it is not kept.
     throw invalidBody({ reason: 'syntax' })
   }
   refuseAmbiguity(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
   return value
+}
+
+function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  return /^-?\d+$/.test(context?.source ?? '') ? BigInt(context?.source ?? '') : value
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y

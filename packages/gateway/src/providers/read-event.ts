@@ -4,7 +4,8 @@ import { eventInvalid } from '../errors.ts'
 import type { PaymentFacts, WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 
-type JsonObject = Readonly<Record<string, unknown>>
+/** An object as JSON knows it. */
+export type JsonObject = Readonly<Record<string, unknown>>
 
 /** How a provider's body is read where it differs from our own shape. */
 export interface ReadingRules {
@@ -21,12 +22,13 @@ export interface ReadingRules {
 }
 
 /**
- * Reads the bytes of an authentic delivery as one JSON object.
+ * Reads the bytes of an authentic delivery as one JSON object; integers that a double would round come as bigint where
+ * asked for, so that long ids stay exact.
  * @throws invalidBody
  */
-export function readStrictObject(rawBody: Buffer): JsonObject {
+export function readStrictObject(rawBody: Buffer, bigIntegers = false): JsonObject {
   // Deeper than any payment, shallow enough for every reader behind us.
-  const value = parseStrictJson(rawBody, { maxDepth: 512 })
+  const value = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers })
   if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
   return value
 }
@@ -62,11 +64,13 @@ export function isEventText(value: unknown): value is string {
   return value.isWellFormed() && Buffer.byteLength(value) <= 255 && !CONTROL.test(value)
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether a JSON value is an object. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function ownMember(map: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+/** The value of a name in a map whose names may come from outside. */
+export function ownMember(map: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
 }
 
@@ -84,9 +88,9 @@ function orderIdOf({ body, object, reference }: OrderPlace): string | undefined 
 }
 
 /** Some shops number their orders; a number that a double holds exactly is taken as its digits. */
-function toId(value: unknown): string | undefined {
+export function toId(value: unknown): string | undefined {
   if (isEventText(value)) return value
-  return Number.isSafeInteger(value) ? String(value) : undefined
+  return Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : undefined
 }
 
 function amountOf(object: JsonObject, members: readonly string[]): Pick<PaymentFacts, 'amount' | 'unreadable'> {
@@ -95,7 +99,8 @@ function amountOf(object: JsonObject, members: readonly string[]): Pick<PaymentF
   return Number.isSafeInteger(amount) ? { amount: amount as number } : { unreadable: 'amount_mismatch' }
 }
 
-function currencyOf({ currency }: JsonObject): Pick<PaymentFacts, 'currency' | 'unreadable'> {
+/** The currency that an object names, in capitals. */
+export function currencyOf({ currency }: JsonObject): Pick<PaymentFacts, 'currency' | 'unreadable'> {
   if (!isPresent(currency)) return {}
   if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return { unreadable: 'currency_mismatch' }
   return { currency: currency.toUpperCase() }
@@ -108,7 +113,7 @@ function isPresent(value: unknown): boolean {
 const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
 /** `created` in seconds (Stripe) or `timestamp` in ISO 8601 (Standard Webhooks); anything else tells nothing. */
-function occurredAtOf({ created, timestamp }: JsonObject): Pick<PaymentFacts, 'occurredAt'> {
+export function occurredAtOf({ created, timestamp }: JsonObject): Pick<PaymentFacts, 'occurredAt'> {
   const instant =
     typeof created === 'number'
       ? new Date(created * 1000)

@@ -1,0 +1,32 @@
+/** How many decimals the minor unit of a currency has (ISO 4217), null for what is no currency. */
+function decimalsOf(currency: string): number | null {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? null
+  } catch {
+    return null
+  }
+}
+
+const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/
+
+/**
+ * The minor units of an amount that is written as a decimal (`19.99` EUR is 1999, `500` JPY is 500), by exact
+ * arithmetic. Null where it is no such amount, has more decimals than the currency, or is beyond 2^53 - 1.
+ */
+export function minorUnits(decimal: unknown, currency: unknown): number | null {
+  if (typeof currency !== 'string' || (typeof decimal !== 'string' && typeof decimal !== 'number')) return null
+  const decimals = decimalsOf(currency)
+  const parts = DECIMAL.exec(String(decimal))
+  if (decimals === null || parts === null) return null
+  const [, whole = '', fraction = ''] = parts
+  const kept = fraction.slice(0, decimals).padEnd(decimals, '0')
+  if (/[1-9]/.test(fraction.slice(decimals))) return null
+  const units = Number(`${whole}${kept}`)
+  return Number.isSafeInteger(units) ? units : null
+}
+
+/** The minor units of an amount that is written as an integer in text (`"1999"`), or is one. */
+export function minorUnitsOfText(text: unknown): number | null {
+  const units = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text
+  return Number.isSafeInteger(units) ? (units as number) : null
+}

@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto'
+import { singleHeader } from './delivery.ts'
+import type { CheckSignature, SchemeParts } from './scheme.ts'
+import type { SharedSettings } from './shared-settings.ts'
+import { decodeBase64, decodeHex, findSigner, hmac } from './signature.ts'
+
+/** How a plain HMAC over the body alone is written down. */
+export interface SignedBody {
+  readonly algorithm: 'sha1' | 'sha256' | 'sha512'
+  /** The headers that may carry the signature, in lower case; exactly one of them must be there, on one line. */
+  readonly headers: readonly string[]
+  readonly encoding: 'hex' | 'base64'
+  /** What stands in front of the signature. */
+  readonly prefix?: string
+  /** Headers that the reader uses although they are not signed, in lower case. */
+  readonly readHeaders?: readonly string[]
+}
+
+type SignedBodyParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
+
+/** The parts of every scheme that signs nothing but the body; the secret's text is the key. It signs no time and no id. */
+export function signedBody({
+  algorithm,
+  headers,
+  encoding,
+  prefix = '',
+  readHeaders = [],
+}: SignedBody): SignedBodyParts {
+  const decode = encoding === 'hex' ? decodeHex : decodeBase64
+  return {
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => [...headers, ...readHeaders],
+    signsTime: () => false,
+    prepare(_, secrets): CheckSignature {
+      return ({ rawHeaders, rawBody }, now) => {
+        const values = headers.map((name) => singleHeader(rawHeaders, name)).filter((value) => value !== null)
+        const [value] = values
+        if (value === undefined || values.length > 1) return { refused: 'header_missing' }
+        const signature = value.startsWith(prefix) ? decode(value.slice(prefix.length)) : null
+        if (signature === null) return { refused: 'header_malformed' }
+        const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac(algorithm, key, [rawBody]) })
+        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+      }
+    },
+  }
+}
+
+/**
+ * The id of an event whose provider signs none: made of the signed bytes, so that nobody can change it without the
+ * secret, and the same for every delivery of the same bytes.
+ */
+export function idOfBytes(signed: Uint8Array): string {
+  return `sha256:${hash('sha256', signed, 'base64url')}`
+}
