@@ -70,7 +70,15 @@ export interface Claims {
 export function createClaims(deps: ClaimsDeps): Claims {
   return {
     async claimDue(limit) {
-      return takeClaims(deps, await findDue(deps, limit), { state: 'pending', $expr: IS_DUE })
+      const claims: Claim[] = []
+      // Another process may have taken what this one found: then it looks further, or one would starve the other.
+      for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
+        const wanted = limit - claims.length
+        const ids = await findDue(deps, wanted)
+        claims.push(...(await takeClaims(deps, ids, { state: 'pending', $expr: IS_DUE })))
+        if (ids.length < wanted) break
+      }
+      return claims
     },
     async takeOver(limit) {
       const buried = await buryKillers(deps)
@@ -99,6 +107,7 @@ export const ORDER_UNKNOWN = 'order_unknown'
 
 const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim']
 const NEWEST_ATTEMPTS = 50
+const MAX_TRIES = 5
 
 function leaseEnd({ leaseMs }: ClaimsDeps): Document {
   return { $add: ['$$NOW', leaseMs] }

@@ -1,0 +1,410 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it, vi } from 'vitest'
+import type { EventDocument } from '../inbox/event-document.ts'
+import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
+import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { processBatch } from './process-batch.ts'
+
+const HOUR_MS = 3_600_000
+const limits = { baseMs: 20, capMs: 100, maxAgeMs: HOUR_MS, orderUnknownMs: HOUR_MS }
+
+/** Waits until a look at something passes: `expect.poll` does not know tests that run at the same time. */
+function until(look: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(look, { timeout: 10_000, interval: 20 })
+}
+
+/** One gateway's inbox and dispatcher in front of a stand-in for fulfilment. */
+interface Running extends AsyncDisposable {
+  readonly open: OpenInbox
+  readonly dispatcher: Dispatcher
+  readonly standIn: FulfilmentStandIn
+  readonly lines: Record<string, unknown>[]
+  /** Claims that were lost before they were settled. */
+  readonly lost: () => number
+  /** How many events this dispatcher settled. */
+  readonly settled: () => number
+  /** Stores events, each with an order of its own. */
+  record(...ids: string[]): Promise<void>
+}
+
+interface Options {
+  readonly standIn?: FulfilmentStandIn
+  readonly batchSize?: number
+  readonly concurrency?: number
+  readonly leaseMs?: number
+}
+
+async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
+  const { standIn = createFulfilmentStandIn(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
+  await using resources = new AsyncDisposableStack()
+  const open = resources.use(
+    await openInbox(database, { admits: () => dispatcher.admits(), onClaimed: (claim) => dispatcher.take(claim) }),
+  )
+  const { logger, lines } = memoryLogger()
+  let lost = 0
+  let settled = 0
+  const dispatcher: Dispatcher = new Dispatcher({
+    ...{ claims: open.claims({ leaseMs }), clock: systemClock, random: Math.random, logger },
+    ...{ batchSize, concurrency, leaseMs },
+    process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random }, batch),
+    onSettled() {
+      settled += 1
+    },
+    onLost(count) {
+      lost += count
+    },
+  })
+  dispatcher.start()
+  resources.defer(() => dispatcher.stop())
+  const owned = resources.move()
+  return {
+    ...{ open, dispatcher, standIn, lines, lost: () => lost, settled: () => settled },
+    async record(...ids) {
+      for (const id of ids) if (!standIn.orders.has(`order of ${id}`)) standIn.orders.set(`order of ${id}`, 1)
+      await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function arrivalOf(id: string) {
+  const event = { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` } }
+  return sampleArrival(id, { event })
+}
+
+/** Stores events that no dispatcher has taken. */
+async function preload(database: TestDatabase, standIn: FulfilmentStandIn, ids: readonly string[]): Promise<void> {
+  await using open = await openInbox(database, { admits: () => false })
+  for (const id of ids) standIn.orders.set(`order of ${id}`, 1)
+  await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
+}
+
+function many(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `e${index}`)
+}
+
+function untilState({ open }: Running, state: EventDocument['state'], count: number): Promise<void> {
+  return until(async () => expect(await open.events.countDocuments({ state })).toBe(count))
+}
+
+describe.concurrent('Dispatcher', () => {
+  it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    await running.record('a')
+    await untilState(running, 'done', 1)
+    expect(await running.open.record('a')).toMatchObject({
+      ...{ starts: 1, fence: 1, outcome: { kind: 'applied', version: 2 } },
+      attempts: [{ outcome: 'applied', code: null }],
+    })
+    expect(running.standIn.applied).toEqual(['a'])
+  })
+
+  it('sends the events of a burst together', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    await running.record(...many(60))
+    await untilState(running, 'done', 60)
+    expect(running.standIn.calls.length).toBeLessThanOrEqual(4)
+    expect(running.standIn.applied).toHaveLength(60)
+  })
+
+  it('finds what is due and held by nobody', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await preload(database, standIn, many(25))
+    await using running = await start(database, { standIn, batchSize: 10 })
+    await untilState(running, 'done', 25)
+    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBe(10)
+    expect(new Set(standIn.applied).size).toBe(25)
+  })
+
+  it('takes over what a dead process held, each event by itself', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await using dead = await openInbox(database)
+    for (const id of many(5)) standIn.orders.set(`order of ${id}`, 1)
+    await Promise.all(many(5).map((id) => dead.inbox.record(arrivalOf(id))))
+    await dead.events.updateMany({}, [{ $set: { leaseUntil: { $add: ['$$NOW', -1] } } }])
+    await using running = await start(database, { standIn })
+    await untilState(running, 'done', 5)
+    expect(standIn.calls.map(({ length }) => length)).toEqual(Array(5).fill(1))
+    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(5)
+  })
+
+  it('lets no suspect take its neighbours along, nor wait behind them', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await preload(database, standIn, many(9))
+    await using looking = await openInbox(database)
+    await looking.events.updateOne({ eventId: 'e4' }, { $set: { lost: 3 } })
+    await using running = await start(database, { standIn })
+    await untilState(running, 'done', 9)
+    expect(standIn.calls.filter((call) => call.includes('e4'))).toEqual([['e4']])
+  })
+
+  it('reads versions again when an order changes under its hands', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    const { standIn } = running
+    standIn.onCall = () => {
+      if (standIn.calls.length < 4) standIn.orders.set('order of a', standIn.calls.length + 10)
+    }
+    await running.record('a')
+    await untilState(running, 'done', 1)
+    expect(standIn.calls).toEqual([['a'], ['a'], ['a'], ['a']])
+    expect(await running.open.record('a')).toMatchObject({ starts: 1, failures: 0 })
+  })
+
+  it('buries what is refused for good, with the reason, and nothing beside it', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    running.standIn.answer = ({ eventId }) => (eventId === 'e3' ? { refused: 'amount_mismatch', retry: 'never' } : null)
+    await running.record(...many(8))
+    await untilState(running, 'done', 7)
+    expect(await running.open.record('e3')).toMatchObject({
+      ...{ state: 'dead', reason: 'amount_mismatch', starts: 1 },
+      lastError: { code: 'amount_mismatch' },
+    })
+  })
+
+  it('isolates an event that fulfilment cannot read', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    running.standIn.onCall = (commands) => {
+      if (commands.some(({ eventId }) => eventId === 'e5')) throw invalidRequest()
+    }
+    await running.record(...many(12))
+    await untilState(running, 'done', 11)
+    expect(await running.open.record('e5')).toMatchObject({ state: 'dead', reason: 'invalid_request' })
+    expect(running.dispatcher.admits()).toBe(true)
+  })
+
+  it('waits for an order that is not there yet, and applies the event once it is', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    await running.open.inbox.record(arrivalOf('early'))
+    await until(async () => expect((await running.open.record('early')).failures).toBeGreaterThan(1))
+    expect(await running.open.record('early')).toMatchObject({ lastError: { code: 'order_unknown' } })
+    running.standIn.orders.set('order of early', 1)
+    await untilState(running, 'done', 1)
+  })
+
+  it('gives up on an order that has been unknown for an hour', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await preload(database, standIn, ['old', 'young'])
+    standIn.orders.clear()
+    await using looking = await openInbox(database)
+    const before = { $add: ['$$NOW', -HOUR_MS] }
+    await looking.events.updateOne({ eventId: 'old' }, [
+      { $set: { firstFailedAt: before, orderUnknownSince: before, failures: 9 } },
+    ])
+    await using running = await start(database, { standIn })
+    await untilState(running, 'dead', 1)
+    expect(await looking.record('old')).toMatchObject({ reason: 'order_unknown', failures: 10 })
+    expect(await looking.record('young')).not.toMatchObject({ state: 'dead' })
+  })
+
+  describe.concurrent('while fulfilment is away', () => {
+    it('gives its claims back, sends one probe at a time, and drains everything when it is back', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 10, concurrency: 2 })
+      const { standIn, dispatcher } = running
+      failWith(standIn, unavailable())
+      await running.record(...many(80))
+      await until(() => expect(dispatcher.admits()).toBe(false))
+      await until(async () =>
+        expect(await running.open.events.countDocuments({ state: 'processing' })).toBeLessThanOrEqual(1),
+      )
+      const first = standIn.calls.length
+      expect(first).toBeLessThanOrEqual(4)
+      await until(() => expect(standIn.calls.length).toBeGreaterThan(first + 1))
+      for (const probe of standIn.calls.slice(first)) expect(probe).toHaveLength(1)
+      await running.record('late')
+      expect(await running.open.record('late')).toMatchObject({ state: 'pending', starts: 0 })
+      expect(await running.open.events.countDocuments({ state: 'dead' })).toBe(0)
+      failWith(standIn, null)
+      await untilState(running, 'done', 81)
+      expect(standIn.applied.toSorted()).toEqual([...many(80), 'late'].toSorted())
+      expect(dispatcher.admits()).toBe(true)
+    })
+
+    it('asks no more often than its growing waits allow', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 5 })
+      const { standIn } = running
+      failWith(standIn, unavailable())
+      await running.record(...many(40))
+      await sleep(2_000)
+      // The first batches, then probes after at least 125, 250, 500 and 1000 ms.
+      expect(standIn.calls.length).toBeLessThanOrEqual(2 + 5)
+    })
+
+    it('keeps one probe in flight, however long it takes', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 5 })
+      const { standIn } = running
+      let inFlight = 0
+      let most = 0
+      failWith(standIn, unavailable())
+      await running.record(...many(20))
+      await until(() => expect(running.dispatcher.admits()).toBe(false))
+      standIn.onCall = async () => {
+        inFlight += 1
+        most = Math.max(most, inFlight)
+        await sleep(700)
+        inFlight -= 1
+        throw unavailable()
+      }
+      await until(() => expect(most).toBe(1))
+      await sleep(1_500)
+      expect(most).toBe(1)
+    })
+
+    it('is not held up by events that came in just as it went away', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 1, concurrency: 1 })
+      const { standIn, open, dispatcher } = running
+      const { promise: away, resolve: goAway } = Promise.withResolvers<void>()
+      standIn.onCall = async () => {
+        await away
+        throw unavailable()
+      }
+      await running.record('first')
+      await until(() => expect(standIn.calls.length).toBe(1))
+      // Stored as claimed while all was well, known to the dispatcher only after it was not.
+      await using slow = await openInbox(database, { admits: () => true })
+      standIn.orders.set('order of slow', 1)
+      await slow.inbox.record(arrivalOf('slow'))
+      goAway()
+      await until(() => expect(dispatcher.admits()).toBe(false))
+      for (const claim of slow.born) dispatcher.take(claim)
+      failWith(standIn, null)
+      await until(() => expect(dispatcher.admits()).toBe(true))
+      await until(async () => expect((await open.record('first')).state).toBe('done'))
+    })
+
+    it('takes a refusal of its own for no sign of life', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 5 })
+      const { standIn, open } = running
+      failWith(standIn, unavailable())
+      await running.record('a')
+      await until(() => expect(running.dispatcher.admits()).toBe(false))
+      const { event } = arrivalOf('unreadable')
+      const facts = { ...event.facts, unreadable: 'amount_mismatch' } as const
+      await open.inbox.record(sampleArrival('unreadable', { event: { ...event, facts } }))
+      await untilState(running, 'dead', 1)
+      expect(running.dispatcher.admits()).toBe(false)
+    })
+  })
+
+  it('keeps its claims while they wait behind a slow call', async () => {
+    await using database = await testDatabase(process.env)
+    const leaseMs = 600
+    await using running = await start(database, { batchSize: 1, concurrency: 1, leaseMs })
+    await using other = await openInbox(database)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    running.standIn.onCall = () => promise
+    await running.record(...many(4))
+    const others = other.claims({ owner: 'other', leaseMs })
+    const until = Date.now() + 4 * leaseMs
+    while (Date.now() < until) {
+      expect((await others.takeOver(10)).taken).toEqual([])
+      await sleep(50)
+    }
+    resolve()
+    await untilState(running, 'done', 4)
+    expect(running.lost()).toBe(0)
+    expect(await other.events.countDocuments({ starts: 1 })).toBe(4)
+  })
+
+  it('counts a claim that it lost, and drops its outcome', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database)
+    await using other = await openInbox(database)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    running.standIn.onCall = () => promise
+    await running.record('a')
+    await until(() => expect(running.standIn.calls.length).toBe(1))
+    await other.events.updateOne({ eventId: 'a' }, { $inc: { fence: 1 }, $set: { leaseOwner: 'other' } })
+    resolve()
+    await until(() => expect(running.lost()).toBe(1))
+    expect(await other.record('a')).toMatchObject({ state: 'processing', leaseOwner: 'other' })
+  })
+
+  it('tries again what it could not settle: the effect stays one', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database, { leaseMs: 600 })
+    const { standIn, open } = running
+    const { promise, resolve } = Promise.withResolvers<void>()
+    standIn.onCall = () => promise
+    await running.record('a')
+    await until(() => expect(standIn.calls.length).toBe(1))
+    {
+      const how = { closeConnection: true }
+      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, times: 2, how })
+      resolve()
+      await until(() => expect(running.lines.map(({ msg }) => msg)).toContain('event.settle-failed'))
+    }
+    await untilState(running, 'done', 1)
+    expect(standIn.applied).toEqual(['a'])
+    expect(await open.record('a')).toMatchObject({ outcome: { kind: 'duplicate', version: 2 }, starts: 2 })
+  })
+
+  it('leaves another process its share of a long list', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await preload(database, standIn, many(400))
+    standIn.onCall = () => sleep(60)
+    const options = { standIn, batchSize: 20 }
+    await using one = await start(database, options)
+    await using two = await start(database, options)
+    await until(() => expect(one.settled() + two.settled()).toBe(400))
+    expect(await one.open.events.countDocuments({ state: 'done' })).toBe(400)
+    expect(Math.min(one.settled(), two.settled())).toBeGreaterThanOrEqual(40)
+    expect(new Set(standIn.applied).size).toBe(400)
+    expect(one.lost() + two.lost()).toBe(0)
+  })
+
+  describe.concurrent('stop', () => {
+    it('lets the call under way end and gives the rest back at once, nothing counted', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 2, concurrency: 1 })
+      const { standIn, open, dispatcher } = running
+      const { promise, resolve } = Promise.withResolvers<void>()
+      standIn.onCall = () => promise
+      await running.record(...many(6))
+      await until(() => expect(standIn.calls.length).toBe(1))
+      const stopped = dispatcher.stop()
+      await untilState(running, 'pending', 4)
+      resolve()
+      await stopped
+      expect(await open.events.countDocuments({ state: 'done' })).toBe(2)
+      expect(await open.events.countDocuments({ state: 'pending', lost: 0, failures: 0 })).toBe(4)
+      expect(standIn.calls).toHaveLength(1)
+      expect(dispatcher.admits()).toBe(false)
+    })
+
+    it('does not wait for a call that hangs, and gives its events back too', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 2 })
+      const { promise, resolve } = Promise.withResolvers<void>()
+      running.standIn.onCall = () => promise
+      await running.record('a', 'b')
+      await until(() => expect(running.standIn.calls.length).toBe(1))
+      const startedAt = performance.now()
+      await running.dispatcher.stop()
+      expect(performance.now() - startedAt).toBeLessThan(3_500)
+      expect(await running.open.events.countDocuments({ state: 'pending', lost: 0 })).toBe(2)
+      resolve()
+    })
+  })
+})
