@@ -12,8 +12,8 @@ const FORM = 'application/x-www-form-urlencoded'
 export function refuseMediaType(rawHeaders: readonly string[], takesForms: boolean): void {
   const lines = headerLines(rawHeaders, 'content-type')
   const [value] = lines
-  if (value === undefined || value === 'application/json') return
   if (lines.length > 1) throw badRequest({ reason: 'content-type repeated' })
+  if (value === undefined || value === 'application/json') return
   if (takesForms && parse(value).type === FORM) return
   if (!isJsonInUtf8(value)) throw unsupportedMediaType({}, { headers: { Accept: 'application/json' } })
 }

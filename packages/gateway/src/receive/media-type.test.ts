@@ -1,0 +1,80 @@
+import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { describe, expect, it } from 'vitest'
+import { isJsonInUtf8, refuseMediaType } from './media-type.ts'
+
+function refusalOf(...types: string[]): unknown {
+  try {
+    refuseMediaType(
+      types.flatMap((type) => ['Content-Type', type]),
+      false,
+    )
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+describe('refuseMediaType', () => {
+  it('lets pass JSON, and what does not say what it is', () => {
+    expect(refusalOf()).toBeNull()
+    expect(refusalOf('application/json')).toBeNull()
+    expect(refusalOf('application/json; charset=utf-8')).toBeNull()
+  })
+
+  it('refuses anything else and says what is taken', () => {
+    for (const type of ['text/plain', '', 'application/x-www-form-urlencoded']) {
+      expect(refusalOf(type)).toMatchObject({
+        ...{ code: unsupportedMediaType.code, status: 415, headers: { Accept: 'application/json' } },
+      })
+    }
+  })
+
+  it.each([
+    ['application/json', 'application/json'],
+    ['application/json', 'text/plain'],
+    ['text/plain', 'application/json'],
+  ])('refuses two lines, %s and %s', (one, two) => {
+    expect(refusalOf(one, two)).toMatchObject({ code: badRequest.code, status: 400 })
+  })
+
+  it('takes a form only from a provider that sends such', () => {
+    const form = ['Content-Type', 'application/x-www-form-urlencoded; charset=utf-8']
+    expect(() => refuseMediaType(form, true)).not.toThrow()
+    expect(() => refuseMediaType(form, false)).toThrow(expect.objectContaining({ status: 415 }))
+  })
+})
+
+describe('isJsonInUtf8', () => {
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json;charset=utf-8',
+    'application/json ; charset="UTF-8"',
+    'application/json; profile="x"',
+    'application/vnd.acme+json',
+    'application/vnd.acme.v2-x+json; charset=utf-8',
+    'application/cloudevents+json',
+  ])('says yes to %s', (type) => {
+    expect(isJsonInUtf8(type)).toBe(true)
+  })
+
+  it.each([
+    '',
+    ';',
+    'json',
+    'text/json',
+    'text/plain',
+    'application/jsonp',
+    'application/xjson',
+    'application/+json',
+    'application/json+xml',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/json; charset=""',
+    'application/problem+json-seq',
+    'application/json/x',
+  ])('says no to %j', (type) => {
+    expect(isJsonInUtf8(type)).toBe(false)
+  })
+})

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
+import { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { Secret } from '@oncehook/kernel/secret'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { startGateway as startParts } from '../gateway.ts'
+import { readGatewaySettings } from '../settings.ts'
+
+/** The database a test gives to a gateway, and what it wants otherwise than usual. */
+export interface StartOptions {
+  readonly database: Pick<TestDatabase, 'uri' | 'name'>
+  /** Default: where nobody listens. */
+  readonly fulfilmentUrl?: string
+  /** The secret of its service tokens. Default: one that is good for this process only. */
+  readonly secret?: Secret
+  /** As in `PROVIDERS`. Default: none. */
+  readonly providers?: object
+  /** Other settings, by the names of the environment. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** A gateway, running in this process. */
+export interface RunningGateway extends AsyncDisposable {
+  /** The public listener. */
+  readonly url: string
+  /** The private listener. */
+  readonly adminUrl: string
+  /** What it has logged, parsed. */
+  readonly logs: readonly Record<string, unknown>[]
+  /** Stops it in order. Resolves to whether everything ended well and in time. */
+  close(): Promise<boolean>
+}
+
+/**
+ * Starts a gateway in this process, on ports that the system chooses.
+ * @throws SettingsError
+ */
+export async function startGateway(options: StartOptions): Promise<RunningGateway> {
+  const settings = readGatewaySettings({
+    GATEWAY_PORT: '0',
+    ADMIN_PORT: '0',
+    MONGODB_URI: options.database.uri.reveal(),
+    GATEWAY_DB: options.database.name,
+    FULFILMENT_URL: options.fulfilmentUrl ?? 'http://127.0.0.1:1',
+    SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal(),
+    PROVIDERS: JSON.stringify(options.providers ?? {}),
+    RATE_LIMIT_FAILED: '0',
+    RATE_LIMIT_API: '0',
+    ...options.settings,
+  })
+  const { logger, lines } = memoryLogger()
+  const lifecycle = new Lifecycle(logger)
+  const { clock = systemClock, fetch = globalThis.fetch } = options
+  const started = startParts({ settings, logger, clock, random: Math.random, fetch }, lifecycle)
+  const { publicPort, adminPort } = await started.catch(async (error: unknown) => {
+    await lifecycle.stop()
+    throw error
+  })
+  return {
+    url: `http://127.0.0.1:${publicPort}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
+    logs: lines,
+    close: () => lifecycle.stop(),
+    async [Symbol.asyncDispose]() {
+      await lifecycle.stop()
+    },
+  }
+}
