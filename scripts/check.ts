@@ -1,7 +1,10 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks, runChecks } from './check/run-checks.ts'
+import { writeGeneratedFiles } from './generate/generated-files.ts'
 
 const { values } = parseArgs({ options: { fix: { type: 'boolean', default: false } } })
-const results = await runChecks(resolve(import.meta.dirname, '..'), checks(values), (line) => console.log(line))
+const repository = resolve(import.meta.dirname, '..')
+if (values.fix) await writeGeneratedFiles(repository, console.log) // first: the formatter has the last word
+const results = await runChecks(repository, checks(values), console.log)
 process.exitCode = results.every(({ passed }) => passed) ? 0 : 1

@@ -3,8 +3,9 @@ import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import type { Context } from 'koa'
 import { toFulfilmentError } from '../dispatch/fulfilment-client.ts'
+import orderSchemas from './openapi/order-schemas.json' with { type: 'json' }
 
-const ORDER_ID = /^[A-Za-z0-9._~-]{1,128}$/
+const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)
 const RETRY_AFTER_SECONDS = '1'
 
 /**
@@ -14,13 +15,24 @@ const RETRY_AFTER_SECONDS = '1'
 export function orderIdOf(ctx: Context): string {
   const id: unknown = (ctx as { params?: { id?: unknown } }).params?.id
   if (typeof id !== 'string') throw notFound()
-  if (ORDER_ID.test(id) && id !== '.' && id !== '..') return id
-  throw invalidRequest({}, { says: 'An order id is 1 to 128 characters of A-Z, a-z, 0-9 and . _ ~ -' })
+  if (ORDER_ID.test(id)) return id
+  throw invalidRequest(
+    {},
+    { says: 'An order id is 1 to 128 characters of A-Z, a-z, 0-9 and . _ ~ -, and not only one or two dots' },
+  )
 }
 
-/** The preconditions of a request, as sent; fulfilment reads and judges them (RFC 9110 section 13.1). */
+const MAX_CONDITION = 4_096
+
+/**
+ * The preconditions of a request, as sent; fulfilment reads and judges them (RFC 9110 section 13.1).
+ * @throws invalidRequest beyond the length that fulfilment takes
+ */
 export function conditionsOf(ctx: Context): { ifMatch?: string; ifNoneMatch?: string } {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
+  if (Math.max(ifMatch?.length ?? 0, ifNoneMatch?.length ?? 0) > MAX_CONDITION) {
+    throw invalidRequest({}, { says: `If-Match and If-None-Match have at most ${MAX_CONDITION} characters` })
+  }
   return { ...(ifMatch === undefined ? {} : { ifMatch }), ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) }
 }
 
@@ -34,11 +46,11 @@ export function listInputOf(ctx: Context): { limit: number; after?: string; stat
   const { searchParams } = new URL(ctx.req.url ?? '', 'http://localhost')
   const names = [...searchParams.keys()]
   if (names.some((name) => !LIST_MEMBERS.has(name)) || new Set(names).size < names.length) {
-    throw invalidRequest({}, { says: 'limit, after and status are known here, each once' })
+    throw invalidRequest({}, { says: 'Only limit, after and status are known here, each once' })
   }
   const limit = searchParams.get('limit') ?? '20'
   if (!/^(?:[1-9]\d?|100)$/.test(limit))
-    throw invalidRequest({}, { says: 'limit must be a whole number from 1 to 100' })
+    throw invalidRequest({}, { says: 'The parameter limit is a whole number from 1 to 100' })
   const after = searchParams.get('after')
   const status = searchParams.get('status')
   return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }

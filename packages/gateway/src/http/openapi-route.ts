@@ -1,0 +1,14 @@
+import type { Middleware } from 'koa'
+import { createOpenApiDocument } from './openapi/openapi-document.ts'
+import type { RequestState } from './request-context.ts'
+
+/** Creates `GET /api/openapi.json`; every other path goes on to the next middleware. */
+export function createOpenApiRoute(settings: { readonly maxBodyBytes: number }): Middleware<RequestState> {
+  const document = JSON.stringify(createOpenApiDocument(settings))
+  return async (ctx, next) => {
+    if (ctx.path !== '/api/openapi.json') return next()
+    ctx.set('Cache-Control', 'no-cache')
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = document
+  }
+}

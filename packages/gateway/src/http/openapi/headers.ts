@@ -1,0 +1,81 @@
+import type { JsonObject } from './operation.ts'
+
+const text = (description: string): JsonObject => ({ description, schema: { type: 'string' } })
+const always = (header: JsonObject): JsonObject => ({ ...header, required: true })
+const ENTITY_TAG = { type: 'string', pattern: '^"[0-9]+"$' }
+const ORDER_PATH = { type: 'string', pattern: '^/api/orders/[A-Za-z0-9._~-]{1,128}$' }
+
+/** Every header that an answer may have, by the name of its component; `name` is what stands on the wire. */
+export const HEADERS = {
+  RequestId: {
+    name: 'X-Request-Id',
+    object: always(text('Names the request in our logs: the one that was sent, where it is a plain one')),
+  },
+  CacheControl: {
+    name: 'Cache-Control',
+    object: always(text('`no-store` on errors; orders may be kept, but must be checked before every use')),
+  },
+  ETag: {
+    name: 'ETag',
+    object: always({ description: 'The version of the order in this body, strong', schema: ENTITY_TAG }),
+  },
+  CurrentETag: {
+    name: 'ETag',
+    object: { description: 'The version that is current; none where nothing exists', schema: ENTITY_TAG },
+  },
+  Location: { name: 'Location', object: always({ description: 'The new order', schema: ORDER_PATH }) },
+  ContentLocation: {
+    name: 'Content-Location',
+    object: always({ description: 'The body is the current representation of this order', schema: ORDER_PATH }),
+  },
+  IdempotentReplayed: {
+    name: 'Idempotent-Replayed',
+    object: {
+      description: 'The answer to an earlier request with this Idempotency-Key',
+      schema: { type: 'string', const: 'true' },
+    },
+  },
+  PreferenceApplied: {
+    name: 'Preference-Applied',
+    object: {
+      description: 'The preference that was honoured (RFC 7240)',
+      schema: { type: 'string', enum: ['return=minimal', 'return=representation'] },
+    },
+  },
+  Allow: { name: 'Allow', object: always(text('The methods of the resource')) },
+  AcceptPatch: { name: 'Accept-Patch', object: always(text('The formats that PATCH takes (RFC 5789)')) },
+  TakenPatches: { name: 'Accept-Patch', object: text('The formats that PATCH takes (RFC 5789)') },
+  TakenTypes: { name: 'Accept', object: text('The media types that are taken, where the type was refused') },
+  TakenCodings: { name: 'Accept-Encoding', object: text('The coding that is taken, where the coding was refused') },
+  Challenge: { name: 'WWW-Authenticate', object: always(text('How to authenticate (RFC 9110 section 11.6.1)')) },
+  RetryAfter: {
+    name: 'Retry-After',
+    object: always({ description: 'Seconds to wait before the next try', schema: { type: 'integer', minimum: 1 } }),
+  },
+  RateLimit: { name: 'RateLimit', object: text('What is left in this window, where there is a limit') },
+  RateLimitPolicy: { name: 'RateLimit-Policy', object: text('The limit and its window, where there is one') },
+  Link: { name: 'Link', object: text('Where the rules of the Idempotency-Key are written down') },
+  Vary: { name: 'Vary', object: text('What the answer depends on') },
+  AllowOrigin: { name: 'Access-Control-Allow-Origin', object: text('An origin that is listed may read the answer') },
+  ExposeHeaders: { name: 'Access-Control-Expose-Headers', object: text('What scripts of that origin may read') },
+  AllowMethods: { name: 'Access-Control-Allow-Methods', object: text('In answer to a preflight') },
+  AllowHeaders: { name: 'Access-Control-Allow-Headers', object: text('In answer to a preflight') },
+  MaxAge: {
+    name: 'Access-Control-Max-Age',
+    object: { description: 'Seconds that a preflight holds', schema: { type: 'integer', minimum: 1 } },
+  },
+} as const satisfies Readonly<Record<string, { name: string; object: JsonObject }>>
+
+/** The component name of a header. */
+export type HeaderName = keyof typeof HEADERS
+
+/** The `headers` of a response: references to the components, under the names on the wire. */
+export function headerReferences(names: Iterable<HeaderName>): JsonObject {
+  const references = [...new Set(names)].map((name) => [HEADERS[name].name, { $ref: `#/components/headers/${name}` }])
+  return Object.fromEntries(references)
+}
+
+/** The components of all headers. */
+export function headerComponents(): JsonObject {
+  return Object.fromEntries(Object.entries(HEADERS).map(([name, { object }]) => [name, object]))
+}

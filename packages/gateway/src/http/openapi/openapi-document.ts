@@ -1,0 +1,138 @@
+import { notFound } from '@oncehook/kernel/error-codes'
+import packageFile from '../../../package.json' with { type: 'json' }
+import { type Method, RESOURCES, type Resource } from '../resources.ts'
+import { headerComponents } from './headers.ts'
+import type { JsonObject, Operation } from './operation.ts'
+import { COLLECTION_OPERATIONS, ITEM_OPERATIONS } from './order-operations.ts'
+import { PARAMETERS, type ParameterName } from './parameters.ts'
+import { type PlacedOperation, responsesOf } from './responses.ts'
+import { SCHEMAS } from './schemas.ts'
+import { createSharedResponses, type SharedResponses } from './shared-responses.ts'
+import { GET_HEALTH, GET_OPENAPI, RECEIVE_WEBHOOK } from './system-operations.ts'
+
+const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Operation>>>> = {
+  webhook: { POST: RECEIVE_WEBHOOK },
+  orders: COLLECTION_OPERATIONS,
+  order: ITEM_OPERATIONS,
+  openapi: { GET: GET_OPENAPI },
+  health: { GET: GET_HEALTH },
+}
+
+const DESCRIPTION = `Orders, and the receiver of the webhooks that pay them.
+
+- Every error has the same three members, and a code that never changes; \`Accept: application/problem+json\` asks for a
+  problem document (RFC 9457) with them.
+- A version is a strong ETag. PATCH wants it as If-Match; PUT and DELETE honour it.
+- A 5xx and a 429 may be repeated: POST with the same Idempotency-Key, everything else as it was.
+- A known path answers another method with 405 and Allow, \`OPTIONS *\` with what the server knows at all.
+- Bodies are strict JSON (RFC 7493) in UTF-8: no member twice, no number that a double cannot hold exactly.`
+
+/** Composes the OpenAPI 3.1 document of the public listener: each resource of the table with each of its methods. */
+export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes: number }) {
+  const shared = createSharedResponses()
+  const paths = RESOURCES.map((resource) => [resource.template, toPathItem(resource, shared)])
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Oncehook',
+      version: packageFile.version,
+      description: `${DESCRIPTION}\n- An order or a patch has at most ${maxBodyBytes} bytes.`,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: SCHEMAS,
+      parameters: PARAMETERS,
+      headers: headerComponents(),
+      responses: shared.components(),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  }
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token of the setting API_TOKENS (RFC 6750)' },
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'webhook-signature',
+    description:
+      'The signature of the delivery, by the scheme of the provider. This is the header of Standard Webhooks, which ' +
+      'goes with webhook-id and webhook-timestamp; other schemes have headers of their own, such as stripe-signature',
+  },
+}
+
+/** The operations of a resource, one for each of its methods. */
+export function operationsOf(resource: Resource): PlacedOperation[] {
+  return resource.methods.map((method) => ({ operation: operationOf(resource, method), method, resource }))
+}
+
+function toPathItem(resource: Resource, shared: SharedResponses): JsonObject {
+  return Object.fromEntries(
+    operationsOf(resource).map((placed) => [placed.method.toLowerCase(), toOperationObject(placed, shared)]),
+  )
+}
+
+function operationOf(resource: Resource, method: Method): Operation {
+  const own = OPERATIONS[resource.name]
+  if (method === 'OPTIONS') return optionsOf(resource)
+  const found = method === 'HEAD' ? own.GET && toHead(own.GET) : own[method]
+  if (found === undefined) throw new Error(`${method} ${resource.template} is not described`)
+  return found
+}
+
+function toHead(get: Operation): Operation {
+  return { ...get, operationId: `${get.operationId}Head`, summary: `${get.summary}: the head of the answer alone` }
+}
+
+const SEGMENTS: Partial<Record<Resource['name'], ParameterName>> = { webhook: 'Provider', order: 'OrderSegment' }
+
+function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
+  const segment = SEGMENTS[name]
+  return {
+    operationId: `${name}Options`,
+    summary: 'What the resource takes; also the preflight of a browser',
+    parameters: segment === undefined ? [] : [segment],
+    answers: {
+      204: {
+        description: 'The methods are in Allow',
+        headers: [
+          'Allow',
+          ...(acceptPatch === undefined ? [] : (['AcceptPatch'] as const)),
+          ...(cors ? (['AllowMethods', 'AllowHeaders', 'MaxAge'] as const) : []),
+        ],
+      },
+    },
+    refusals: segment === undefined ? [] : [notFound],
+  }
+}
+
+function toOperationObject(placed: PlacedOperation, shared: SharedResponses): JsonObject {
+  const { operationId, summary, description, security, parameters = [], body } = placed.operation
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(security === undefined ? {} : { security: [{ [security]: [] }] }),
+    ...(parameters.length === 0
+      ? {}
+      : { parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })) }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries(
+              body.mediaTypes.map((type) => [type, { schema: body.schema, examples: body.examples }]),
+            ),
+          },
+        }),
+    responses: Object.fromEntries(
+      responsesOf(placed).map(({ status, codes, response }) => [
+        status,
+        codes.length === 0 ? response : shared.reference(codes, response),
+      ]),
+    ),
+  }
+}

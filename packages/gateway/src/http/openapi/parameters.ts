@@ -1,0 +1,81 @@
+import type { JsonObject } from './operation.ts'
+import orderSchemas from './order-schemas.json' with { type: 'json' }
+
+const { limit, after, status } = orderSchemas.schemas.ListRequest.properties
+const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
+const BLANK = '[ \\t]*'
+// RFC 9110 section 13.1.1: `*`, or a list, whose empty members are passed over (section 5.6.1).
+const ENTITY_TAGS = {
+  type: 'string',
+  maxLength: 4_096,
+  anyOf: [{ const: '*' }, { pattern: `^(?:,${BLANK})*${TAG}(?:${BLANK},(?:${BLANK}${TAG})?)*$` }],
+}
+const IF_MATCH = {
+  in: 'header',
+  name: 'If-Match',
+  description: 'Go on only if the current version is one of these, by strong comparison; `*` stands for any',
+  schema: ENTITY_TAGS,
+  examples: { version: { value: '"1"' } },
+}
+
+/** Every parameter, by the name of its component. */
+export const PARAMETERS = {
+  Provider: {
+    in: 'path',
+    name: 'provider',
+    required: true,
+    description: 'The name of a provider in the settings',
+    schema: { type: 'string', minLength: 1 },
+    examples: { acme: { value: 'acme' } },
+  },
+  OrderId: {
+    in: 'path',
+    name: 'id',
+    required: true,
+    description: 'The id of an order, made by the server (POST) or by the client (PUT)',
+    schema: { $ref: '#/components/schemas/OrderId' },
+    examples: { 'made by the client': { value: 'order-1001' } },
+  },
+  OrderSegment: {
+    in: 'path',
+    name: 'id',
+    required: true,
+    description: 'Any one step of a path',
+    schema: { type: 'string', minLength: 1 },
+    examples: { 'made by the client': { value: 'order-1001' } },
+  },
+  Limit: { in: 'query', name: 'limit', description: 'How many orders at most', schema: limit },
+  After: { in: 'query', name: 'after', description: 'The `next` of the page before', schema: after },
+  Status: { in: 'query', name: 'status', description: 'Only orders of this status', schema: status },
+  IfMatch: IF_MATCH,
+  RequiredIfMatch: { ...IF_MATCH, required: true },
+  IfNoneMatch: {
+    in: 'header',
+    name: 'If-None-Match',
+    description: 'Go on only if the current version is none of these; `*`: only if there is no such order',
+    schema: ENTITY_TAGS,
+    examples: { version: { value: '"1"' }, 'nothing there': { value: '*' } },
+  },
+  IdempotencyKey: {
+    in: 'header',
+    name: 'Idempotency-Key',
+    description:
+      'Makes a repeat of this request safe: it gets the stored answer. A new UUID for each order, in double quotes or ' +
+      'bare. Kept for 24 hours from its first use, unless the operator has set another time',
+    schema: {
+      type: 'string',
+      pattern: '^(?:[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}|"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
+    },
+    examples: { quoted: { value: '"8e03978e-40d5-43dd-bc93-6894a57f9324"' } },
+  },
+  Prefer: {
+    in: 'header',
+    name: 'Prefer',
+    description: '`return=minimal` leaves the order out of the answer (RFC 7240); what is not known is passed over',
+    schema: { type: 'string' },
+    examples: { representation: { value: 'return=representation' } },
+  },
+} as const satisfies Readonly<Record<string, JsonObject>>
+
+/** The component name of a parameter. */
+export type ParameterName = keyof typeof PARAMETERS

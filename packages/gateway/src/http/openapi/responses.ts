@@ -1,0 +1,121 @@
+import {
+  badRequest,
+  headersTooLarge,
+  invalidRequest,
+  methodNotImplemented,
+  payloadTooLarge,
+  requestTimeout,
+  unsupportedMediaType,
+  uriTooLong,
+} from '@oncehook/kernel/error-codes'
+import { toAppError } from '@oncehook/kernel/errors'
+import type { Method, Resource } from '../resources.ts'
+import { type HeaderName, headerReferences } from './headers.ts'
+import type { Answer, JsonObject, Operation, Refusal } from './operation.ts'
+import { schemaReference } from './schemas.ts'
+
+const { code, status, message: says } = toAppError(undefined)
+const internal: Refusal = { code, status, says }
+
+// Refused before anything of ours has read the request: no more headers, and JSON whatever Accept says.
+const FRAMING: readonly Refusal[] = [
+  badRequest,
+  requestTimeout,
+  payloadTooLarge,
+  uriTooLong,
+  headersTooLarge,
+  methodNotImplemented,
+]
+
+/** What any request may meet: broken HTTP, and a fault of ours. */
+export const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
+
+const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
+  unauthenticated: ['Challenge'],
+  signature_invalid: ['Challenge'],
+  rate_limited: ['RetryAfter'],
+  overloaded: ['RetryAfter'],
+  unavailable: ['RetryAfter'],
+  precondition_failed: ['CurrentETag'],
+  unsupported_media_type: ['TakenTypes', 'TakenCodings'],
+  idempotency_in_progress: ['RetryAfter', 'Link'],
+  idempotency_key_reused: ['Link'],
+}
+
+/** An operation, with the method and the resource that it belongs to. */
+export interface PlacedOperation {
+  readonly operation: Operation
+  readonly method: Method
+  readonly resource: Resource
+}
+
+/** One status of an operation. */
+export interface StatusResponse {
+  readonly status: string
+  /** The codes of a refusal; none where the operation did what it was asked for. */
+  readonly codes: readonly string[]
+  readonly response: JsonObject
+}
+
+/** Every status of an operation, with its headers and its body. */
+export function responsesOf(placed: PlacedOperation): StatusResponse[] {
+  const { answers, refusals = [] } = placed.operation
+  const byStatus = Map.groupBy([...refusals, ...ANYWHERE], (refusal) => refusal.status)
+  return [
+    ...Object.entries(answers).map(([at, answer]) => ({ status: at, codes: [], response: toResponse(placed, answer) })),
+    ...[...byStatus]
+      .toSorted(([one], [other]) => one - other)
+      .map(([at, entries]) => ({
+        status: String(at),
+        codes: [...new Set(entries.map((entry) => entry.code))],
+        response: toErrorResponse(placed, [...new Set(entries)]),
+      })),
+  ]
+}
+
+function toResponse(placed: PlacedOperation, answer: Answer): JsonObject {
+  const { description, headers = [], schema, example, links } = answer
+  const withBody = schema !== undefined && placed.method !== 'HEAD'
+  return {
+    description,
+    headers: headerReferences([...headersOfAll(placed), ...headers]),
+    ...(withBody ? { content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } } } : {}),
+    ...(links === undefined ? {} : { links }),
+  }
+}
+
+function toErrorResponse(placed: PlacedOperation, refusals: readonly Refusal[]): JsonObject {
+  const own = placed.operation.refusals ?? []
+  const isFraming = refusals.every((refusal) => FRAMING.includes(refusal) && !own.includes(refusal))
+  const headers: HeaderName[] = isFraming
+    ? ['RequestId']
+    : [...headersOfAll(placed), ...specialHeaders(placed, refusals)]
+  const codes = { type: 'object', properties: { code: { enum: refusals.map((refusal) => refusal.code) } } }
+  const content = (schema: string): JsonObject => ({ schema: { allOf: [schemaReference(schema), codes] } })
+  const problem = isFraming ? {} : { 'application/problem+json': content('Problem') }
+  return {
+    description: refusals.map((refusal) => `\`${refusal.code}\`: ${refusal.says}`).join('. '),
+    headers: headerReferences([...headers, 'CacheControl']),
+    ...(placed.method === 'HEAD' && !isFraming
+      ? {}
+      : { content: { 'application/json': content('Error'), ...problem } }),
+  }
+}
+
+function specialHeaders({ operation, method }: PlacedOperation, refusals: readonly Refusal[]): HeaderName[] {
+  const isOfKey = operation.parameters?.includes('IdempotencyKey') === true && refusals.includes(invalidRequest)
+  const isOfPatch = method === 'PATCH' && refusals.includes(unsupportedMediaType)
+  return [
+    ...refusals.flatMap((refusal) => HEADERS_OF[refusal.code] ?? []),
+    ...(isOfKey ? (['Link'] as const) : []),
+    ...(isOfPatch ? (['TakenPatches'] as const) : []),
+  ]
+}
+
+function headersOfAll({ operation, resource }: PlacedOperation): HeaderName[] {
+  return [
+    'RequestId',
+    ...(operation.security === 'bearer' ? (['RateLimit', 'RateLimitPolicy'] as const) : []),
+    ...(resource.cors ? (['Vary', 'AllowOrigin', 'ExposeHeaders'] as const) : []),
+  ]
+}

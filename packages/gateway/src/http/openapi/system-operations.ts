@@ -1,0 +1,58 @@
+import { invalidBody, notFound, payloadTooLarge, rateLimited, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { eventInvalid, notStored, overloaded, signatureInvalid } from '../../errors.ts'
+import { EVENTS } from './examples.ts'
+import type { Operation } from './operation.ts'
+import { schemaReference } from './schemas.ts'
+
+/** Where providers deliver to. */
+export const RECEIVE_WEBHOOK: Operation = {
+  operationId: 'receiveWebhook',
+  summary: 'Takes a signed delivery of a payment provider',
+  description:
+    'The signature is checked over the bytes as they come, before anything else is said about them. 200 means that a ' +
+    'majority of the database holds the event; it is processed once, however often it is delivered. A 5xx and a 429 ' +
+    'ask for another delivery. The body described here is the shape of our own; other providers send theirs.',
+  security: 'signature',
+  parameters: ['Provider'],
+  body: { mediaTypes: ['application/json'], schema: schemaReference('Event'), examples: EVENTS },
+  answers: {
+    200: {
+      description: 'The event is stored, now or by an earlier delivery',
+      headers: ['RateLimit', 'RateLimitPolicy'],
+      schema: schemaReference('Received'),
+      example: { received: true },
+    },
+  },
+  refusals: [
+    notFound,
+    payloadTooLarge,
+    unsupportedMediaType,
+    rateLimited,
+    overloaded,
+    signatureInvalid,
+    invalidBody,
+    eventInvalid,
+    notStored,
+  ],
+}
+
+/** This document. */
+export const GET_OPENAPI: Operation = {
+  operationId: 'getOpenApi',
+  summary: 'This document',
+  answers: { 200: { description: 'OpenAPI 3.1', headers: ['CacheControl'], schema: { type: 'object' } } },
+}
+
+/** The sign of life for load balancers. */
+export const GET_HEALTH: Operation = {
+  operationId: 'getHealth',
+  summary: 'Says that the process answers, and nothing else',
+  answers: {
+    200: {
+      description: 'It does',
+      headers: ['CacheControl'],
+      schema: schemaReference('Health'),
+      example: { status: 'ok' },
+    },
+  },
+}

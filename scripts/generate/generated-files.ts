@@ -1,0 +1,48 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Say } from '../progress.ts'
+import { describeOrders } from './order-schemas.ts'
+
+/** A file of the repository that follows from the sources. */
+export interface GeneratedFile {
+  readonly path: string
+  /** What it says when it is up to date. */
+  readonly content: () => Promise<string>
+}
+
+const BEGIN = '<!-- The table is made by `npm run fix` from what the OpenAPI document is made of. -->'
+const END = '<!-- End of the table. -->'
+
+/** Every generated file, in the order of making: each may rest on those before it. */
+export function generatedFiles(repository: string): readonly GeneratedFile[] {
+  const http = 'docs/http.md'
+  return [
+    {
+      path: 'packages/gateway/src/http/openapi/order-schemas.json',
+      content: async () => `${JSON.stringify(describeOrders(), null, 2)}\n`,
+    },
+    {
+      path: http,
+      async content() {
+        // Only now: it imports the file before.
+        const { describeHttp } = await import('./http-table.ts')
+        return withTable(readFileSync(join(repository, http), 'utf8'), describeHttp())
+      },
+    },
+  ]
+}
+
+/** Writes every generated file anew. */
+export async function writeGeneratedFiles(repository: string, say: Say): Promise<void> {
+  for (const { path, content } of generatedFiles(repository)) {
+    writeFileSync(join(repository, path), await content())
+    say(`Wrote ${path}`)
+  }
+}
+
+function withTable(text: string, table: string): string {
+  const [before, rest = ''] = text.split(BEGIN)
+  const [, after] = rest.split(END)
+  if (before === undefined || after === undefined) throw new Error('The place of the table is not marked')
+  return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`
+}
