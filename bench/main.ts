@@ -39,8 +39,8 @@ async function run(plan: SuitePlan): Promise<number> {
   say(Object.values(machine).join(', '))
   const result = await runSuite({ laboratory, plan, say, signal: stop.signal })
   const conclusion = conclude(result, plan.rounds)
-  const results = { machine, plan, conclusion, quiet: result.quiet, rounds: result.rounds }
-  const file = writeResults(join(import.meta.dirname, 'results'), new Date(), results)
+  const results = join(import.meta.dirname, 'results')
+  const file = writeResults(results, new Date(), { machine, plan, conclusion, ...result })
   for (const line of [...conclusionLines(conclusion), `Every figure: ${file}`]) say(line)
   return conclusion.lost === 0 ? 0 : 1
 }

@@ -1,5 +1,4 @@
 import type { Calibration } from './calibrate.ts'
-import { medianOf } from './statistics.ts'
 
 /** What tells whether a measurement had the machine to itself. */
 export interface Surroundings {
@@ -11,23 +10,29 @@ export interface Surroundings {
 // Beyond these a measurement counts as disturbed.
 const QUIET_LIMITS = { foreignShare: 0.05, processor: 1.2, disk: 2.5 } as const
 
+/** Whether a measurement had the machine to itself as far as can be told at once: strangers took next to nothing. */
+export function isUndisturbed({ foreignShare }: Surroundings): boolean {
+  return foreignShare <= QUIET_LIMITS.foreignShare
+}
+
 /**
- * Which rounds were quiet: in each measurement of the round strangers took next to nothing, and the same fixed work
- * took about as long as it usually did in this run.
+ * Which rounds were quiet: in each measurement of the round strangers took next to nothing, and fixed work took about
+ * as long as it did at the best time of this run.
  */
 export function quietRounds(rounds: readonly (readonly Surroundings[])[]): boolean[] {
   const all = rounds.flat().map(({ calibration }) => calibration)
-  const usual = {
-    processorMs: medianOf(all.map(({ processorMs }) => processorMs)),
-    diskMs: medianOf(all.map(({ diskMs }) => diskMs)),
+  const best = {
+    processorMs: Math.min(...all.map(({ processorMs }) => processorMs)),
+    diskMs: Math.min(...all.map(({ diskMs }) => diskMs)),
   }
-  return rounds.map((round) => round.every((measurement) => isQuiet(measurement, usual)))
+  return rounds.map((round) => round.every((measurement) => isQuiet(measurement, best)))
 }
 
-function isQuiet({ calibration, foreignShare }: Surroundings, usual: Calibration): boolean {
+function isQuiet(measurement: Surroundings, best: Calibration): boolean {
+  const { calibration } = measurement
   return (
-    foreignShare <= QUIET_LIMITS.foreignShare &&
-    calibration.processorMs <= usual.processorMs * QUIET_LIMITS.processor &&
-    calibration.diskMs <= usual.diskMs * QUIET_LIMITS.disk
+    isUndisturbed(measurement) &&
+    calibration.processorMs <= best.processorMs * QUIET_LIMITS.processor &&
+    calibration.diskMs <= best.diskMs * QUIET_LIMITS.disk
   )
 }
