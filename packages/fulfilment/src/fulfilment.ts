@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '@oncehook/kernel/clock'
+import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
@@ -137,22 +138,25 @@ interface ListenerParts extends Omit<WorkerParts, 'logger'> {
   readonly isReady: () => boolean
 }
 
+// A query carries its input in the address: the versions of 500 orders with the longest names must fit.
+const MAX_HEADER_BYTES = 524_288
+
 async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
   const { settings, logger, clock } = parts
   const { mongo, registry, metrics, useCases, isReady, lifecycle } = listener
+  const app = createApp({
+    probes: createProbes({ checks: { mongodb: mongo.ping }, metrics: registry }),
+    verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
+    useCases,
+    isReady,
+    logger,
+    metrics,
+  })
   const opened = await listen({
     host: settings.FULFILMENT_HOST,
     port: settings.FULFILMENT_PORT,
-    handler: createApp({
-      probes: createProbes({ checks: { mongodb: mongo.ping }, metrics: registry }),
-      verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
-      useCases,
-      isReady,
-      logger,
-      metrics,
-    }),
-    // A query carries its input in the address: the versions of 500 orders with the longest names must fit.
-    maxHeaderBytes: 524_288,
+    ...guardFraming({ handler: app, makeRequestId: randomUUID, maxTargetBytes: MAX_HEADER_BYTES }),
+    maxHeaderBytes: MAX_HEADER_BYTES,
   })
   lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })
   return opened.port

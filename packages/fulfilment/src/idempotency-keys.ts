@@ -54,8 +54,8 @@ export interface IdempotencyKeys {
   claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<IdempotencyRow>
   /** The row of a key that has not expired; null when the key is free. */
   find(request: KeyedRequest): Promise<IdempotencyRow | null>
-  /** Stores the answer, if the run still holds the key. */
-  finish(row: IdempotencyRow, answer: string): Promise<void>
+  /** Stores the answer, unless another run of the same request has stored one; returns the one that stands. */
+  finish(row: IdempotencyRow, answer: string): Promise<string>
   /** Lets the next request take over from this run at once. */
   release(request: KeyedRequest, run: string): Promise<void>
 }
@@ -80,7 +80,13 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
       )
     },
     async finish(row, answer) {
-      await reachable(rows.updateOne({ ...ofKey(row), run: row.run }, { $set: { state: 'done', answer } }))
+      const stands = { $ifNull: ['$answer', { $literal: answer }] }
+      const finished = await reachable(
+        rows.findOneAndUpdate({ ...ofKey(row), orderId: row.orderId }, [{ $set: { state: 'done', answer: stands } }], {
+          returnDocument: 'after',
+        }),
+      )
+      return finished?.answer ?? answer
     },
     async release(request, run) {
       await rows.updateOne({ ...ofKey(request), run, state: 'running' }, { $set: { leaseUntil: new Date(0) } })

@@ -78,11 +78,23 @@ export const preconditionRequired = defineError('precondition_required', {
 })
 /** Too many requests (RFC 6585 section 4): `Retry-After` rides on the headers. */
 export const rateLimited = defineError('rate_limited', { status: 429, retry: 'later', says: 'Too many requests' })
+/** The request expects something that this server does not know (RFC 9110 section 15.5.18). */
+export const expectationFailed = defineError('expectation_failed', {
+  status: 417,
+  retry: 'never',
+  says: 'Only 100-continue can be expected here',
+})
 /** The header section is larger than allowed (RFC 6585 section 5). */
 export const headersTooLarge = defineError('headers_too_large', {
   status: 431,
   retry: 'never',
   says: 'The header section is too large',
+})
+/** The request is in another major version of HTTP (RFC 9110 section 15.6.6). */
+export const httpVersionNotSupported = defineError('http_version_not_supported', {
+  status: 505,
+  retry: 'never',
+  says: 'Only HTTP/1.1 and HTTP/1.0 are spoken here',
 })
 /** A dependency cannot be reached now. */
 export const unavailable = defineError('unavailable', {

@@ -261,7 +261,7 @@ describe('the listener', () => {
       /^HTTP\/1\.1 501 /,
     )
     expect(await raw('GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 404 /)
-    expect(await raw('GET /trpc/%ZZ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /)
+    expect(await raw('GET /trpc/%ZZ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
     expect((await send('/trpc/%ZZ')).status).toBe(400)
   })
 

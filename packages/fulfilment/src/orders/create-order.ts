@@ -3,7 +3,7 @@ import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import { newOrder, toOrder } from './order-document.ts'
-import { insertOrder } from './order-store.ts'
+import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
 /** What making orders works with. */
@@ -30,7 +30,7 @@ export interface Created {
 
 /**
  * Makes an order, once for each idempotency key. The key reserves the id before the order is inserted, so a crash
- * between the two heals at the retry: it inserts under the same id.
+ * between the two heals at the retry: it inserts under the same id, or finds it there.
  * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable
  */
 export async function createOrder(deps: CreateDeps, { order, idempotency }: CreateRequest): Promise<Created> {
@@ -57,17 +57,26 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
   const fresh = { run: deps.newRunId(), orderId: deps.newOrderId() }
   try {
     const row = await deps.keys.claim(request, fresh)
-    if (row.run !== fresh.run) return replay(row, request)
+    const isOurs = row.run === fresh.run
+    if (!isOurs && !(await isMadeUnanswered(deps, row, request))) return replay(row, request)
     const document = newOrder(row.orderId, content, row.createdAt)
     // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
-    await insertOrder(deps.orders, document)
-    const order = toOrder(document)
-    await deps.keys.finish(row, JSON.stringify(order))
-    return { order, replayed: false }
+    if (isOurs) await insertOrder(deps.orders, document)
+    const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)))
+    return { order: JSON.parse(answer) as Order, replayed: !isOurs }
   } catch (error) {
     if (!idempotencyKeyReused.is(error) && !idempotencyInProgress.is(error)) releaseLater(deps, request, fresh.run)
     throw error
   }
+}
+
+/**
+ * Whether another run of this request has made the order and not stored its answer: it died in between, or is about to.
+ * The answer is known then, so nobody waits for the end of its lease.
+ */
+async function isMadeUnanswered(deps: CreateDeps, row: IdempotencyRow, request: KeyedRequest): Promise<boolean> {
+  if (row.answer !== undefined || row.fingerprint !== request.fingerprint) return false
+  return await isStored(deps.orders, row.orderId)
 }
 
 function replay(row: IdempotencyRow, request: KeyedRequest): Created {

@@ -1,12 +1,11 @@
-import { readConditions } from '../conditions.ts'
+import { type Conditions, readConditions } from '../conditions.ts'
 import { isLive, type LiveOrder } from './order-document.ts'
 import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
 /** The end of an order. */
-export interface DeleteRequest {
+export interface DeleteRequest extends Conditions {
   readonly id: string
-  readonly ifMatch?: string | undefined
 }
 
 const GONE = [
@@ -27,8 +26,8 @@ const GONE = [
  * version, the payments, the events applied and the receipts.
  * @throws preconditionFailed
  */
-export function deleteOrder(deps: OrderDeps, { id, ifMatch }: DeleteRequest): Promise<{ deleted: boolean }> {
-  const check = readConditions({ ifMatch })
+export function deleteOrder(deps: OrderDeps, { id, ...conditions }: DeleteRequest): Promise<{ deleted: boolean }> {
+  const check = readConditions(conditions)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, id)
     if (!isLive(found)) return { deleted: false }

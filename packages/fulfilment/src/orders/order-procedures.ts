@@ -56,16 +56,18 @@ export const putOrderProcedure = procedure
 
 /** `orders.patch`: changes an order by merge patch; the expected version is required. */
 export const patchOrderProcedure = procedure
-  .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ifMatch: conditionSchema }))
+  .input(
+    z.strictObject({ id: orderIdSchema, patch: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }),
+  )
   .mutation(async ({ ctx, input }) =>
     tagged(ctx, await patchOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })),
   )
 
 /** `orders.delete`: the order is gone afterwards, whether or not it was there. */
 export const deleteOrderProcedure = procedure
-  .input(z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema }))
+  .input(z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema, ifNoneMatch: conditionSchema }))
   .mutation(({ ctx, input }) =>
-    deleteOrder(ctx.useCases.orders, { id: input.id, ifMatch: conditionOf(ctx, input.ifMatch) }),
+    deleteOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) }),
   )
 
 function tagged(ctx: Context, order: Order): Order {

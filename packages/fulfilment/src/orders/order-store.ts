@@ -12,6 +12,17 @@ export function readOrder(orders: Orders, id: string): Promise<OrderDocument | n
   return reachable(orders.findOne({ _id: { $eq: id } }, { readPreference: 'primary', maxTimeMS: 4_000 }))
 }
 
+/** Whether an id is in use, tombstones included, durably on a majority. */
+export async function isStored(orders: Orders, id: string): Promise<boolean> {
+  const options = {
+    projection: { _id: 1 },
+    readPreference: 'primary',
+    readConcern: 'majority',
+    maxTimeMS: 4_000,
+  } as const
+  return (await reachable(orders.findOne({ _id: { $eq: id } }, options))) !== null
+}
+
 /** Inserts an order, durably on a majority. False: the id is taken. */
 export async function insertOrder(orders: Orders, order: LiveOrder): Promise<boolean> {
   try {

@@ -15,6 +15,7 @@ export interface PatchRequest {
   /** The patch as sent: it is looked at after the conditions. */
   readonly patch: unknown
   readonly ifMatch: string | undefined
+  readonly ifNoneMatch?: string | undefined
 }
 
 /**
@@ -22,7 +23,7 @@ export interface PatchRequest {
  * @throws orderNotFound, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in this order
  */
 export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Order> {
-  const check = readConditions({ ifMatch: request.ifMatch })
+  const check = readConditions(request)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
     if (!isLive(found)) throw orderNotFound()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-guard'
+import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import { createAdminApp } from '../operator/admin-app.ts'
@@ -19,8 +19,7 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
   const listener = await listen({
     host: settings.ADMIN_HOST,
     port: settings.ADMIN_PORT,
-    handler: guardFraming(app, randomUUID),
-    prepare: (server) => answerBrokenHttp(server, randomUUID),
+    ...guardFraming({ handler: app, makeRequestId: randomUUID }),
   })
   lifecycle.onStop({ name: 'admin listener', withinMs: 1_000, stop: () => listener.close(500) })
   return listener.port

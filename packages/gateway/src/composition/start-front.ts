@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { answerBrokenHttp, guardFraming } from '@oncehook/kernel/http/framing-guard'
+import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { isHandled } from '../dispatch/handlers.ts'
 import { createApp } from '../http/app.ts'
@@ -17,8 +17,7 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
-    handler: guardFraming(createFrontApp(foundation, inbox).callback(), randomUUID),
-    prepare: (server) => answerBrokenHttp(server, randomUUID),
+    ...guardFraming({ handler: createFrontApp(foundation, inbox).callback(), makeRequestId: randomUUID }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })

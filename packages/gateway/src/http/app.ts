@@ -2,6 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'
 import { createErrorResponder } from './error-responder.ts'
+import { refuseLargeBody } from './limit-body.ts'
 import { createOpenApiRoute } from './openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
 import { type RequestState, requestContext } from './request-context.ts'
@@ -26,6 +27,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(createWebhookRoute(deps.webhooks))
   app.use(createCors(deps.origins))
   app.use(guardRoute)
+  app.use(refuseLargeBody(deps.orders.maxBodyBytes))
   app.use(answerHealth)
   app.use(createOpenApiRoute(deps.orders))
   app.use(createOrderRoutes(deps.orders).routes() as unknown as Middleware<RequestState>)

@@ -1,23 +1,21 @@
 import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
-import { ORDERS_PATH, type OrderContext, type OrderDeps, type OrderInputs, sendOrder, trace } from './order-context.ts'
+import { type OrderContext, type OrderDeps, type OrderInputs, sendOrder, trace } from './order-context.ts'
 import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
-import { type BodyRules, parseBody, readBytes, refuseBodyType } from './read-json-body.ts'
+import { type BodyRules, parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 import { RESOURCES } from './resources.ts'
 
 /** `PUT /api/orders/<id>`: replaces an order, or makes it under the caller's id. */
 export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   const id = orderIdOf(ctx)
   const rules = { maxBytes: deps.maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
-  refuseBodyType(ctx, rules)
+  refuseMediaTypes(ctx, rules)
   if (ctx.req.headers['content-range'] !== undefined) {
     throw invalidRequest({}, { says: 'A part of an order cannot be put: send it without Content-Range' })
   }
   const order = await readAfterConditions(deps, ctx, rules)
   const put = await ask(deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx) }, trace(ctx)))
-  // The members that the server adds make the answer another representation than the one sent: this says it is current.
-  ctx.set('Content-Location', `${ORDERS_PATH}/${id}`)
   sendOrder(ctx, put.created ? 201 : 200, put.order)
 }
 
@@ -29,21 +27,16 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
   const id = orderIdOf(ctx)
   const refusalHeaders = { 'Accept-Patch': ACCEPT_PATCH, Accept: ACCEPT_PATCH }
   const rules = { maxBytes: deps.maxBodyBytes, types: PATCH_TYPES, refusalHeaders }
-  refuseBodyType(ctx, rules)
+  refuseMediaTypes(ctx, rules)
   const patch = await readAfterConditions(deps, ctx, rules)
-  const input: OrderInputs['patch'] = { id, patch, ...ifMatchOf(ctx) }
+  const input: OrderInputs['patch'] = { id, patch, ...conditionsOf(ctx) }
   sendOrder(ctx, 200, await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx))))
 }
 
 /** `DELETE /api/orders/<id>`: 204 whether or not it was there. */
 export async function deleteOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
-  await ask(fulfilment.orders.delete.mutate({ id: orderIdOf(ctx), ...ifMatchOf(ctx) }, trace(ctx)))
+  await ask(fulfilment.orders.delete.mutate({ id: orderIdOf(ctx), ...conditionsOf(ctx) }, trace(ctx)))
   ctx.status = 204
-}
-
-function ifMatchOf(ctx: OrderContext): { ifMatch?: string } {
-  const { ifMatch } = conditionsOf(ctx)
-  return ifMatch === undefined ? {} : { ifMatch }
 }
 
 /**
@@ -68,8 +61,7 @@ async function judgeConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Pr
   const version = await currentVersion(fulfilment.orders.get.query({ id: orderIdOf(ctx) }, trace(ctx)), ctx.method)
   if (ctx.method === 'PATCH' && match === null) throw preconditionRequired()
   const failed =
-    (match !== null && !matchesStrongly(match, version)) ||
-    (ctx.method === 'PUT' && noneMatch !== null && matchesWeakly(noneMatch, version))
+    (match !== null && !matchesStrongly(match, version)) || (noneMatch !== null && matchesWeakly(noneMatch, version))
   if (failed) throw preconditionFailed({}, version === null ? {} : { headers: { ETag: `"${version}"` } })
 }
 

@@ -3,12 +3,12 @@ import { AppError } from '@oncehook/kernel/errors'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
 import { ORDERS_PATH, type OrderContext, type OrderDeps, sendOrder, trace } from './order-context.ts'
 import { ask } from './order-requests.ts'
-import { parseBody, readBytes, refuseBodyType } from './read-json-body.ts'
+import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
 export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: OrderContext): Promise<void> {
   const rules = { maxBytes: maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
-  refuseBodyType(ctx, rules)
+  refuseMediaTypes(ctx, rules)
   const key = idempotencyKeyOf(ctx.req.rawHeaders)
   const body = readable(await readBytes(ctx, rules))
   if (key === null && 'invalid' in body) throw body.invalid

@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import { notFound } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { errorBody } from '@oncehook/kernel/http/framing-guard'
+import { answerBeforeBody } from '@oncehook/kernel/http/answer-before-body'
+import { errorBody } from '@oncehook/kernel/http/error-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Context, Middleware } from 'koa'
-import { answerBeforeBody } from './answer-before-body.ts'
+import { qualityOf } from './accept.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Creates the outermost middleware: the one place where a refusal becomes an answer. */
@@ -32,19 +33,20 @@ async function respondWithError(ctx: Context & { state: RequestState }, error: A
   ctx.status = error.status
   ctx.set({ ...error.headers, 'Cache-Control': 'no-store' })
   ctx.vary('Accept')
-  if (wantsProblem(ctx)) {
-    ctx.type = PROBLEM
-    ctx.body = JSON.stringify({ ...problemOf(error), ...(JSON.parse(body) as object) })
-  } else {
-    ctx.type = 'application/json; charset=utf-8'
-    ctx.body = body
-  }
-  if (error.headers.Connection === 'close') await answerBeforeBody(ctx)
+  const problem = wantsProblem(ctx.req.headers.accept)
+  ctx.type = problem ? PROBLEM : 'application/json; charset=utf-8'
+  const content = problem ? JSON.stringify({ ...problemOf(error), ...(JSON.parse(body) as object) }) : body
+  ctx.body = content
+  if (error.headers.Connection !== 'close') return
+  ctx.respond = false
+  await answerBeforeBody(ctx.res, Buffer.from(content))
 }
 
-function wantsProblem(ctx: Context): boolean {
-  if (ctx.req.headers.accept?.includes(PROBLEM) !== true) return false
-  return ctx.accepts(PROBLEM, 'application/json') === PROBLEM
+/** Only whoever names the type gets it, and not less gladly than plain JSON. */
+function wantsProblem(accept: string | undefined): boolean {
+  if (accept?.toLowerCase().includes(PROBLEM) !== true) return false
+  const wanted = qualityOf(accept, PROBLEM)
+  return wanted > 0 && wanted >= qualityOf(accept, 'application/json')
 }
 
 function problemOf({ status, message: detail }: AppError): object {

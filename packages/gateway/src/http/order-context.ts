@@ -33,11 +33,17 @@ export const ORDERS_PATH = '/api/orders'
  */
 export const CACHE_CONTROL = 'private, no-cache, no-transform'
 
-/** Answers with an order and its tag; a `Prefer: return=minimal` leaves the representation out (RFC 7240 section 4.2). */
+/**
+ * Answers with an order and its tag; a `Prefer: return=minimal` leaves the representation out (RFC 7240 section 4.2). The
+ * answer to a write is the order as it is now, not as it was sent: Content-Location says so (RFC 9110 section 8.7).
+ */
 export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): void {
   ctx.set({ ETag: `"${order.version}"`, 'Cache-Control': CACHE_CONTROL })
-  const preference = ctx.method === 'GET' || ctx.method === 'HEAD' ? null : returnPreference(ctx.req.headers.prefer)
+  const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
+  const preference = isRead ? null : returnPreference(ctx.req.headers.prefer)
   if (preference !== null) ctx.set('Preference-Applied', `return=${preference}`)
+  const isEmpty = status === 201 && preference === 'minimal'
+  if (!isRead && !isEmpty) ctx.set('Content-Location', `${ORDERS_PATH}/${order.id}`)
   if (preference !== 'minimal') {
     ctx.status = status
     ctx.body = order

@@ -1,9 +1,10 @@
 import Router from '@koa/router'
-import { notAcceptable } from '@oncehook/kernel/error-codes'
 import type { TokenHolders } from '../settings.ts'
+import { refuseUnwanted } from './accept.ts'
 import { principalOf } from './api-token.ts'
 import { deleteOrder, patchOrder, putOrder } from './change-order.ts'
 import { createOrder } from './create-order.ts'
+import { passOverBody } from './limit-body.ts'
 import { ORDERS_PATH, type OrderContext, type OrderDeps, type OrderState } from './order-context.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { getOrder, listOrders } from './read-orders.ts'
@@ -31,22 +32,17 @@ export function createOrderRoutes(deps: OrderRoutesDeps): Router<OrderState> {
     ctx.set(deps.limit.headers(allowance))
     return next()
   }
-  const steps = [authenticate, restrain, negotiate] as const
+  const takeNoBody = async (ctx: OrderContext, next: Next): Promise<unknown> => {
+    refuseUnwanted(ctx)
+    await passOverBody(ctx, deps.maxBodyBytes)
+    return next()
+  }
+  const steps = [authenticate, restrain] as const
   router.post(ORDERS_PATH, ...steps, (ctx) => createOrder(deps, ctx))
-  router.get(ORDERS_PATH, ...steps, (ctx) => listOrders(deps, ctx))
-  router.get(item, ...steps, (ctx) => getOrder(deps, ctx))
+  router.get(ORDERS_PATH, ...steps, takeNoBody, (ctx) => listOrders(deps, ctx))
+  router.get(item, ...steps, takeNoBody, (ctx) => getOrder(deps, ctx))
   router.put(item, ...steps, (ctx) => putOrder(deps, ctx))
   router.patch(item, ...steps, (ctx) => patchOrder(deps, ctx))
-  router.delete(item, ...steps, (ctx) => deleteOrder(deps, ctx))
+  router.delete(item, ...steps, takeNoBody, (ctx) => deleteOrder(deps, ctx))
   return router
-}
-
-const MEDIA_RANGE = /[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+/
-
-/** Refuses where the caller takes no JSON (RFC 9110 section 12.5.1); an Accept that cannot be read counts as none. */
-function negotiate(ctx: OrderContext, next: Next): Promise<unknown> {
-  const { accept } = ctx.req.headers
-  if (accept !== undefined && MEDIA_RANGE.test(accept) && ctx.accepts('application/json') === false)
-    throw notAcceptable()
-  return next()
 }

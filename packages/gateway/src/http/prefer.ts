@@ -1,10 +1,15 @@
-/** What `Prefer` asks for (RFC 7240): the representation, the least, or nothing said. Other preferences are passed over. */
+const PREFERENCE = /^[ \t]*return[ \t]*=[ \t]*(?:"(minimal|representation)"|(minimal|representation))[ \t]*(?:;|$)/i
+// Commas inside a quoted text do not end a preference.
+const PARTS = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g
+
+/**
+ * What `Prefer` asks for (RFC 7240): the representation, the least, or nothing said. Of several the first counts, other
+ * preferences are passed over.
+ */
 export function returnPreference(header: string | string[] | undefined): 'minimal' | 'representation' | null {
-  for (const preference of String(header ?? '').split(',')) {
-    const [name = '', value = ''] = preference.split(';', 1)[0]?.split('=') ?? []
-    const wanted = value.trim().replace(/^"(.*)"$/, '$1')
-    if (name.trim().toLowerCase() !== 'return') continue
-    return wanted === 'minimal' || wanted === 'representation' ? wanted : null
-  }
-  return null
+  const parts = String(header ?? '').match(PARTS) ?? []
+  const first = parts.find((part) => /^[ \t]*return[ \t]*(?:[=;]|$)/i.test(part)) ?? ''
+  const [, quoted, bare] = PREFERENCE.exec(first) ?? []
+  const wanted = quoted ?? bare
+  return wanted === 'minimal' || wanted === 'representation' ? wanted : null
 }

@@ -3,6 +3,7 @@ import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Context } from 'koa'
 import { isJsonInUtf8 } from '../receive/media-type.ts'
+import { refuseUnwanted } from './accept.ts'
 
 /** Which bodies a route takes. */
 export interface BodyRules {
@@ -14,10 +15,15 @@ export interface BodyRules {
 }
 
 /**
- * Refuses what is no JSON in UTF-8, before a byte of the body is read.
- * @throws unsupportedMediaType
+ * Refuses what is no JSON in UTF-8, then a caller that takes none, before a byte of the body is read.
+ * @throws unsupportedMediaType, notAcceptable
  */
-export function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): void {
+export function refuseMediaTypes(ctx: Context, rules: BodyRules): void {
+  refuseBodyType(ctx, rules)
+  refuseUnwanted(ctx)
+}
+
+function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): void {
   const coding = ctx.req.headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })

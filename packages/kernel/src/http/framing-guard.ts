@@ -2,60 +2,104 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Duplex } from 'node:stream'
 import {
   badRequest,
+  expectationFailed,
   headersTooLarge,
+  httpVersionNotSupported,
   methodNotImplemented,
   payloadTooLarge,
   requestTimeout,
-  uriTooLong,
 } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
+import { answerBeforeBody } from './answer-before-body.ts'
+import { ERROR_HEADERS, errorBody } from './error-body.ts'
+import { createExchanges, type Exchanges } from './exchanges.ts'
+import { holdContinue } from './expect-continue.ts'
+import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
+import { writeToSocket } from './write-to-socket.ts'
 
-/** Makes the id that an error body carries where no request was understood. */
-export type MakeRequestId = () => string
+/** What stands behind the guard. */
+export interface GuardOptions {
+  readonly handler: RequestListener
+  /** Makes the id that an error carries where no request was understood. */
+  readonly makeRequestId: () => string
+  /** Default: 8 KiB. */
+  readonly maxTargetBytes?: number
+}
 
-const MAX_TARGET = 8_192
+/** The parts of a listener that takes requests from strangers; they go to `listen`. */
+export interface Guarded {
+  readonly handler: RequestListener
+  readonly prepare: (server: Server) => void
+}
 
 /**
- * Wraps a handler, so that it sees only requests that an origin server may take (RFC 9112 sections 2.3, 3.2, 6.1): Node
- * lets through repeated or malformed Host lines, other versions, and chunked on HTTP/1.0.
+ * Puts a guard before a handler, so that it sees only requests that an origin server may take (RFC 9112 sections 2.3, 3,
+ * 6 and 9.3), one after the other on each connection: Node lets through repeated or malformed Host lines, other versions,
+ * and chunked on HTTP/1.0. Whatever Node would answer by itself, or not at all, gets the common error body.
  */
-export function guardFraming(handler: RequestListener, makeRequestId: MakeRequestId): RequestListener {
-  return (request, response) => {
-    const refusal = framingRefusal(request)
-    if (refusal === null) handler(request, response)
-    else writeRefusal({ request, response, refusal, requestId: makeRequestId() })
-  }
+export function guardFraming(options: GuardOptions): Guarded {
+  const exchanges = createExchanges()
+  const { makeRequestId, maxTargetBytes = MAX_TARGET_BYTES } = options
+  const handler: RequestListener = (request, response) =>
+    exchanges.inOrder(request, response, () => {
+      const refusal = takeRequest(request, maxTargetBytes)
+      if (refusal === null) options.handler(request, response)
+      else refuse(response, refusal, makeRequestId())
+    })
+  return { handler, prepare: (server) => prepare({ server, exchanges, makeRequestId }) }
 }
 
-/** Answers with the common error body what Node would answer by itself, or not at all. */
-export function answerBrokenHttp(server: Server, makeRequestId: MakeRequestId): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-    else endWith(socket, { refusal: refusalOf(error), requestId: makeRequestId() })
+interface Prepared extends Pick<GuardOptions, 'makeRequestId'> {
+  readonly server: Server
+  readonly exchanges: Exchanges
+}
+
+function prepare({ server, exchanges, makeRequestId }: Prepared): void {
+  // Node would drop lines beyond its own bound without a word, be it a second Host or an If-Match.
+  server.maxHeadersCount = 0
+  const refuseExpectation: RequestListener = (request, response) =>
+    exchanges.inOrder(request, response, () => refuse(response, expectationFailed(), makeRequestId()))
+  server.on('checkExpectation', refuseExpectation)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
+    holdContinue(request, response)
+    server.emit('request', request, response)
   })
-  const refuseTunnel = (_request: IncomingMessage, socket: Duplex): void =>
-    endWith(socket, { refusal: methodNotImplemented(), requestId: makeRequestId() })
-  server.on('connect', refuseTunnel)
+  const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
+    const unfinished = await exchanges.breakOff(socket)
+    if (unfinished === undefined) return
+    if (!socket.writable || unfinished?.headersSent === true) socket.destroy()
+    else writeToSocket(socket, refusal, makeRequestId())
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else void endWith(socket, refusalOf(error))
+  })
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => void endWith(socket, methodNotImplemented()))
 }
 
-/** The body of an error without a handler: the same three members as everywhere. */
-export function errorBody(error: AppError, requestId: string): string {
-  return JSON.stringify({ error: error.message, code: error.code, requestId })
-}
-
-// RFC 3986 section 3.2.2: a registered name, an IPv4 address or a bracketed IP literal, with an optional port.
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/
-
-function framingRefusal(request: IncomingMessage): AppError | null {
-  const { httpVersion, rawHeaders, url = '' } = request
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return badRequest({ reason: 'version' })
-  if (url.length > MAX_TARGET) return uriTooLong()
-  if (!isKnownTarget(request)) return badRequest({ reason: 'target' })
-  const counts = countLines(rawHeaders)
+/** Whether a request may be taken; its target is brought into the one form that handlers read. */
+function takeRequest(request: IncomingMessage, maxTargetBytes: number): AppError | null {
+  const { httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionRefusal(request)
+  const target = readTarget(request, maxTargetBytes)
+  if (typeof target !== 'string') return target
+  if (request.rawHeaders.length > 2 * MAX_HEADER_LINES) return headersTooLarge()
+  const counts = countLines(request.rawHeaders)
   if (counts.host > 1 || (counts.host === 0 && httpVersion === '1.1')) return badRequest({ reason: 'host' })
-  if (!HOST.test(request.headers.host ?? '')) return badRequest({ reason: 'host' })
+  if (!isHost(headers.host ?? '')) return badRequest({ reason: 'host' })
   if (counts['content-type'] > 1 || counts.authorization > 1) return badRequest({ reason: 'header repeated' })
-  return codingRefusal(request, counts['transfer-encoding'])
+  const refusal = codingRefusal(request, counts['transfer-encoding'])
+  if (refusal === null) request.url = target
+  return refusal
+}
+
+// Node counts the octets of names and values only, so short lines could be many.
+const MAX_HEADER_LINES = 500
+
+/** A request line without a version reads as 0.9 here, and is none. */
+function versionRefusal({ httpVersionMajor }: IncomingMessage): AppError {
+  return httpVersionMajor > 1 ? httpVersionNotSupported() : badRequest({ reason: 'version' })
 }
 
 function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number): AppError | null {
@@ -63,12 +107,6 @@ function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number)
   if (coding === undefined) return null
   if (httpVersion === '1.0' || lines > 1) return badRequest({ reason: 'transfer-encoding' })
   return coding.toLowerCase() === 'chunked' ? null : methodNotImplemented({}, { says: 'Only chunked is implemented' })
-}
-
-/** A path, or `*` for OPTIONS (RFC 9112 section 3.2); escapes must be whole. */
-function isKnownTarget({ url = '', method }: IncomingMessage): boolean {
-  if (url === '*') return method === 'OPTIONS'
-  return url.startsWith('/') && !/%(?![0-9A-Fa-f]{2})/.test(url)
 }
 
 const ONCE = ['host', 'content-type', 'authorization', 'transfer-encoding'] as const
@@ -82,54 +120,23 @@ function countLines(rawHeaders: readonly string[]): Record<(typeof ONCE)[number]
   return counts
 }
 
-function refusalOf({ code }: NodeJS.ErrnoException): AppError {
+/** What Node's parser says, where it is the parser that says it. */
+interface ParseError extends NodeJS.ErrnoException {
+  readonly reason?: string
+}
+
+function refusalOf({ code, reason }: ParseError): AppError {
   if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return payloadTooLarge()
+  if (code === 'HPE_INVALID_VERSION' && reason === 'Invalid HTTP version') return httpVersionNotSupported()
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout()
   return badRequest({ reason: code })
 }
 
-interface Refused {
-  readonly refusal: AppError
-  readonly requestId: string
-}
-
-function writeRefusal(refused: Refused & { request: IncomingMessage; response: ServerResponse }): void {
-  const { request, response, refusal, requestId } = refused
-  const body = errorBody(refusal, requestId)
-  response.writeHead(refusal.status, {
-    ...refusal.headers,
-    ...BODY_HEADERS,
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': requestId,
-    Connection: 'close',
-  })
-  response.end(request.method === 'HEAD' ? undefined : body)
-}
-
-const BODY_HEADERS = {
-  'Content-Type': 'application/json; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-}
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Payload Too Large',
-  431: 'Request Header Fields Too Large',
-  501: 'Not Implemented',
-}
-
-function endWith(socket: Duplex, { refusal, requestId }: Refused): void {
-  const body = errorBody(refusal, requestId)
-  const lines = [
-    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}`,
-    ...Object.entries(BODY_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    `Date: ${new Date().toUTCString()}`,
-    'Connection: close',
-  ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+function refuse(response: ServerResponse, refusal: AppError, requestId: string): void {
+  response.statusCode = refusal.status
+  for (const [name, value] of Object.entries({ ...ERROR_HEADERS, 'X-Request-Id': requestId })) {
+    response.setHeader(name, value)
+  }
+  void answerBeforeBody(response, Buffer.from(errorBody(refusal, requestId)))
 }

@@ -42,6 +42,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       // Longer than the idle time of the usual balancers (60 s), or they meet sockets that we have just closed.
       keepAliveTimeout: 65_000,
       noDelay: true,
+      // Node's own refusal has no body; the guard refuses it in our form.
+      requireHostHeader: false,
     },
     options.handler,
   )

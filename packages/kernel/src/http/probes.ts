@@ -1,6 +1,8 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
+import { methodNotAllowed } from '../error-codes.ts'
 import { LATE, within } from '../within.ts'
+import { errorBody } from './error-body.ts'
 
 /** What a service must be able to reach to be ready: a name and a check that throws when it cannot. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
@@ -23,7 +25,7 @@ export function createProbes(options: ProbeOptions): (...call: Parameters<Reques
     const probe = path === undefined ? undefined : PROBES.get(path)
     if (probe === undefined) return false
     const readable = request.method === 'GET' || request.method === 'HEAD'
-    const { status, type, body } = readable ? await probe(options) : NOT_READABLE
+    const { status, type, body } = readable ? await probe(options) : notReadable(response)
     response.writeHead(status, {
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
@@ -42,10 +44,10 @@ interface ProbeAnswer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-const NOT_READABLE: ProbeAnswer = {
-  status: 405,
-  type: JSON_TYPE,
-  body: '{"error":"This method is not allowed here","code":"method_not_allowed","requestId":""}',
+
+function notReadable(response: ServerResponse): ProbeAnswer {
+  const requestId = String(response.getHeader('X-Request-Id') ?? '')
+  return { status: 405, type: JSON_TYPE, body: errorBody(methodNotAllowed(), requestId) }
 }
 
 async function live(): Promise<ProbeAnswer> {

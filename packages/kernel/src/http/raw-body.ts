@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
+import { sendContinue } from './expect-continue.ts'
 
 /**
- * Reads the bytes of a request's body, at most `maxBytes` of them. What is beyond is not buffered; the rest of a
+ * Reads the bytes of a request's body, at most `maxBytes` of them; a sender that waits for a 100 gets it now. What is beyond is not buffered; the rest of a
  * refused body is left unread, and the connection is to be closed after the answer.
  * @throws payloadTooLarge, or badRequest when the sender broke off
  */
@@ -10,6 +11,7 @@ export function readRawBody(request: IncomingMessage, maxBytes: number): Promise
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
   // A sender that went away earlier sends no more events: nothing would ever settle.
   if (request.destroyed) return Promise.reject(brokenOff())
+  sendContinue(request)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0

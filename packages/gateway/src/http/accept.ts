@@ -1,0 +1,28 @@
+import { notAcceptable } from '@oncehook/kernel/error-codes'
+import type { Context } from 'koa'
+
+const RANGE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/
+
+/**
+ * How much a media type is wanted, 0 to 1, by the closest range of an Accept that names it (RFC 9110 section 12.5.1);
+ * 0 where none does, 1 where nothing can be read from it.
+ */
+export function qualityOf(accept: string | undefined, type: string): number {
+  const qualities = new Map<string, number>()
+  for (const part of (accept ?? '').toLowerCase().split(',')) {
+    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+    if (RANGE.test(range)) qualities.set(range, weight === undefined ? 1 : Number(weight) || 0)
+  }
+  if (qualities.size === 0) return 1
+  const closest = [type, type.replace(/\/.*/, '/*'), '*/*'].find((range) => qualities.has(range))
+  return closest === undefined ? 0 : (qualities.get(closest) ?? 0)
+}
+
+/**
+ * Refuses a caller that takes no JSON.
+ * @throws notAcceptable
+ */
+export function refuseUnwanted(ctx: Context): void {
+  if (qualityOf(ctx.req.headers.accept, 'application/json') === 0) throw notAcceptable()
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http'
+import { badRequest, uriTooLong } from '../error-codes.ts'
+import type { AppError } from '../errors.ts'
+
+/** The longest target that is read unless a listener says otherwise; RFC 9112 section 3 wants 8,000 octets at least. */
+export const MAX_TARGET_BYTES = 8_192
+
+// RFC 3986 section 3.2.2: a registered name, an IPv4 address or a bracketed IP literal, with an optional port.
+const AUTHORITY = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i
+const ORIGIN = /^\/[\x21\x22\x24-\x7e]*$/
+const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/
+
+/** Whether a text can be the value of Host; the comma is allowed in a name, and is what a repeated Host would look like. */
+export function isHost(value: string): boolean {
+  return AUTHORITY.test(value) && !value.includes(',')
+}
+
+/**
+ * Reads a request target (RFC 9112 section 3.2) as path and query, or as `*` of OPTIONS. The absolute form loses its
+ * host, for this server has one site; escapes of letters, digits and `-._~` in the path are undone, so that equal paths
+ * (RFC 3986 section 6.2.2.2) are equal texts.
+ */
+export function readTarget({ url = '', method }: IncomingMessage, maxBytes: number): string | AppError {
+  if (url.length > maxBytes) return uriTooLong()
+  const target = withoutHost(url, method)
+  if (target === '*' && method === 'OPTIONS') return target
+  if (target === null || !ORIGIN.test(target) || BROKEN_ESCAPE.test(target)) return badRequest({ reason: 'target' })
+  const query = target.indexOf('?')
+  return query === -1 ? plain(target) : plain(target.slice(0, query)) + target.slice(query)
+}
+
+function withoutHost(url: string, method: string | undefined): string | null {
+  if (url.startsWith('/') || url === '*') return url
+  const [, host, rest = ''] = ABSOLUTE.exec(url) ?? []
+  if (host === undefined || !isHost(host) || host.startsWith(':')) return null
+  if (rest === '') return method === 'OPTIONS' ? '*' : '/'
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+const ESCAPE = /%[0-9A-Fa-f]{2}/g
+const UNRESERVED = /[A-Za-z0-9._~-]/
+
+function plain(path: string): string {
+  if (!path.includes('%')) return path
+  return path.replace(ESCAPE, (sequence) => {
+    const character = String.fromCharCode(Number.parseInt(sequence.slice(1), 16))
+    return UNRESERVED.test(character) ? character : sequence
+  })
+}

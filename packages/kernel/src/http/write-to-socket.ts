@@ -1,0 +1,27 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { AppError } from '../errors.ts'
+import { ERROR_HEADERS, errorBody } from './error-body.ts'
+
+const LINGER_MS = 1_000
+
+/**
+ * Answers where there is no request to answer to, and ends the connection. What still comes is dropped for a moment,
+ * because a reset would take the answer with it; then nobody keeps the connection open.
+ */
+export function writeToSocket(socket: Duplex, refusal: AppError, requestId: string): void {
+  const body = errorBody(refusal, requestId)
+  const lines = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    ...Object.entries(ERROR_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Connection: close',
+  ]
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.on('error', () => socket.destroy())
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  socket.resume()
+}
