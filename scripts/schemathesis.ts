@@ -1,0 +1,19 @@
+import { setup as startMongod } from '../test/support/mongod-setup.ts'
+import { startStack } from '../test/support/stack.ts'
+import { installSchemathesis } from './schemathesis/install-schemathesis.ts'
+import { runSchemathesis } from './schemathesis/run-schemathesis.ts'
+
+const [cases = '2000', ...args] = process.argv.slice(2)
+const NO_LIMITS = { RATE_LIMIT_API: '0', RATE_LIMIT_FAILED: '0', RATE_LIMIT_PROVIDER: '0' }
+
+const tool = await installSchemathesis(process.env, console.error)
+const stopMongod = await startMongod()
+try {
+  await using stack = await startStack({ gateway: NO_LIMITS })
+  const api = { url: stack.url, token: stack.secrets.apiToken, webhookSecret: stack.secrets.acme.current }
+  const report = await runSchemathesis(tool, api, { cases: Number(cases), args })
+  console.log(`${report.cases} cases, ${cases} were asked for`)
+  process.exitCode = report.cases < Number(cases) ? 1 : report.exitCode
+} finally {
+  await stopMongod?.()
+}
