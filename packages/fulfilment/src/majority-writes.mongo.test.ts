@@ -60,7 +60,7 @@ it('asks for a journaled majority in every write of every use', async () => {
   await mongo.close()
 
   expect(writes.map(({ commandName }) => commandName)).toEqual([
-    ...['findAndModify', 'insert', 'update'],
+    ...['findAndModify', 'insert', 'findAndModify'],
     ...['insert', 'update', 'update', 'update', 'update'],
     ...['update', 'update', 'update'],
   ])
