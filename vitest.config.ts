@@ -41,11 +41,21 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'http',
+          include: ['test/http/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'system',
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 60_000,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -55,7 +65,7 @@ export default defineConfig({
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -1,0 +1,288 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import type { HttpAnswer } from '../support/http-answer.ts'
+import {
+  callTogether,
+  countStatuses,
+  makeOrder,
+  ORDERS,
+  type OrderUnderTest,
+  orderContent,
+  unusedPath,
+} from '../support/http-orders.ts'
+import { startHttpSystem } from '../support/http-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const system = stack.use(await startHttpSystem())
+const { call } = system
+
+/** An order at its second version: `old` is the tag of the first. */
+async function changedOrder(): Promise<OrderUnderTest & { old: string }> {
+  const { id, target, etag: old } = await makeOrder(system)
+  const { headers, text } = await call({ method: 'PUT', target, body: orderContent({ note: 'second' }) })
+  return { id, target, etag: headers.etag ?? '', text, old }
+}
+
+function put(target: string, headers: Record<string, string | readonly string[]>, note = 'new'): Promise<HttpAnswer> {
+  return call({ method: 'PUT', target, headers, body: orderContent({ note }) })
+}
+
+async function expectUnchanged({ target, text, etag }: OrderUnderTest): Promise<void> {
+  expect(await call({ target })).toMatchObject({ status: 200, text, headers: { etag } })
+}
+
+describe('If-Match', () => {
+  it('D01 the current tag lets a PUT through', async () => {
+    const { target, etag } = await makeOrder(system)
+    const answer = await put(target, { 'if-match': etag })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.etag).not.toBe(etag)
+  })
+
+  it('D02 an old tag does not, and the answer tells the current one', async () => {
+    const order = await changedOrder()
+    expect(await put(order.target, { 'if-match': order.old })).toMatchObject({
+      status: 412,
+      json: { code: 'precondition_failed' },
+      headers: { etag: order.etag },
+    })
+    await expectUnchanged(order)
+  })
+
+  it('D03 of two who read the same version the first wins', async () => {
+    const { target, etag } = await makeOrder(system)
+    expect((await put(target, { 'if-match': etag }, 'one')).status).toBe(200)
+    expect((await put(target, { 'if-match': etag }, 'two')).status).toBe(412)
+    expect((await call({ target })).json.note).toBe('one')
+  })
+
+  it('D04 of twenty at once one wins, and its state stays', { repeats: 9 }, async () => {
+    const { target, etag } = await makeOrder(system)
+    const answers = await callTogether(system, 20, (n) => ({
+      method: 'PUT',
+      target,
+      headers: { 'if-match': etag },
+      body: orderContent({ note: `${n}` }),
+    }))
+    expect(countStatuses(answers)).toEqual({ 200: 1, 412: 19 })
+    const winner = answers.find(({ status }) => status === 200)
+    expect((await call({ target })).text).toBe(winner?.text)
+  })
+
+  it('D04 fifty PATCHes with one tag: one 200, 49 times 412', { repeats: 2 }, async () => {
+    const { target, etag } = await makeOrder(system)
+    const answers = await callTogether(system, 50, (n) => ({
+      method: 'PATCH',
+      target,
+      headers: { 'if-match': etag },
+      body: { note: `${n}` },
+    }))
+    expect(countStatuses(answers)).toEqual({ 200: 1, 412: 49 })
+    const winner = answers.find(({ status }) => status === 200)
+    expect(await call({ target })).toMatchObject({ text: winner?.text, json: { version: 2 } })
+  })
+
+  it('D05 * lets a PUT through where something is', async () => {
+    const { target } = await makeOrder(system)
+    expect((await put(target, { 'if-match': '*' })).status).toBe(200)
+  })
+
+  it.each(['*', '"1"', '"0"', '"null"'])('D06 %s refuses a PUT where nothing is', async (tag) => {
+    const target = unusedPath()
+    const answer = await put(target, { 'if-match': tag })
+    expect(answer.status).toBe(412)
+    expect(answer.headers).not.toHaveProperty('etag')
+    expect((await call({ target })).status).toBe(404)
+  })
+
+  it('D06 a tag of a former life refuses a PUT on a deleted order', async () => {
+    const { target, etag } = await makeOrder(system)
+    await call({ method: 'DELETE', target })
+    for (const tag of [etag, '"2"', '*']) expect((await put(target, { 'if-match': tag })).status).toBe(412)
+  })
+
+  it.each([
+    ['D07', 'W/cur', 412],
+    ['D08', '"zzz", cur', 200],
+    ['D09', '"zzz", W/cur', 412],
+    ['D10', '"a,b", cur', 200],
+    ['D10', ' , cur ,, "x"', 200],
+    ['D10', '"a\\", cur', 200],
+    ['D10', '"", cur', 200],
+    ['D10', `${'"zzz", '.repeat(500)}cur`, 200],
+  ])('%s If-Match: %s', async (_, value, status) => {
+    const { target, etag } = await makeOrder(system)
+    expect((await put(target, { 'if-match': value.replace('cur', etag) })).status).toBe(status)
+  })
+
+  it('D11 two lines are one list', async () => {
+    const { target, etag } = await makeOrder(system)
+    expect((await put(target, { 'if-match': ['"zzz"', etag] })).status).toBe(200)
+    expect((await put(target, { 'if-match': ['"zzz"', etag] })).status).toBe(412)
+  })
+
+  it.each([
+    '',
+    ' ',
+    ',',
+    '1',
+    'cur',
+    '"1',
+    '1"',
+    '*, "1"',
+    '"1", *',
+    '**',
+    'w/"1"',
+    'W/1',
+    '"1" "2"',
+    "'1'",
+    '"1";q=1',
+    '"a b"',
+    '"\x01"',
+    'null',
+  ])('D12 the broken value %j is 400, never an unconditional write', async (value) => {
+    const order = await makeOrder(system)
+    for (const name of ['if-match', 'if-none-match']) {
+      const conditions = { [name]: value }
+      expect((await put(order.target, conditions)).status).toBe(400)
+      const patch = { 'if-match': order.etag, ...conditions }
+      expect((await call({ method: 'PATCH', target: order.target, headers: patch, body: { note: 'x' } })).status).toBe(
+        400,
+      )
+      expect((await call({ method: 'DELETE', target: order.target, headers: conditions })).status).toBe(400)
+      expect((await call({ target: order.target, headers: conditions })).status).toBe(400)
+    }
+    await expectUnchanged(order)
+  })
+
+  it('D13 conditions come before what is wrong with a body, and after what is wrong with its type', async () => {
+    const order = await changedOrder()
+    const send = (headers: object, body: string, method = 'PUT') =>
+      call({ method, target: order.target, headers: { ...headers }, body })
+    for (const body of ['{', '{}', '{"a":1,"a":2}', '']) {
+      expect((await send({ 'if-match': order.old }, body)).status).toBe(412)
+      expect((await send({ 'if-none-match': '*' }, body)).status).toBe(412)
+      expect((await send({ 'if-match': order.etag }, body)).status).toBe(400)
+      expect((await send({ 'if-match': order.old }, body, 'PATCH')).status).toBe(412)
+      expect((await send({}, body, 'PATCH')).status).toBe(428)
+    }
+    expect((await send({ 'if-match': order.old, 'content-type': 'text/plain' }, '{}')).status).toBe(415)
+    expect((await send({ 'if-match': order.old, accept: 'text/html' }, '{}')).status).toBe(406)
+    expect((await send({ 'if-match': order.old, authorization: 'Bearer x' }, '{}')).status).toBe(401)
+    await expectUnchanged(order)
+  })
+
+  it('D14 what If-Match lets through may still fail by If-None-Match', async () => {
+    const { target, etag } = await makeOrder(system)
+    expect((await put(target, { 'if-match': etag, 'if-none-match': etag })).status).toBe(412)
+    const headers = { 'if-match': etag, 'if-none-match': `W/${etag}` }
+    expect((await call({ method: 'PATCH', target, headers, body: { note: 'x' } })).status).toBe(412)
+    expect((await call({ method: 'DELETE', target, headers })).status).toBe(412)
+    expect((await call({ target })).headers.etag).toBe(etag)
+  })
+})
+
+describe('If-None-Match', () => {
+  it('D17 * guards the making of an order', async () => {
+    const target = unusedPath()
+    const first = await put(target, { 'if-none-match': '*' }, 'first')
+    expect(first.status).toBe(201)
+    expect(await put(target, { 'if-none-match': '*' }, 'second')).toMatchObject({
+      status: 412,
+      headers: { etag: '"1"' },
+    })
+    expect((await call({ target })).text).toBe(first.text)
+  })
+
+  it('D18 of twenty at once one makes it', { repeats: 9 }, async () => {
+    const target = unusedPath()
+    const answers = await callTogether(system, 20, (n) => ({
+      method: 'PUT',
+      target,
+      headers: { 'if-none-match': '*' },
+      body: orderContent({ note: `${n}` }),
+    }))
+    expect(countStatuses(answers)).toEqual({ 201: 1, 412: 19 })
+    expect((await call({ target })).text).toBe(answers.find(({ status }) => status === 201)?.text)
+  })
+
+  it('D19 304 for whoever has the current version', async () => {
+    const { target, etag } = await makeOrder(system)
+    const get = await call({ target })
+    const { status, headers } = await call({ target, headers: { 'if-none-match': etag, 'cache-control': 'no-cache' } })
+    expect([status, headers.etag]).toEqual([304, etag])
+    for (const name of ['cache-control', 'vary', 'content-location']) expect(headers[name]).toBe(get.headers[name])
+  })
+
+  it('D20 200 for whoever has an old one', async () => {
+    const { target, old, text } = await changedOrder()
+    expect(await call({ target, headers: { 'if-none-match': old } })).toMatchObject({ status: 200, text })
+  })
+
+  it.each(['W/cur', '"q", W/cur', '*'])('D21 304 for If-None-Match: %s', async (value) => {
+    const { target, etag } = await makeOrder(system)
+    expect((await call({ target, headers: { 'if-none-match': value.replace('cur', etag) } })).status).toBe(304)
+  })
+
+  it('D22 a GET whose If-Match fails is 412 even where it would be 304', async () => {
+    const { target, etag, old } = await changedOrder()
+    const headers = { 'if-match': old, 'if-none-match': etag }
+    expect(await call({ target, headers })).toMatchObject({ status: 412, headers: { etag } })
+  })
+
+  it('D23 dates are no conditions here, and ranges are not served', async () => {
+    const { target, text } = await makeOrder(system)
+    const [past, future] = ['Thu, 01 Jan 1970 00:00:00 GMT', 'Fri, 01 Jan 2100 00:00:00 GMT']
+    for (const headers of [
+      { 'if-unmodified-since': past },
+      { 'if-modified-since': future },
+      { range: 'bytes=0-3' },
+      { range: 'bytes=0-3', 'if-range': '"1"' },
+    ]) {
+      expect(await call({ target, headers })).toMatchObject({ status: 200, text })
+    }
+    expect((await put(target, { 'if-unmodified-since': past })).status).toBe(200)
+  })
+})
+
+describe('DELETE and PATCH', () => {
+  it('D30 an old tag keeps a DELETE away', async () => {
+    const order = await changedOrder()
+    const answer = await call({ method: 'DELETE', target: order.target, headers: { 'if-match': order.old } })
+    expect(answer).toMatchObject({ status: 412, headers: { etag: order.etag } })
+    await expectUnchanged(order)
+  })
+
+  it('D31 a DELETE with the current tag may be repeated', async () => {
+    const { target, etag } = await makeOrder(system)
+    for (let n = 0; n < 2; n += 1) {
+      expect((await call({ method: 'DELETE', target, headers: { 'if-match': etag } })).status).toBe(204)
+    }
+  })
+
+  it('D32 an old tag keeps a PATCH away', async () => {
+    const order = await changedOrder()
+    const answer = await call({
+      method: 'PATCH',
+      target: order.target,
+      headers: { 'if-match': order.old },
+      body: { note: 'x' },
+    })
+    expect(answer).toMatchObject({ status: 412, headers: { etag: order.etag } })
+    await expectUnchanged(order)
+  })
+
+  it('D39 a PATCH needs a condition', async () => {
+    const order = await makeOrder(system)
+    const answer = await call({ method: 'PATCH', target: order.target, body: { note: 'x' } })
+    expect(answer).toMatchObject({ status: 428, json: { code: 'precondition_required' } })
+    expect(answer.json.error).toContain('If-Match')
+    await expectUnchanged(order)
+  })
+
+  it('D40 conditions say nothing about OPTIONS', async () => {
+    const headers = { 'if-match': '"7"', 'if-none-match': '*' }
+    expect((await call({ method: 'OPTIONS', target: unusedPath(), headers })).status).toBe(204)
+    expect((await call({ method: 'OPTIONS', target: ORDERS, headers })).status).toBe(204)
+  })
+})

@@ -1,0 +1,170 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { makeOrder, ORDERS, unusedPath } from '../support/http-orders.ts'
+import { type HttpCall, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const system = stack.use(
+  await startHttpSystem({ gateway: { RATE_LIMIT_API: '100000', RATE_LIMIT_WINDOW_SECONDS: '3600' } }),
+)
+const { call } = system
+
+const namesOf = (list: string | undefined) => list?.toLowerCase().split(/\s*,\s*/) ?? []
+const grantsOf = (headers: Readonly<Record<string, string>>) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'))
+
+/** All that may differ between two equal requests. */
+function withoutFresh(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { date: _d, ratelimit: _r, 'x-request-id': _x, ...lasting } = headers
+  return lasting
+}
+
+describe('HEAD', () => {
+  it('B01 has every header of GET, and no body', async () => {
+    const { target, etag } = await makeOrder(system)
+    for (const at of [target, ORDERS, `${ORDERS}?limit=1`, '/healthz', '/api/openapi.json']) {
+      const [get, head] = [await call({ target: at }), await call({ method: 'HEAD', target: at })]
+      expect([get.status, head.status, head.text]).toEqual([200, 200, ''])
+      expect(withoutFresh(head.headers)).toEqual(withoutFresh(get.headers))
+      expect(Number(head.headers['content-length'])).toBe(Buffer.byteLength(get.text))
+    }
+    expect((await call({ method: 'HEAD', target })).headers.etag).toBe(etag)
+  })
+
+  const refusals: { what: string; request: HttpCall; status: number }[] = [
+    { what: 'an order that is not there', request: { target: unusedPath() }, status: 404 },
+    { what: 'an id that cannot be', request: { target: `${ORDERS}/..` }, status: 400 },
+    { what: 'a path that is not there', request: { target: '/nowhere' }, status: 404 },
+    { what: 'an unwanted type', request: { target: ORDERS, headers: { accept: 'text/html' } }, status: 406 },
+    { what: 'a broken condition', request: { target: unusedPath(), headers: { 'if-match': 'x' } }, status: 400 },
+    { what: 'nobody’s token', request: { target: ORDERS, headers: { authorization: 'Bearer x' } }, status: 401 },
+    { what: 'a page that cannot be', request: { target: `${ORDERS}?limit=0` }, status: 400 },
+    { what: 'a line twice', request: { target: ORDERS, headers: { authorization: ['a', 'b'] } }, status: 400 },
+  ]
+
+  it.each(refusals)('B02 is refused like GET for $what', async ({ request, status }) => {
+    const problem = { accept: 'application/problem+json, */*' }
+    for (const more of [{}, problem]) {
+      const same = { ...request, headers: { 'x-request-id': 'the-same-one', ...more, ...request.headers } }
+      const [get, head] = [await call(same), await call({ ...same, method: 'HEAD' })]
+      expect([get.status, head.status, head.text]).toEqual([status, status, ''])
+      expect(withoutFresh(head.headers)).toEqual(withoutFresh(get.headers))
+    }
+  })
+
+  it('B03 is 304 for whoever has the current version', async () => {
+    const { target, etag } = await makeOrder(system)
+    const answer = await call({ method: 'HEAD', target, headers: { 'if-none-match': etag } })
+    expect(answer).toMatchObject({ status: 304, headers: { etag } })
+  })
+})
+
+describe('CORS', () => {
+  const asked = {
+    origin: ORIGIN,
+    'access-control-request-method': 'PUT',
+    'access-control-request-headers': 'content-type, idempotency-key, if-match',
+  }
+
+  it('B05 B07 B14 a preflight of an allowed origin is granted what the route takes', async () => {
+    const answer = await call({ method: 'OPTIONS', target: unusedPath(), headers: asked, principal: null })
+    const { headers } = answer
+    expect([answer.status, headers['access-control-allow-origin']]).toEqual([204, ORIGIN])
+    expect(headers['access-control-allow-methods']?.split(', ')).toContain('PUT')
+    expect(namesOf(headers['access-control-allow-headers'])).toEqual(
+      expect.arrayContaining([
+        'content-type',
+        'idempotency-key',
+        'if-match',
+        'if-none-match',
+        'prefer',
+        'authorization',
+      ]),
+    )
+    expect(namesOf(headers.vary)).toEqual(
+      expect.arrayContaining(['origin', 'access-control-request-method', 'access-control-request-headers']),
+    )
+    expect(headers['access-control-max-age']).toBe('600')
+    expect(headers).not.toHaveProperty('access-control-allow-credentials')
+    const all = await call({ method: 'OPTIONS', target: ORDERS, headers: asked, principal: null })
+    expect(all.headers['access-control-allow-methods']).toBe('GET, HEAD, POST, OPTIONS')
+  })
+
+  it.each([
+    'https://evil.example',
+    'https://shop.example.evil.example',
+    'null',
+    'http://shop.example',
+    'HTTPS://SHOP.EXAMPLE',
+  ])('B06 B07 the origin %s gets the same answer without any grant', async (origin) => {
+    const preflight = await call({
+      method: 'OPTIONS',
+      target: unusedPath(),
+      headers: { ...asked, origin },
+      principal: null,
+    })
+    expect([preflight.status, grantsOf(preflight.headers)]).toEqual([204, []])
+    expect(namesOf(preflight.headers.vary)).toContain('origin')
+    const get = await call({ target: ORDERS, headers: { origin } })
+    expect([get.status, grantsOf(get.headers), namesOf(get.headers.vary)]).toEqual([200, [], ['origin']])
+  })
+
+  it('B08 no origin is granted anything where webhooks arrive or health is told', async () => {
+    for (const target of [WEBHOOK, '/healthz']) {
+      const preflight = await call({ method: 'OPTIONS', target, headers: asked, principal: null })
+      expect([preflight.status, grantsOf(preflight.headers)]).toEqual([204, []])
+    }
+    const refused = await call({ method: 'POST', target: WEBHOOK, headers: { origin: ORIGIN }, body: '{}' })
+    expect([refused.status, grantsOf(refused.headers)]).toEqual([401, []])
+  })
+
+  const EXPOSED = [
+    'etag',
+    'location',
+    'content-location',
+    'retry-after',
+    'ratelimit',
+    'ratelimit-policy',
+    'idempotent-replayed',
+    'preference-applied',
+    'link',
+  ]
+
+  it('B09 a script of the origin may read what it needs', async () => {
+    const { target } = await makeOrder(system)
+    const { headers } = await call({ target, headers: { origin: ORIGIN } })
+    expect(headers['access-control-allow-origin']).toBe(ORIGIN)
+    expect(namesOf(headers['access-control-expose-headers'])).toEqual(expect.arrayContaining(EXPOSED))
+  })
+
+  const errors: { status: number; request: HttpCall }[] = [
+    { status: 404, request: { target: unusedPath() } },
+    { status: 401, request: { target: ORDERS, principal: null } },
+    { status: 405, request: { target: ORDERS, method: 'DELETE' } },
+    { status: 406, request: { target: ORDERS, headers: { accept: 'text/html' } } },
+    { status: 412, request: { target: unusedPath(), method: 'PUT', headers: { 'if-match': '*' }, body: {} } },
+    { status: 413, request: { target: ORDERS, method: 'POST', body: 'x'.repeat(300_000) } },
+    { status: 415, request: { target: ORDERS, method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' } },
+    { status: 400, request: { target: ORDERS, method: 'POST', body: '{' } },
+  ]
+
+  it.each(errors)('B10 an error $status keeps its CORS headers', async ({ request, status }) => {
+    const answer = await call({ ...request, headers: { ...request.headers, origin: ORIGIN } })
+    expect(answer.status).toBe(status)
+    expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN)
+    expect(namesOf(answer.headers['access-control-expose-headers'])).toEqual(expect.arrayContaining(EXPOSED))
+    expect(namesOf(answer.headers.vary)).toEqual(expect.arrayContaining(['origin', 'accept']))
+  })
+
+  it('B15 without an Origin nothing is granted', async () => {
+    const { target } = await makeOrder(system)
+    const { status, headers } = await call({ target })
+    expect([status, grantsOf(headers), headers.vary]).toEqual([200, [], 'Origin'])
+  })
+
+  it('B16 a development machine may open itself to every origin', async () => {
+    await using open = await startHttpSystem({ gateway: { CORS_ORIGINS: '*' } })
+    const { headers } = await open.call({ target: ORDERS, headers: { origin: 'http://localhost:3000' } })
+    expect(headers['access-control-allow-origin']).toBe('*')
+  })
+})

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { HttpAnswer } from '../support/http-answer.ts'
+import { callTogether, makeOrder, ORDERS, orderContent } from '../support/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const system = stack.use(await startHttpSystem())
+const { call } = system
+const stored = system.fulfilment.db.collection('orders')
+
+const newKey = () => randomUUID()
+/** A customer by whom the orders of one test can be counted. */
+const newCustomer = () => `cus_${randomUUID()}`
+
+function post(key: string | readonly string[], more: Partial<HttpCall> = {}): Promise<HttpAnswer> {
+  const headers = { 'idempotency-key': key, ...more.headers }
+  return call({ method: 'POST', target: ORDERS, body: orderContent(), ...more, headers })
+}
+
+/** What a replay must have in common with the first answer. */
+function lasting({ status, text, headers }: HttpAnswer) {
+  const { location, etag, 'content-type': type, 'content-location': content } = headers
+  return { status, text, location, etag, type, content }
+}
+
+const DOCUMENTED = { link: expect.stringMatching(/^<[^>]+>; rel="describedby"$/) }
+
+describe('Idempotency-Key', () => {
+  it('E01 a repeated request gets the stored answer to the byte, and makes nothing', async () => {
+    const customerId = newCustomer()
+    const body = orderContent({ customerId, metadata: { 10: 'a', 9: 'b', z: 'c', a: 'é\u2028' } })
+    const key = newKey()
+    const first = await post(`"${key}"`, { body })
+    const second = await post(`"${key}"`, { body })
+    expect(first.status).toBe(201)
+    expect(first.headers).not.toHaveProperty('idempotent-replayed')
+    expect(second.headers['idempotent-replayed']).toBe('true')
+    expect(lasting(second)).toEqual(lasting(first))
+    expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
+    expect(await stored.countDocuments({ customerId })).toBe(1)
+  })
+
+  it('E02 another request under the key is refused, and the first still replays', async () => {
+    const [key, customerId] = [newKey(), newCustomer()]
+    const body = orderContent({ customerId })
+    const first = await post(key, { body })
+    for (const other of [orderContent({ customerId, note: 'x' }), {}, '{', '', '[]', { ...body, discount: 1 }]) {
+      expect(await post(key, { body: other })).toMatchObject({
+        status: 422,
+        json: { code: 'idempotency_key_reused' },
+        headers: DOCUMENTED,
+      })
+    }
+    expect((await post(key, { body, target: `${ORDERS}?a=1` })).status).toBe(422)
+    expect((await post(key, { body, headers: { 'content-type': 'application/vnd.x+json' } })).status).toBe(422)
+    expect(lasting(await post(key, { body }))).toEqual(lasting(first))
+    expect(await stored.countDocuments({ customerId })).toBe(1)
+  })
+
+  it.each([
+    ['bare', 'quoted', (k: string) => [k, `"${k}"`]],
+    ['quoted', 'bare', (k: string) => [`"${k}"`, k]],
+    ['quoted', 'with blanks around and parameters', (k: string) => [`"${k}"`, ` "${k}";a=1;b `]],
+  ])('E03 %s first, %s second is one key', async (_first, _second, forms) => {
+    const [one = '', other = ''] = forms(newKey())
+    const first = await post(one)
+    expect(await post(other)).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
+  })
+
+  it('E04 twenty at once make one', { repeats: 9 }, async () => {
+    const [key, customerId] = [newKey(), newCustomer()]
+    await expectOneOrder(20, key, customerId)
+  })
+
+  it('E04 fifty at once make one', { repeats: 2 }, async () => {
+    await expectOneOrder(50, newKey(), newCustomer())
+  })
+
+  async function expectOneOrder(count: number, key: string, customerId: string): Promise<void> {
+    const answers = await callTogether(system, count, () => ({
+      method: 'POST',
+      target: ORDERS,
+      headers: { 'idempotency-key': key },
+      body: orderContent({ customerId }),
+    }))
+    const made = answers.filter(({ status }) => status === 201)
+    const waiting = answers.filter(({ status }) => status === 409)
+    expect(made.length).toBeGreaterThan(0)
+    expect(made.length + waiting.length).toBe(count)
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1)
+    for (const answer of waiting) {
+      expect(answer.json.code).toBe('idempotency_in_progress')
+      expect(answer.headers).toMatchObject({ 'retry-after': '1', ...DOCUMENTED })
+    }
+    expect(await stored.countDocuments({ customerId })).toBe(1)
+  }
+
+  it('E05 the name of the header has no case', async () => {
+    const key = newKey()
+    const first = await post([], { headers: { 'idempotency-key': undefined, 'IDEMPOTENCY-KEY': key } })
+    const second = await post([], { headers: { 'idempotency-key': undefined, 'Idempotency-Key': key } })
+    expect(second).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
+  })
+
+  it.each([
+    '',
+    '""',
+    'k'.repeat(256),
+    `"${'k'.repeat(256)}"`,
+    '"k',
+    'k"',
+    "'k'",
+    ':a2V5:',
+    '?1',
+    '@1659578233',
+    'a b',
+    'k, l',
+    '"k", "l"',
+    '("k")',
+    '"k" "l"',
+    '"\xe9"',
+    '"a\\b"',
+    '-k',
+    '{"$gt":""}',
+  ])('E07 %j is no key', async (key) => {
+    const customerId = newCustomer()
+    expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({ status: 400, headers: DOCUMENTED })
+    expect(await stored.countDocuments({ customerId })).toBe(0)
+  })
+
+  it('E08 a broken key is refused before the body is looked at, and after its type', async () => {
+    expect(await post('""', { body: '{' })).toMatchObject({ status: 400, json: { code: 'invalid_request' } })
+    expect((await post('""', { headers: { 'content-type': 'text/plain' } })).status).toBe(415)
+    expect((await post('""', { headers: { accept: 'text/html' } })).status).toBe(406)
+    expect((await post('""', { principal: null })).status).toBe(401)
+  })
+
+  it('E09 two lines are no key, be they equal or different', async () => {
+    const key = newKey()
+    for (const lines of [
+      [key, key],
+      [key, newKey()],
+      [`"${key}"`, `"${key}"`],
+    ]) {
+      expect(await post(lines)).toMatchObject({ status: 400, headers: DOCUMENTED })
+    }
+    expect((await post(key)).headers).not.toHaveProperty('idempotent-replayed')
+  })
+
+  it.each([
+    ['bare', (key: string) => key],
+    ['quoted', (key: string) => `"${key}"`],
+    ['quoted, with escapes', (key: string) => `"${key.slice(0, -2)}\\"\\\\"`],
+  ])('E10 255 characters are a key (%s)', async (_, write) => {
+    const key = write(randomUUID().padEnd(255, 'k'))
+    const first = await post(key)
+    expect(first.status).toBe(201)
+    expect(await post(key)).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
+  })
+
+  it('E11 a key belongs to its principal', async () => {
+    const key = newKey()
+    const [alice, bob] = [await post(key), await post(key, { principal: 'bob' })]
+    expect([alice.status, bob.status]).toEqual([201, 201])
+    expect(bob.json.id).not.toBe(alice.json.id)
+    expect(bob.headers).not.toHaveProperty('idempotent-replayed')
+    expect((await post(key, { principal: null })).status).toBe(401)
+    expect((await post(key, { principal: 'bob' })).text).toBe(bob.text)
+  })
+
+  it('E12 a key is a text and nothing else', async () => {
+    for (const key of ['"$where"', '"{\\"$gt\\":\\"\\"}"', '"__proto__"', '"a.b"', '"constructor"', '"null"']) {
+      const unique = key.replace(/"$/, `${randomUUID()}"`)
+      expect((await post(unique)).headers).not.toHaveProperty('idempotent-replayed')
+      expect((await post(unique)).headers['idempotent-replayed']).toBe('true')
+    }
+  })
+
+  it('E13 white space and the order of members do not matter', async () => {
+    const key = newKey()
+    const first = await post(key, {
+      body: '{"customerId":"c","currency":"EUR","items":[{"sku":"a","quantity":1,"unitAmount":5}]}',
+    })
+    const again = await post(key, {
+      body: ' {"items" : [{"unitAmount":5,"quantity":1.0,\r\n"sku":"\\u0061"}],\t"currency":"EUR","customerId":"c"}\n',
+      target: `${ORDERS}?`,
+      headers: { 'content-type': 'APPLICATION/JSON; charset=utf-8' },
+    })
+    expect(again).toMatchObject({ status: 201, text: first.text, headers: { 'idempotent-replayed': 'true' } })
+  })
+
+  it('E14 headers that are no part of the request may differ', async () => {
+    const key = newKey()
+    const first = await post(key)
+    const again = await post(key, { headers: { 'if-match': '"7"', 'x-request-id': 'another-id', accept: '*/*' } })
+    expect(again).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
+  })
+
+  it('E16 a replay tells the past and changes nothing of the present', async () => {
+    const key = newKey()
+    const first = await post(key)
+    const target = first.headers.location ?? ''
+    const put = await call({ method: 'PUT', target, body: orderContent({ note: 'later' }) })
+    expect((await post(key)).text).toBe(first.text)
+    expect((await call({ target })).text).toBe(put.text)
+    await call({ method: 'DELETE', target })
+    expect(lasting(await post(key))).toEqual(lasting(first))
+    expect((await call({ target })).status).toBe(404)
+  })
+
+  it.each([
+    ['no JSON', '{'],
+    ['no order', {}],
+    ['an amount below nothing', orderContent({ items: [{ sku: 'a', quantity: 1, unitAmount: -1 }] })],
+  ])('E18 an invalid body takes no key: %s', async (_, invalid) => {
+    const key = newKey()
+    expect(await post(key, { body: invalid })).toMatchObject({ status: 400 })
+    expect(await post(key)).toMatchObject({ status: 201 })
+  })
+
+  it('E19 what is refused for other reasons takes no key either', async () => {
+    const key = newKey()
+    const refused = [
+      await post(key, { principal: null }),
+      await post(key, { headers: { 'content-type': 'text/plain' } }),
+      await post(key, { headers: { accept: 'text/html' } }),
+      await post(key, { body: 'x'.repeat(300_000) }),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([401, 415, 406, 413])
+    const first = await post(key)
+    expect(first.status).toBe(201)
+    expect(first.headers).not.toHaveProperty('idempotent-replayed')
+  })
+
+  it('E24 other methods pay no attention to a key', async () => {
+    const key = newKey()
+    const { target } = await makeOrder(system)
+    for (const note of ['one', 'two']) {
+      const put = { method: 'PUT', target, headers: { 'idempotency-key': key }, body: orderContent({ note }) }
+      expect(await call(put)).toMatchObject({ status: 200, json: { note } })
+    }
+    for (const broken of ['', '""', ':x:', 'a, b']) {
+      const headers = { 'idempotency-key': broken, 'if-match': '*' }
+      expect((await call({ target, headers })).status).toBe(200)
+      expect((await call({ method: 'PATCH', target, headers, body: {} })).status).toBe(200)
+    }
+    expect((await call({ method: 'DELETE', target, headers: { 'idempotency-key': key } })).status).toBe(204)
+  })
+
+  it('E25 an expired key is as if it had never been used, be its row there or not', async () => {
+    await using brief = await startHttpSystem({ fulfilment: { idempotencyTtlSeconds: 1 } })
+    const request = { method: 'POST', target: ORDERS, headers: { 'idempotency-key': newKey() } }
+    const first = await brief.call({ ...request, body: orderContent() })
+    expect((await brief.call({ ...request, body: orderContent() })).text).toBe(first.text)
+    await sleep(1_100)
+    expect(await brief.fulfilment.db.collection('idempotency_keys').countDocuments()).toBe(1)
+    const other = await brief.call({ ...request, body: orderContent({ note: 'another request' }) })
+    expect(other.status).toBe(201)
+    expect(other.json.id).not.toBe(first.json.id)
+    expect(other.headers).not.toHaveProperty('idempotent-replayed')
+    expect((await brief.call({ ...request, body: orderContent() })).status).toBe(422)
+  })
+})

@@ -1,0 +1,216 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
+import { startHttpSystem, WEBHOOK } from '../support/http-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const system = stack.use(await startHttpSystem())
+const { call, deliver } = system
+
+const setOf = (list: string | undefined) => new Set(list?.split(/\s*,\s*/))
+const ORDER_METHODS = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const WEBHOOK_METHODS = new Set(['POST', 'OPTIONS'])
+
+describe('methods, targets, Allow', () => {
+  it.each([
+    ['A01', 'GET'],
+    ['A02', 'PUT'],
+    ['A02', 'PATCH'],
+    ['A02', 'DELETE'],
+  ])('%s %s is not allowed where webhooks arrive', async (_, method) => {
+    const { status, headers, json } = await call({ method, target: WEBHOOK, body: '{}' })
+    expect({ status, code: json.code, allow: setOf(headers.allow) }).toEqual({
+      status: 405,
+      code: 'method_not_allowed',
+      allow: WEBHOOK_METHODS,
+    })
+    expect(await system.events.countDocuments()).toBe(0)
+  })
+
+  it('A03 HEAD is refused there like GET, without the body', async () => {
+    const [get, head] = [await call({ target: WEBHOOK }), await call({ method: 'HEAD', target: WEBHOOK })]
+    expect(head).toMatchObject({ status: 405, text: '', headers: { allow: get.headers.allow } })
+    for (const name of ['content-type', 'content-length', 'vary']) expect(head.headers[name]).toBe(get.headers[name])
+  })
+
+  it.each([
+    '/',
+    '/api',
+    '/api/',
+    '/api/orders/',
+    '/API/orders',
+    '/api/orders/a/b',
+    '/api/webhooks',
+    '/api/webhooks/acme/',
+    '/healthz/',
+    '//api/orders',
+    '/api/orders/../orders/a',
+    '/livez',
+    '/metrics',
+    '/operator/events.list',
+  ])('A04 nothing is found at %s', async (target) => {
+    for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
+      const { status, headers } = await call({ method, target })
+      expect([status, headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
+    }
+  })
+
+  it('A05 an unknown provider is 404 whatever is sent', async () => {
+    for (const target of [
+      '/api/webhooks/unknown-provider',
+      '/api/webhooks/',
+      '/api/webhooks/__proto__',
+      '/api/webhooks/ACME',
+    ]) {
+      for (const body of ['', '{', '{"id":"a"}', 'x'.repeat(2_000_000)]) {
+        expect((await call({ method: 'POST', target, body, principal: null })).status).toBe(404)
+      }
+    }
+    expect((await call({ method: 'OPTIONS', target: '/api/webhooks/unknown-provider' })).status).toBe(404)
+    expect(await system.events.countDocuments()).toBe(0)
+  })
+
+  it.each(['PROPFIND', 'QUERY', 'TRACE', 'MKCOL', 'LOCK', 'SEARCH', 'LINK'])(
+    'A08 %s is not implemented, wherever it is tried',
+    async (method) => {
+      const { target } = await makeOrder(system)
+      for (const at of [target, WEBHOOK, '/nowhere']) {
+        const { status, text } = await call({ method, target: at, headers: { 'x-canary': 'no-echo-please' } })
+        expect(status).toBe(501)
+        expect(text).not.toContain('canary')
+      }
+    },
+  )
+
+  it('A11 OPTIONS tells what an order takes', async () => {
+    const { target } = await makeOrder(system)
+    for (const at of [target, unusedPath()]) {
+      const { status, headers } = await call({ method: 'OPTIONS', target: at, principal: null })
+      expect([status, setOf(headers.allow)]).toEqual([204, ORDER_METHODS])
+      expect(headers['accept-patch']).toContain('application/merge-patch+json')
+    }
+    const all = await call({ method: 'OPTIONS', target: ORDERS, principal: null })
+    expect(setOf(all.headers.allow)).toEqual(new Set(['GET', 'HEAD', 'POST', 'OPTIONS']))
+    expect(all.headers).not.toHaveProperty('accept-patch')
+  })
+
+  it('A12 OPTIONS needs no signature where webhooks arrive', async () => {
+    const { status, headers } = await call({ method: 'OPTIONS', target: WEBHOOK, principal: null })
+    expect([status, setOf(headers.allow)]).toEqual([204, WEBHOOK_METHODS])
+  })
+
+  it('A13 OPTIONS * tells what the server implements', async () => {
+    const { status, headers } = await call({ method: 'OPTIONS', target: '*', principal: null })
+    expect([status, setOf(headers.allow)]).toEqual([
+      204,
+      new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
+    ])
+  })
+
+  it.each(['GET', 'HEAD', 'POST', 'DELETE', 'PUT'])('A14 %s * is no request', async (method) => {
+    expect((await call({ method, target: '*' })).status).toBe(400)
+  })
+
+  it('A15 the absolute form of a target is understood, and its host counts', async () => {
+    const { target, text } = await makeOrder(system)
+    const answer = await call({ target: `http://gateway.example${target}` })
+    expect(answer).toMatchObject({ status: 200, text })
+    expect((await call({ target: `HTTP://gateway.example:8080${target}?x=1` })).status).toBe(200)
+    expect((await call({ method: 'OPTIONS', target: 'http://gateway.example' })).headers.allow).toContain('PATCH')
+    expect((await call({ target: 'http://gateway.example' })).status).toBe(404)
+    for (const broken of [
+      'http://',
+      'http:///api/orders',
+      'ftp://a/api/orders',
+      'http://a b/',
+      'http://u:p@a/',
+      'api/orders',
+    ]) {
+      expect((await call({ target: broken })).status).toBe(400)
+    }
+  })
+
+  it('A16 twenty GETs show the same and change nothing', async () => {
+    const { target, text, etag } = await makeOrder(system)
+    const before = await system.fulfilment.db.collection('orders').countDocuments()
+    for (let n = 0; n < 20; n += 1)
+      expect(await call({ target })).toMatchObject({ status: 200, text, headers: { etag } })
+    expect(await system.fulfilment.db.collection('orders').countDocuments()).toBe(before)
+  })
+
+  it('A17 no header and no parameter turns a request into another', async () => {
+    const { target, text } = await makeOrder(system)
+    const override = { 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE', 'x-method-override': 'DELETE' }
+    expect((await call({ target: `${target}?_method=DELETE&method=DELETE`, headers: override })).status).toBe(200)
+    expect(await call({ target })).toMatchObject({ status: 200, text })
+  })
+
+  it('A18 paths are compared as RFC 3986 says: with case, an escaped letter is that letter', async () => {
+    const { id, target, text } = await makeOrder(system)
+    expect(await call({ target: `/%61pi/%6Frders/%6F${id.slice(1)}` })).toMatchObject({ status: 200, text })
+    expect((await call({ target: `/api/ORDERS/${id}` })).status).toBe(404)
+    expect((await call({ target: target.toUpperCase() })).status).toBe(404)
+  })
+
+  it.each([
+    '%ZZ',
+    '%',
+    '%2',
+    '%2F',
+    '%00',
+    '.',
+    '..',
+    '%2e%2E',
+    'a%2Fb',
+    'a b'.replace(' ', '%20'),
+    '%FF',
+    '%C3%A9',
+    `${'x'.repeat(129)}`,
+    '$where',
+    "a'b",
+  ])('A18 no order has the id %s', async (id) => {
+    for (const [method, body] of [['GET'], ['PUT', orderContent()], ['DELETE'], ['PATCH', {}]] as const) {
+      const headers = { 'if-match': '*' }
+      expect((await call({ method, target: `${ORDERS}/${id}`, headers, ...(body ? { body } : {}) })).status).toBe(400)
+    }
+  })
+
+  it.each(['/api/orders#a', '/api/orders/a#', '/api/orders/\xe9', '/api/orders/a\x7f', '/api/orders\xa0'])(
+    'A18 the target %j is none',
+    async (target) => {
+      expect((await call({ target })).status).toBe(400)
+    },
+  )
+
+  it('A19 POST to an order is not allowed', async () => {
+    const { target } = await makeOrder(system)
+    const { status, headers } = await call({ method: 'POST', target, body: orderContent() })
+    expect([status, setOf(headers.allow)]).toEqual([405, ORDER_METHODS])
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const all = await call({ method, target: ORDERS })
+      expect([all.status, setOf(all.headers.allow)]).toEqual([405, new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])])
+    }
+  })
+
+  it('A20 methods are compared with case', async () => {
+    expect((await call({ method: 'get', target: ORDERS })).status).toBe(400)
+  })
+
+  it('A21 what is refused for its method comes before what its sender may do', async () => {
+    expect((await call({ method: 'DELETE', target: ORDERS, principal: null })).status).toBe(405)
+    expect((await call({ target: `${ORDERS}/a`, principal: null })).headers['www-authenticate']).toBe('Bearer')
+    expect((await call({ method: 'GET', target: WEBHOOK, principal: null })).status).toBe(405)
+  })
+
+  it('A22 health needs no token', async () => {
+    expect(await call({ target: '/healthz', principal: null })).toMatchObject({ status: 200, json: { status: 'ok' } })
+    expect((await call({ method: 'POST', target: '/healthz' })).headers.allow).toBe('GET, HEAD, OPTIONS')
+    const head = await call({ method: 'HEAD', target: '/healthz' })
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '15'])
+  })
+
+  it('F01 still takes an event after all this', async () => {
+    const event = { id: 'evt_methods', type: 'customer.created', data: { object: { id: 'cus_1' } } }
+    expect(await deliver(event)).toMatchObject({ status: 200, json: { received: true } })
+  })
+})

@@ -1,0 +1,154 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  type RunningFulfilment,
+  type StartOptions,
+  startFulfilment,
+} from '@oncehook/fulfilment/testing/start-fulfilment'
+import { startGateway } from '@oncehook/gateway/gateway'
+import { readGatewaySettings } from '@oncehook/gateway/settings'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { standardWebhooks } from '@oncehook/simulator/signers/standard-webhooks'
+import type { Collection, Db } from 'mongodb'
+import { expectSound, type HttpAnswer, toHttpAnswer } from './http-answer.ts'
+import { exchangeOctets, type Octets, parseAnswers, type RawExchange } from './raw-http.ts'
+
+/** A request, with what every request needs added unless it says otherwise. */
+export interface HttpCall {
+  /** Default: GET. */
+  readonly method?: string
+  readonly target: string
+  /** Several values are several lines; undefined takes away what would be added. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** An object is sent as JSON. */
+  readonly body?: string | Buffer | object
+  /** Whose token it carries. Default: alice; null: nobody's. */
+  readonly principal?: 'alice' | 'bob' | null
+}
+
+/** What a test wants otherwise than usual. */
+export interface HttpSystemOptions {
+  /** Settings of the gateway, by the names of its environment. */
+  readonly gateway?: Readonly<Record<string, string>>
+  readonly fulfilment?: Partial<StartOptions>
+}
+
+/** A gateway and a fulfilment in this process, on a real MongoDB, spoken to in octets. */
+export interface HttpSystem extends AsyncDisposable {
+  /** The public port of the gateway. */
+  readonly port: number
+  readonly adminPort: number
+  readonly fulfilment: RunningFulfilment
+  /** The gateway's database. */
+  readonly db: Db
+  readonly events: Collection
+  /** What both have logged. */
+  readonly lines: readonly Record<string, unknown>[]
+  /** Sends octets to the public port. */
+  send(octets: Octets, deadlineMs?: number): Promise<RawExchange>
+  /** Sends one request on a connection of its own and returns its final answer, which is looked at by `expectSound`. */
+  call(call: HttpCall): Promise<HttpAnswer>
+  /** The octets of a request, for tests that send several on one connection or spoil them. */
+  write(call: HttpCall): Buffer
+  /** Delivers an event, signed for exactly these octets. */
+  deliver(body: string | Buffer | object, headers?: HttpCall['headers']): Promise<HttpAnswer>
+  /** A delivery, signed for exactly these octets. */
+  delivery(body: string | Buffer | object, headers?: HttpCall['headers']): HttpCall
+}
+
+/** Where the deliveries of these tests go. */
+export const WEBHOOK = '/api/webhooks/acme'
+/** The origin that may use the orders API. */
+export const ORIGIN = 'https://shop.example'
+
+const tokens = { alice: randomBytes(24).toString('hex'), bob: randomBytes(24).toString('hex') }
+const secret = `whsec_${randomBytes(24).toString('base64')}`
+
+/** Starts both services; they stop, and their databases go, at the end of the scope. */
+export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<HttpSystem> {
+  await using resources = new AsyncDisposableStack()
+  const { logger, lines } = memoryLogger()
+  const inner = resources.use(await testDatabase(process.env))
+  const database = resources.use(await testDatabase(process.env))
+  const place = { uri: inner.uri, database: inner.name, logger }
+  const fulfilment = resources.use(await startFulfilment({ ...place, ...options.fulfilment }))
+  const settings = readGatewaySettings({
+    GATEWAY_PORT: '0',
+    ADMIN_PORT: '0',
+    MONGODB_URI: database.uri.reveal(),
+    GATEWAY_DB: database.name,
+    FULFILMENT_URL: fulfilment.url,
+    SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
+    PROVIDERS: JSON.stringify({ acme: { scheme: 'standard-webhooks', secrets: [{ id: 'only', value: secret }] } }),
+    API_TOKENS: JSON.stringify(tokens),
+    CORS_ORIGINS: ORIGIN,
+    RATE_LIMIT_FAILED: '0',
+    RATE_LIMIT_API: '0',
+    ...options.gateway,
+  })
+  const lifecycle = new Lifecycle(logger)
+  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  const { publicPort: port, adminPort } = await startGateway(parts, lifecycle)
+  resources.defer(async () => void (await lifecycle.stop()))
+  const owned = resources.move()
+
+  const send: HttpSystem['send'] = (octets, deadlineMs) => exchangeOctets(port, octets, deadlineMs)
+  const call: HttpSystem['call'] = async (request) => {
+    const exchange = await send(writeRequest(request))
+    const answers = parseAnswers(exchange.octets, [request.method ?? 'GET'])
+    const [answer, ...more] = answers
+    if (answer === undefined || more.length > 0) throw new Error(`${answers.length} answers where one belongs`)
+    return expectSound(toHttpAnswer(answer))
+  }
+  return {
+    port,
+    adminPort,
+    fulfilment,
+    db: database.db,
+    events: database.db.collection('events'),
+    lines,
+    send,
+    call,
+    write: writeRequest,
+    deliver: (body, headers) => call(signDelivery(body, headers)),
+    delivery: signDelivery,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function writeRequest({ method = 'GET', target, headers = {}, body, principal = 'alice' }: HttpCall): Buffer {
+  const content = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  const fields: Record<string, string | readonly string[] | undefined> = {
+    host: 'gateway.example',
+    connection: 'close',
+    authorization: principal === null ? undefined : `Bearer ${tokens[principal]}`,
+    'content-type': content === undefined ? undefined : 'application/json',
+    'content-length': content === undefined ? undefined : String(Buffer.byteLength(content)),
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    delete fields[name.toLowerCase()]
+    fields[name] = value
+  }
+  const lines = Object.entries(fields).flatMap(([name, value]) =>
+    (typeof value === 'string' ? [value] : (value ?? [])).map((one) => `${name}: ${one}\r\n`),
+  )
+  return Buffer.concat([
+    Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'),
+    Buffer.from(content ?? ''),
+  ])
+}
+
+function signDelivery(body: string | Buffer | object, headers: HttpCall['headers'] = {}): HttpCall {
+  const content =
+    typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+  const signed = standardWebhooks.sign({ body: content, secret, now: Date.now(), eventId: `msg_${randomUUID()}` })
+  return {
+    method: 'POST',
+    target: WEBHOOK,
+    principal: null,
+    headers: { ...Object.fromEntries(signed), ...headers },
+    body: content,
+  }
+}
