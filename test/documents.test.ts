@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type ErrorSpec, toAppError } from '@oncehook/kernel/errors'
+import { describe, expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '..')
+
+/** Every entry of every error catalogue: whatever module declares errors. */
+async function readCatalogues(): Promise<Map<string, { status: number; says: string }>> {
+  const { code, status, message: says } = toAppError(undefined)
+  const entries = new Map([[code, { status, says }]])
+  for (const path of globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] })) {
+    if (!readFileSync(join(repository, path), 'utf8').includes('= defineError(')) continue
+    const module = (await import(pathToFileURL(join(repository, path)).href)) as Record<string, unknown>
+    for (const exported of Object.values(module)) {
+      const { code, status, says } = exported as ErrorSpec & { code?: string }
+      if (code !== undefined && says !== undefined) entries.set(code, { status, says })
+    }
+  }
+  return entries
+}
+
+describe('docs/errors.md', () => {
+  it('lists every code with its status and its sentence, and none that does not exist', async () => {
+    const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
+    const rows = text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+?) \| .+ \|$/gm)
+    const listed = Array.from(rows, ([, code, status, says]) => [code, { status: Number(status), says }])
+    const declared = [...(await readCatalogues())]
+    expect(listed.toSorted()).toEqual(declared.toSorted())
+  })
+})
