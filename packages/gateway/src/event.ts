@@ -1,6 +1,16 @@
 /** The types of event that have an effect; every other type is stored as `unhandled`. */
 export type PaymentEventType = 'payment.succeeded' | 'payment.failed'
 
+const PAYMENT_EVENT_TYPES: readonly string[] = [
+  'payment.succeeded',
+  'payment.failed',
+] satisfies readonly PaymentEventType[]
+
+/** Whether a type is one of those that have an effect. */
+export function isPaymentEventType(type: string): type is PaymentEventType {
+  return PAYMENT_EVENT_TYPES.includes(type)
+}
+
 /** What an event says about an order. Amounts are integers in minor units, currencies ISO 4217 in capitals. */
 export interface PaymentFacts {
   readonly orderId: string

@@ -1,5 +1,5 @@
 import { eventInvalid } from '../errors.ts'
-import type { PaymentFacts, WebhookEvent } from '../event.ts'
+import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { currencyOf, isEventText, occurredAtOf, ownMember, toId } from './read-event.ts'
 import type { SharedSettings } from './shared-settings.ts'
@@ -8,8 +8,11 @@ import type { SharedSettings } from './shared-settings.ts'
 export interface FoundEvent {
   /** The provider's id of the event, or one made of the signed bytes. */
   readonly id: unknown
-  /** The provider's name of the type; where a status decides, with the status behind a full stop. */
+  /** The provider's name of the type. */
   readonly type: unknown
+  /** Where a status decides what the type means: it is put behind the type's name, after a full stop. */
+  readonly status?: unknown
+  /** The object that the event is about; an event that changes no order may name none, and is then its own. */
   readonly objectId: unknown
   readonly orderId?: unknown
   /** Minor units; null where the provider names an amount that is none. */
@@ -21,6 +24,7 @@ export interface FoundEvent {
 
 /** How found events become ours: the scheme's own type names, and what the settings add. */
 export interface EventRules extends Pick<SharedSettings, 'events' | 'orderReference'> {
+  /** The provider's types -> ours, with or without the status behind them. */
   readonly types: Readonly<Record<string, string>>
   /** What `orderReference` points into: the body, or the item of a body with several. */
   readonly document: unknown
@@ -31,15 +35,16 @@ export interface EventRules extends Pick<SharedSettings, 'events' | 'orderRefere
  * @throws eventInvalid
  */
 export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
-  const { type } = found
   const id = toId(found.id)
-  const objectId = toId(found.objectId)
-  if (id === undefined || objectId === undefined || !isEventText(type)) throw eventInvalid()
+  const type = typeOf(found, rules)
+  if (id === undefined || type === undefined) throw eventInvalid()
+  const objectId = toId(found.objectId) ?? (isPaymentEventType(type) ? undefined : id)
+  if (objectId === undefined) throw eventInvalid()
   const { orderReference: reference, document } = rules
   const order = reference === undefined ? found.orderId : resolvePointer(document, reference)
   return {
     id,
-    type: ownMember(rules.events, type) ?? ownMember(rules.types, type) ?? type,
+    type,
     objectId,
     facts: {
       orderId: toId(order) ?? objectId,
@@ -50,6 +55,17 @@ export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
       ),
     },
   }
+}
+
+/**
+ * The name that says most decides: a type with its status before the type alone, so that mapping a type does not make
+ * a success of its failures; and of equal ones that of the settings.
+ */
+function typeOf({ type, status }: FoundEvent, rules: EventRules): string | undefined {
+  if (!isEventText(type)) return undefined
+  const whole = isEventText(status) ? `${type}.${status}` : type
+  const names = [whole, type].flatMap((name) => [ownMember(rules.events, name), ownMember(rules.types, name)])
+  return [...names, whole].find(isEventText)
 }
 
 function amountOf(amount: number | null | undefined): Pick<PaymentFacts, 'amount' | 'unreadable'> {

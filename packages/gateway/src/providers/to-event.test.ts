@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { eventInvalid } from '../errors.ts'
+import type { WebhookEvent } from '../event.ts'
+import { type FoundEvent, toEvent } from './to-event.ts'
+
+const types = { 'payment.updated.COMPLETED': 'payment.succeeded', charged: 'payment.succeeded' }
+
+function read(found: Partial<FoundEvent>, settings: object = {}, document: unknown = {}): WebhookEvent {
+  return toEvent({ id: 'evt_1', type: 'charged', objectId: 'pay_1', ...found }, { ...settings, types, document })
+}
+
+function typeOf(found: Partial<FoundEvent>, events: Record<string, string> = {}): string {
+  return read(found, { events }).type
+}
+
+describe('toEvent', () => {
+  it('puts the facts in their places', () => {
+    const found = { orderId: 'ord_1', amount: 1999, currency: 'eur', occurredAt: 1_760_000_000 }
+    expect(read(found)).toEqual({
+      id: 'evt_1',
+      type: 'payment.succeeded',
+      objectId: 'pay_1',
+      facts: { orderId: 'ord_1', amount: 1999, currency: 'EUR', occurredAt: '2025-10-09T08:53:20.000Z' },
+    })
+  })
+
+  it('takes the object for the order where nothing names one', () => {
+    expect(read({}).facts).toEqual({ orderId: 'pay_1' })
+  })
+
+  it('finds the order where the settings point, and not where the provider puts it', () => {
+    const document = { note: { cart: 'c_7' } }
+    expect(read({ orderId: 'ord_1' }, { orderReference: '/note/cart' }, document).facts.orderId).toBe('c_7')
+  })
+
+  it('keeps every digit of a long number', () => {
+    expect(read({ id: 820_982_911_946_154_508n, objectId: 9_007_199_254_740_993n })).toMatchObject({
+      id: '820982911946154508',
+      objectId: '9007199254740993',
+    })
+  })
+
+  it('tells an amount that is none from no amount', () => {
+    expect(read({ amount: null }).facts).toEqual({ orderId: 'pay_1', unreadable: 'amount_mismatch' })
+    expect(read({ amount: undefined }).facts).toEqual({ orderId: 'pay_1' })
+  })
+
+  describe('with a status', () => {
+    const completed = { type: 'payment.updated', status: 'COMPLETED' }
+    const failed = { type: 'payment.updated', status: 'FAILED' }
+
+    it('looks up the type with it, then the type alone', () => {
+      expect(typeOf(completed)).toBe('payment.succeeded')
+      expect(typeOf({ status: 'NEW' })).toBe('payment.succeeded')
+      expect(typeOf(failed, { 'payment.updated.FAILED': 'payment.failed' })).toBe('payment.failed')
+      expect(typeOf(failed, { 'payment.updated': 'seen' })).toBe('seen')
+    })
+
+    it('lets the settings win over the scheme where both say as much', () => {
+      expect(typeOf(completed, { 'payment.updated.COMPLETED': 'seen' })).toBe('seen')
+      expect(typeOf({}, { charged: 'seen' })).toBe('seen')
+    })
+
+    it('lets no mapping of the type alone change what the scheme says of the status', () => {
+      expect(typeOf(completed, { 'payment.updated': 'payment.failed' })).toBe('payment.succeeded')
+    })
+
+    it('shows it in the name of a type that nothing maps', () => {
+      expect(typeOf(failed)).toBe('payment.updated.FAILED')
+      expect(typeOf({ type: 'payment.updated' })).toBe('payment.updated')
+    })
+
+    it.each([undefined, null, 7, '', {}])('passes over %j', (status) => {
+      expect(typeOf({ status })).toBe('payment.succeeded')
+    })
+  })
+
+  it('takes no member of every object for a mapping', () => {
+    expect(typeOf({ type: 'constructor' })).toBe('constructor')
+    expect(typeOf({ type: '__proto__', status: 'toString' })).toBe('__proto__.toString')
+  })
+
+  it('lets an event that pays nothing name no object', () => {
+    expect(read({ type: 'endpoint.checked', objectId: undefined }).objectId).toBe('evt_1')
+  })
+
+  it.each([
+    ['a payment without its object', { objectId: undefined }],
+    ['a payment by our own name without its object', { type: 'payment.succeeded', objectId: null }],
+    ['no id', { id: undefined }],
+    ['a blank id', { id: ' ' }],
+    ['no type', { type: undefined }],
+    ['a type that is too long', { type: 'x'.repeat(256) }],
+    ['a fraction for an id', { id: 1.5 }],
+  ])('refuses %s', (_, found) => {
+    expect(() => read(found)).toThrow(expect.objectContaining({ code: eventInvalid.code }))
+  })
+})
