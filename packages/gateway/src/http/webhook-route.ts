@@ -36,7 +36,7 @@ export function createWebhookRoute(deps: WebhookRouteDeps): Middleware<RequestSt
     if (name === null) return next()
     const provider = deps.providers().get(name)
     if (provider === undefined) throw notFound()
-    if (ctx.method !== 'POST') return answerOtherMethod(ctx, provider)
+    if (ctx.method !== 'POST') return answerOtherMethod(deps, { ctx, provider })
     await answerDelivery(deps, { ctx, provider })
   }
 }
@@ -47,10 +47,10 @@ function providerNameOf({ url = '' }: IncomingMessage): string | null {
   return url.slice(PATH.length, query === -1 ? undefined : query)
 }
 
-function answerOtherMethod(ctx: Context, provider: Provider): void {
+function answerOtherMethod({ clock }: WebhookRouteDeps, { ctx, provider }: Call): void {
   const resource = resourceAt(ctx.path)
   if (resource === undefined) throw notFound()
-  const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring) : undefined
+  const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring, clock.now()) : undefined
   if (check !== undefined && check !== null) {
     ctx.set('Cache-Control', 'no-store')
     ctx.body = check

@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import type {
+  AnswerCheck,
   AnswerHandshake,
   ConfirmEvent,
   Finding,
@@ -34,7 +35,7 @@ export interface Provider {
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake
   /** The answer to a GET by which the provider checks this endpoint; absent where it does not. */
-  readonly answerCheck?: (query: string) => unknown
+  readonly answerCheck?: AnswerCheck
   /** Asks the provider what an event that is not signed well enough claims; absent where signatures suffice. */
   readonly confirm?: ConfirmEvent
 }

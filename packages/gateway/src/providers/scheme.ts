@@ -32,6 +32,9 @@ export type AnswerHandshake = (delivery: VerifiedDelivery) => HandshakeAnswer | 
 /** An answer to a handshake: JSON, or nothing with 204. */
 export type HandshakeAnswer = { readonly json: unknown } | { readonly empty: true }
 
+/** Answers a GET at `now` (milliseconds) by its query, where a provider checks an endpoint that way; null refuses it. */
+export type AnswerCheck = (query: string, now: number) => unknown
+
 /**
  * Reads from the provider what an event that is not signed well enough claims. The event that comes back counts.
  * @throws unavailable when the provider cannot be asked now
@@ -55,8 +58,7 @@ export interface SchemeParts<Settings> {
   /** Whether forms are taken beside JSON. */
   readonly takesForms?: boolean
   readonly prepareHandshake?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerHandshake
-  /** Answers a GET by its query, where a provider checks an endpoint that way; null refuses it. */
-  readonly prepareCheck?: (settings: Settings, secrets: readonly LiveSecret[]) => (query: string) => unknown
+  readonly prepareCheck?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerCheck
   readonly prepareConfirm?: (settings: Settings) => ConfirmEvent
 }
 
