@@ -5,6 +5,7 @@ import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import type { Logger } from '@oncehook/kernel/logger'
+import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
@@ -48,14 +49,16 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const metrics = createFulfilmentMetrics(registry)
-  const mongo = createConnections(parts, lifecycle)
-  const worker = createWorker(parts, { metrics, mongo: mongo.background, lifecycle })
-  const useCases = createUseCases(parts, { metrics, mongo: mongo.serving, onApplied: () => worker.nudge() })
+  const errors = createDatabaseErrors(registry)
+  const mongo = createConnections(parts, { lifecycle, errors })
+  const worker = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle })
+  const useCases = createUseCases(parts, { metrics, errors, mongo: mongo.serving, onApplied: () => worker.nudge() })
 
   let ready = false
   const port = await startListener(parts, {
     registry,
     metrics,
+    errors,
     mongo: mongo.serving,
     useCases,
     isReady: () => ready,
@@ -71,8 +74,11 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
 }
 
 /** Two pools, so that receipts never queue ahead of a call. */
-function createConnections({ settings, logger }: FulfilmentParts, lifecycle: Lifecycle) {
-  const shared = { uri: settings.MONGODB_URI, database: settings.FULFILMENT_DB, logger }
+function createConnections(
+  { settings, logger }: FulfilmentParts,
+  { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
+) {
+  const shared = { uri: settings.MONGODB_URI, database: settings.FULFILMENT_DB, logger, errors }
   const serving = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 })
   const background = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 })
   lifecycle.onStop({
@@ -85,15 +91,16 @@ function createConnections({ settings, logger }: FulfilmentParts, lifecycle: Lif
 
 interface WorkerParts {
   readonly metrics: FulfilmentMetrics
+  readonly errors: DatabaseErrors
   readonly mongo: MongoConnection
   readonly lifecycle: Lifecycle
 }
 
-function createWorker(parts: FulfilmentParts, { metrics, mongo, lifecycle }: WorkerParts): ReceiptWorker {
+function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle }: WorkerParts): ReceiptWorker {
   const { settings, logger, random, fetch, receiptLeaseMs: leaseMs } = parts
   const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, fetch, from: settings.RECEIPT_FROM })
   const worker = new ReceiptWorker({
-    claims: createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID }),
+    claims: errors.watch(createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID })),
     sink,
     backoff: RECEIPT_BACKOFF,
     sendTimeoutMs: SEND_TIMEOUT_MS,
@@ -107,13 +114,11 @@ function createWorker(parts: FulfilmentParts, { metrics, mongo, lifecycle }: Wor
   return worker
 }
 
-interface UseCaseParts {
-  readonly metrics: FulfilmentMetrics
-  readonly mongo: MongoConnection
+interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo'> {
   readonly onApplied: () => void
 }
 
-function createUseCases(parts: FulfilmentParts, { metrics, mongo, onApplied }: UseCaseParts): UseCases {
+function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, onApplied }: UseCaseParts): UseCases {
   const { settings, logger, clock, random } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
@@ -127,7 +132,7 @@ function createUseCases(parts: FulfilmentParts, { metrics, mongo, onApplied }: U
       newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },
-    payments: { db, clock, logger, newCallId: randomUUID, onApplied },
+    payments: { db, errors, clock, logger, newCallId: randomUUID, onApplied },
     countVerdict: metrics.verdict,
   }
 }
@@ -143,7 +148,7 @@ const MAX_HEADER_BYTES = 524_288
 
 async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
   const { settings, logger, clock } = parts
-  const { mongo, registry, metrics, useCases, isReady, lifecycle } = listener
+  const { mongo, registry, metrics, errors, useCases, isReady, lifecycle } = listener
   const app = createApp({
     probes: createProbes({ checks: { mongodb: mongo.ping }, metrics: registry }),
     verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
@@ -151,6 +156,7 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
     isReady,
     logger,
     metrics,
+    errors,
   })
   const opened = await listen({
     host: settings.FULFILMENT_HOST,

@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { CommandStartedEvent } from 'mongodb'
+import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createIdempotencyKeys, IDEMPOTENCY_INDEXES } from './idempotency-keys.ts'
 import { createOrder } from './orders/create-order.ts'
@@ -16,6 +18,8 @@ import { putOrder } from './orders/put-order.ts'
 import { applyEvents } from './payments/apply-events.ts'
 import { createReceiptClaims } from './receipts/receipt-claims.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
+
+const errors = createDatabaseErrors(new Registry())
 
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify'])
 
@@ -52,7 +56,7 @@ it('asks for a journaled majority in every write of every use', async () => {
   await patchOrder(deps, { id: 'o1', patch: { note: null }, ifMatch: '*' })
   await deleteOrder(deps, { id: 'o1' })
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
-  const payments = { db, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {} }
+  const payments = { db, errors, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {} }
   await applyEvents(payments, [sampleEvent({ orderId: order.id })])
   const claims = createReceiptClaims(db, { leaseMs: 60_000, newClaimId: randomUUID })
   const claimed = await claims.claim(10)

@@ -30,3 +30,9 @@ export const overloaded = defineError('overloaded', {
   retry: 'later',
   says: 'Too much is under way: send it again in a moment',
 })
+/** A search of an operator would read too much. */
+export const searchTooWide = defineError('search_too_wide', {
+  status: 422,
+  retry: 'never',
+  says: 'The search takes too long: narrow it, by from and to for instance, or by a state other than done',
+})

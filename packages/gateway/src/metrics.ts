@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { type InboxDepth, oldestUnsettledSeconds } from './inbox/inbox-depth.ts'
 
 /** Counts deliveries by what became of them. */
 export interface DeliveryMetrics {
@@ -67,36 +68,55 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
   }
 }
 
-/** What the inbox holds at this instant. */
-export interface InboxDepth {
-  readonly unsettled: number
-  readonly dead: number
-  readonly oldestUnsettledSeconds: number
-}
-
-/** Adds gauges that ask the inbox when they are read. */
+/**
+ * Adds gauges that ask the inbox when they are read, all of them by one look. What cannot be told in time is left out: an
+ * old number would pass for a current one.
+ */
 export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
-  const gauges: [name: string, help: string, member: keyof InboxDepth][] = [
-    ['oncehook_events_unsettled', 'Events that are due, waiting or being processed', 'unsettled'],
-    ['oncehook_events_dead', 'Events that failed for good and wait for an operator', 'dead'],
-    [
-      'oncehook_events_oldest_unsettled_seconds',
-      'Age of the oldest event that is not settled',
-      'oldestUnsettledSeconds',
-    ],
-  ]
-  for (const [name, help, member] of gauges) {
+  let underWay: Promise<InboxDepth> | undefined
+  const look = (): Promise<InboxDepth> => {
+    underWay ??= readDepth().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+  for (const { name, help, read } of INBOX_GAUGES) {
     const gauge: Gauge = new Gauge({
       name,
       help,
       registers: [registry],
       async collect() {
-        const depth = await readDepth().catch(() => null)
-        if (depth !== null) gauge.set(depth[member])
+        const value = read(await look())
+        if (value === null) gauge.remove()
+        else gauge.set(value)
       },
     })
   }
 }
+
+interface InboxGauge {
+  readonly name: string
+  readonly help: string
+  readonly read: (depth: InboxDepth) => number | null
+}
+
+const INBOX_GAUGES: readonly InboxGauge[] = [
+  {
+    name: 'oncehook_events_unsettled',
+    help: 'Events that are due, waiting or being processed',
+    read: ({ pending, processing }) => (pending === null || processing === null ? null : pending + processing),
+  },
+  {
+    name: 'oncehook_events_dead',
+    help: 'Events that failed for good and wait for an operator',
+    read: ({ dead }) => dead,
+  },
+  {
+    name: 'oncehook_events_oldest_unsettled_seconds',
+    help: 'Age of the oldest event that is not settled, 0 where there is none',
+    read: oldestUnsettledSeconds,
+  },
+]
 
 /** Adds the histogram of the seconds that requests took, by route and status. */
 export function createRequestTimer(registry: Registry): Histogram<'route' | 'status'> {

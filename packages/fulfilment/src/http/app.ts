@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { notFound, unavailable } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { answerCall, type CallReport, type TrpcEndpoint } from '@oncehook/kernel/trpc/answer-call'
 import type { FulfilmentMetrics } from '../metrics.ts'
@@ -20,6 +21,7 @@ export interface AppDeps {
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   readonly logger: Logger
   readonly metrics: FulfilmentMetrics
+  readonly errors: Pick<DatabaseErrors, 'count'>
 }
 
 const CALLS = '/trpc/'
@@ -68,6 +70,7 @@ function createEndpoint({ useCases, verifyToken, isReady }: AppDeps): TrpcEndpoi
 
 function tell(deps: AppDeps, report: CallReport<Context>, { requestId, ms }: { requestId: string; ms: number }): void {
   const { procedure, status, caller, context, error } = report
+  deps.errors.count(error)
   deps.metrics.request({ procedure, status, seconds: ms / 1_000 })
   const line = { requestId, procedure, status, caller, ms: Math.round(ms), ...context.answer.facts }
   if (status >= 500) deps.logger.error({ ...line, error }, 'request.completed')

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb'
+import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { type ApplyDeps, applyEvents } from './apply-events.ts'
+
+const errors = createDatabaseErrors(new Registry())
 
 const APP_NAME = `apply-${randomUUID()}`
 const stack = new AsyncDisposableStack()
@@ -23,7 +27,7 @@ await ensureIndexes(db, [ORDER_INDEXES])
 
 function deps(members: Partial<ApplyDeps> = {}): ApplyDeps {
   const { logger } = memoryLogger()
-  return { db, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {}, ...members }
+  return { db, errors, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {}, ...members }
 }
 
 async function insertOrders(...ids: string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
@@ -20,6 +21,7 @@ import { eventHash, type PaymentEvent } from './payment-event.ts'
 /** What applying events works with. */
 export interface ApplyDeps {
   readonly db: Db
+  readonly errors: DatabaseErrors
   readonly clock: Clock
   readonly logger: Logger
   /** Makes a name for each call. */
@@ -76,7 +78,7 @@ interface Sent {
 }
 
 async function runRound(deps: ApplyDeps, context: DecisionContext, groups: ReadonlyMap<string, Group>): Promise<void> {
-  const orders = await readOrders(deps.db, [...groups.keys()])
+  const orders = await readOrders(deps, [...groups.keys()])
   if (orders === null) {
     for (const group of groups.values()) refuse(group, unavailable)
     return
@@ -91,7 +93,7 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
   }
   if (sent.length === 0) return
   const statements = sent.map(({ change }) => orderUpdate(change, context.now))
-  const landings = await commitChanges(deps.db, statements)
+  const landings = await commitChanges(deps, statements)
   for (const [index, landing] of landings.entries()) {
     const one = sent[index]
     if (one !== undefined) close(one, landing)
@@ -142,7 +144,10 @@ function short(id: string): string {
 }
 
 /** Reads the orders as a majority holds them, for an answer must not rest on what can be rolled back. Null: not now. */
-async function readOrders(db: Db, ids: readonly string[]): Promise<Map<string, OrderDocument> | null> {
+async function readOrders(
+  { db, errors }: ApplyDeps,
+  ids: readonly string[],
+): Promise<Map<string, OrderDocument> | null> {
   try {
     // All of them in one batch: fewer than its size, or the cursor would stay open for another round trip.
     const batchSize = ids.length + 1
@@ -157,6 +162,7 @@ async function readOrders(db: Db, ids: readonly string[]): Promise<Map<string, O
     return new Map(found.map((order) => [order._id, order]))
   } catch (error) {
     if (toUnavailable(error) === null) throw error
+    errors.count(error)
     return null
   }
 }

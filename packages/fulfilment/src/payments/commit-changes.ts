@@ -1,3 +1,4 @@
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Db, Document } from 'mongodb'
 import { ORDERS, PAYMENT_INDEX } from '../orders/order-document.ts'
@@ -15,14 +16,19 @@ const DUPLICATE_KEY = 11_000
  * Sends all statements as one unordered update command with majority and journal. The command is never sent again by
  * itself: where its outcome is unknown, the markers in the orders answer the retry.
  */
-export async function commitChanges(db: Db, statements: readonly UpdateStatement[]): Promise<Landing[]> {
+export async function commitChanges(
+  { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
+  statements: readonly UpdateStatement[],
+): Promise<Landing[]> {
   let reply: Document
   try {
     reply = await db.command({ update: ORDERS, updates: statements, ordered: false, writeConcern: MAJORITY })
-  } catch {
+  } catch (error) {
+    errors.count(error)
     // Whatever the driver says, the statements may have been stored.
     return statements.map(() => 'unknown')
   }
+  errors.countReply(reply)
   return landingsOf(reply, statements.length)
 }
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { applyEvents } from '../payments/apply-events.ts'
@@ -66,7 +68,14 @@ function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { 
 async function payOrders(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `o_${randomUUID()}`)
   await orders.insertMany(ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date())))
-  const deps = { db, clock: systemClock, logger: memoryLogger().logger, newCallId: randomUUID, onApplied: () => {} }
+  const deps = {
+    db,
+    errors: createDatabaseErrors(new Registry()),
+    clock: systemClock,
+    logger: memoryLogger().logger,
+    newCallId: randomUUID,
+    onApplied: () => {},
+  }
   await applyEvents(
     deps,
     ids.map((orderId) => sampleEvent({ orderId })),

@@ -1,6 +1,7 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
@@ -31,4 +32,5 @@ export interface Foundation extends GatewayParts {
   readonly payments: PaymentProcedures
   readonly registry: Registry
   readonly metrics: GatewayMetrics
+  readonly databaseErrors: DatabaseErrors
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { collectDefaultMetrics, Registry } from 'prom-client'
@@ -18,11 +19,12 @@ const TALLY_FLUSH_MS = 1_000
 
 /** Makes what every stage needs, nothing of it open yet. */
 export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Foundation {
-  const mongo = createConnections(parts, lifecycle)
-  const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
-  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => tallies.stop() })
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  const databaseErrors = createDatabaseErrors(registry)
+  const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
+  const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
+  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => tallies.stop() })
   const fulfilment = createFulfilment(parts)
   return {
     ...parts,
@@ -34,11 +36,15 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
     payments: createPaymentProcedures(fulfilment),
     registry,
     metrics: createGatewayMetrics(registry, tallies.add),
+    databaseErrors,
   }
 }
 
-function createConnections({ settings, logger }: GatewayParts, lifecycle: Lifecycle): Foundation['mongo'] {
-  const shared = { uri: settings.MONGODB_URI, database: settings.GATEWAY_DB, logger }
+function createConnections(
+  { settings, logger }: GatewayParts,
+  { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
+): Foundation['mongo'] {
+  const shared = { uri: settings.MONGODB_URI, database: settings.GATEWAY_DB, logger, errors }
   const accepting = createMongoConnection({ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
   const background = createMongoConnection({ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 })
   lifecycle.onStop({

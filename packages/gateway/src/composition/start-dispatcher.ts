@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000
 
 /** Starts handing stored events on to fulfilment. */
 export function startDispatcher(foundation: Foundation): Dispatcher {
-  const { settings, logger, clock, random, metrics, lifecycle, mongo, owner, payments } = foundation
+  const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = foundation
   const claims = createClaims({
     db: mongo.background.db,
     owner,
@@ -24,7 +24,7 @@ export function startDispatcher(foundation: Foundation): Dispatcher {
     orderUnknownMs: HOUR_MS,
   }
   const dispatcher = new Dispatcher({
-    claims,
+    claims: databaseErrors.watch(claims),
     process: (batch) => processBatch({ fulfilment: payments, limits, random }, batch),
     clock,
     random,

@@ -11,10 +11,14 @@ const CHECK_FILES_MS = 1_000
  * Starts what goes on beside the way of a delivery: replays that operators asked for, files of
  * providers that have changed, bodies kept long enough, secrets about to end.
  */
-export function startHousekeeping({ providers, logger, clock, random, mongo, lifecycle }: Foundation): void {
-  const onError = (error: unknown): void => logger.warn({ error }, 'housekeeping.failed')
+export function startHousekeeping(foundation: Foundation): void {
+  const { providers, logger, clock, random, fetch, mongo, databaseErrors, lifecycle } = foundation
+  const onError = (error: unknown): void => {
+    databaseErrors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
   const { db } = mongo.background
-  const runner = new ReplayRunner({ db, providers: providers.current, random, onError })
+  const runner = new ReplayRunner({ db, providers: providers.current, fetch, random, onError })
   runner.start()
   const warn = async (): Promise<void> => {
     const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
@@ -23,7 +27,7 @@ export function startHousekeeping({ providers, logger, clock, random, mongo, lif
   const tasks = [
     runner,
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
-    runEvery({ task: () => stripOldBodies(db), everyMs: HOUR_MS, random, onError }),
+    runEvery({ task: (stopping) => stripOldBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]
   lifecycle.onStop({

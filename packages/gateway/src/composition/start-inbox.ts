@@ -9,7 +9,7 @@ const COUNT_FLUSH_MS = 1_000
 
 /** Opens the durable front; what it stores goes on to the dispatcher. */
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
-  const { settings, logger, clock, mongo, metrics, lifecycle, owner } = foundation
+  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner } = foundation
   const counts = createDeliveryCounts({
     db: mongo.background.db,
     logger,
@@ -24,6 +24,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,
     isHandled,
     counts,
+    errors: databaseErrors,
     admits: () => dispatcher.admits(),
     onClaimed: (claim) => dispatcher.take(claim),
   })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A task and how often it runs; `everyMs` is met with up to a quarter of jitter, counted from the end of a run. */
 export interface RegularTask {
-  readonly task: () => Promise<void>
+  readonly task: (stopping: AbortSignal) => Promise<void>
   readonly everyMs: number
   readonly random: () => number
   readonly onError: (error: unknown) => void
@@ -13,7 +13,7 @@ export function runEvery({ task, everyMs, random, onError }: RegularTask): { sto
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await task().catch(onError)
+      await task(stopping.signal).catch(onError)
       const waitMs = everyMs * (0.875 + random() / 4)
       await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
     }

@@ -2,13 +2,15 @@ import { setInterval } from 'node:timers'
 import type { Logger } from '@oncehook/kernel/logger'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Db } from 'mongodb'
+import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 
 /** A delivery of an event that is stored already. */
 export interface RepeatedDelivery {
   readonly provider: string
-  readonly eventId: string
   readonly bodyHash: string
+  /** What it tells, read by the settings of today. */
+  readonly event: WebhookEvent
 }
 
 /** What the counter works with. `flushMs` is how long a count may wait in memory. */
@@ -21,6 +23,7 @@ export interface DeliveryCountsDeps {
 
 /** Counts repeated deliveries on their records, in bulk and after the answer: best effort, bounded, never in the way. */
 export interface DeliveryCounts {
+  /** A delivery of an event that is dead makes it due again, when its body is the one that is stored. */
   add(delivery: RepeatedDelivery): void
   /** Writes what has been counted so far. */
   flush(): Promise<void>
@@ -53,7 +56,7 @@ export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
   timer.unref()
   return {
     add(delivery) {
-      const key = `${delivery.provider}\n${delivery.eventId}\n${delivery.bodyHash}`
+      const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
       const present = counted.get(key)
       if (present !== undefined) present.times += 1
       else if (counted.size < MAX_COUNTED) counted.set(key, { ...delivery, times: 1 })
@@ -73,11 +76,13 @@ async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Pro
     const batch = counted.slice(from, from + WRITE_AT_ONCE)
     const records = await storedRecords(deps.db, batch)
     const updates = batch.map((item) => {
-      const record = records.get(`${item.provider}\n${item.eventId}`)
+      const record = records.get(`${item.provider}\n${item.event.id}`)
       const differs = record !== undefined && record.bodyHash !== item.bodyHash
       if (differs) reportMismatch(deps, item)
+      const revives = record?.state === 'dead' && !differs
+      if (revives) reportRevival(deps, item)
       return {
-        q: { provider: item.provider, eventId: item.eventId },
+        q: { provider: item.provider, eventId: item.event.id },
         u: [
           {
             $set: {
@@ -86,7 +91,7 @@ async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Pro
               lastDeliveryAt: '$$NOW',
             },
           },
-          ...(record?.state === 'dead' && !differs ? REVIVAL : []),
+          ...(revives ? revival(item.event) : []),
         ],
       }
     })
@@ -94,36 +99,49 @@ async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Pro
   }
 }
 
-function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, eventId, times }: Counted): void {
+function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, event, times }: Counted): void {
   onMismatch(provider, times)
-  logger.warn({ provider, eventId: eventId.slice(0, 64), times }, 'webhook.mismatch')
+  logger.warn({ provider, eventId: event.id.slice(0, 64), times }, 'webhook.mismatch')
+}
+
+function reportRevival({ logger }: DeliveryCountsDeps, { provider, event }: Counted): void {
+  logger.info({ provider, eventId: event.id.slice(0, 64) }, 'event.revived')
 }
 
 const whenDead = (value: unknown, member: string): object => ({
   $cond: [{ $eq: ['$state', 'dead'] }, value, `$${member}`],
 })
 
-// The provider insists: an event that failed for good gets another chance, as if an operator had asked for it.
-const REVIVAL = [
-  {
-    $set: {
-      state: whenDead('pending', 'state'),
-      reason: whenDead(null, 'reason'),
-      lost: whenDead(0, 'lost'),
-      failures: whenDead(0, 'failures'),
-      dueAt: whenDead('$$NOW', 'dueAt'),
-      firstFailedAt: whenDead('$$REMOVE', 'firstFailedAt'),
-      settledAt: whenDead('$$REMOVE', 'settledAt'),
-    },
-  },
-]
+/**
+ * The provider insists: an event that failed for good gets another chance, as if an operator had asked for it, and what it
+ * tells is what a mapping that was mended meanwhile reads.
+ */
+function revival({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): object[] {
+  const read = Object.entries({ type, objectId, orderId, facts }).map(([member, value]): [string, object] => [
+    member,
+    whenDead({ $literal: value }, member),
+  ])
+  const change = {
+    ...Object.fromEntries(read),
+    state: whenDead('pending', 'state'),
+    reason: whenDead(null, 'reason'),
+    lost: whenDead(0, 'lost'),
+    failures: whenDead(0, 'failures'),
+    dueAt: whenDead('$$NOW', 'dueAt'),
+  }
+  const gone = ['firstFailedAt', 'orderUnknownSince', 'settledAt'].map((member) => [
+    member,
+    whenDead('$$REMOVE', member),
+  ])
+  return [{ $set: { ...change, ...Object.fromEntries(gone) } }]
+}
 
 type StoredRecord = Pick<EventDocument, 'provider' | 'eventId' | 'bodyHash' | 'state'>
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const stored = await db
     .collection(EVENTS)
-    .find({ $or: batch.map(({ provider, eventId }) => ({ provider, eventId })) })
+    .find({ $or: batch.map(({ provider, event }) => ({ provider, eventId: event.id })) })
     .project<StoredRecord>({ _id: 0, provider: 1, eventId: 1, bodyHash: 1, state: 1 })
     .toArray()
   return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record]))

@@ -52,8 +52,13 @@ export interface EventDocument {
   readonly deliveries: number
   readonly lastDeliveryAt?: Date
   readonly mismatches: number
-  readonly replayId?: ObjectId
-  readonly replays?: readonly { readonly at: Date; readonly by: string; readonly reason: string }[]
+  /** The newest 50, each with the id of the replay. */
+  readonly replays?: readonly {
+    readonly id: ObjectId
+    readonly at: Date
+    readonly by: string
+    readonly reason: string
+  }[]
   /** Set where the scheme signs no time: the key must outlive the body, or an old capture could be played again. */
   readonly keepKey?: boolean
   readonly stripAt?: Date
@@ -73,9 +78,19 @@ export const EVENT_INDEXES: NeededIndexes = {
   indexes: [
     { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true },
     { name: 'pending_due', key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
+    {
+      name: 'pending_oldest',
+      key: { state: 1, provider: 1, _id: 1 },
+      partialFilterExpression: { state: 'pending' },
+    },
     { name: 'processing', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
     { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
-    { name: 'replay', key: { replayId: 1, state: 1 }, partialFilterExpression: { replayId: { $exists: true } } },
+    { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
+    {
+      name: 'replays',
+      key: { 'replays.id': 1, state: 1 },
+      partialFilterExpression: { 'replays.id': { $exists: true } },
+    },
     { name: 'strip', key: { stripAt: 1 }, sparse: true },
     { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
   ],

@@ -1,28 +1,63 @@
-import type { Db } from 'mongodb'
-import type { InboxDepth } from '../metrics.ts'
-import { EVENTS } from './event-document.ts'
+import type { Db, Document } from 'mongodb'
+import { EVENTS, type EventState } from './event-document.ts'
 
-/** Counts what is not settled and what is dead, and tells the age of the oldest unsettled event by the database's clock. */
-export async function readInboxDepth(db: Db): Promise<InboxDepth> {
-  const events = db.collection(EVENTS)
-  const [pending, processing, dead] = await Promise.all(
-    ['pending', 'processing', 'dead'].map((state) => events.countDocuments({ state }, { maxTimeMS: 2_000 })),
-  )
-  const ages = await Promise.all(['pending', 'processing'].map((state) => oldestAge(db, state)))
-  return { unsettled: (pending ?? 0) + (processing ?? 0), dead: dead ?? 0, oldestUnsettledSeconds: Math.max(...ages) }
+/** What the inbox holds at this instant. A member is null where the database could not tell in time. */
+export interface InboxDepth {
+  readonly pending: number | null
+  readonly processing: number | null
+  readonly dead: number | null
+  /** Provider -> seconds since its oldest unsettled event was received, by the database's clock. */
+  readonly oldest: ReadonlyMap<string, number> | null
 }
 
-async function oldestAge(db: Db, state: string): Promise<number> {
-  const [oldest] = await db
-    .collection(EVENTS)
-    .aggregate<{ seconds: number }>(
-      [
-        { $match: { state } },
-        { $group: { _id: null, receivedAt: { $min: '$receivedAt' } } },
-        { $project: { seconds: { $divide: [{ $subtract: ['$$NOW', '$receivedAt'] }, 1000] } } },
-      ],
-      { maxTimeMS: 2_000 },
-    )
-    .toArray()
-  return Math.max(0, oldest?.seconds ?? 0)
+/** Counts what is not settled and what is dead, and tells the ages of the oldest unsettled events. Never throws. */
+export async function readInboxDepth(db: Db): Promise<InboxDepth> {
+  const [pending, processing, dead, oldest] = await Promise.all([
+    orNull(countState(db, 'pending')),
+    orNull(countState(db, 'processing')),
+    orNull(countState(db, 'dead')),
+    orNull(readOldest(db)),
+  ])
+  return { pending, processing, dead, oldest }
+}
+
+/** The age of the oldest unsettled event in seconds: 0 where there is none, null where it is not known. */
+export function oldestUnsettledSeconds({ oldest }: Pick<InboxDepth, 'oldest'>): number | null {
+  return oldest === null ? null : Math.max(0, ...oldest.values())
+}
+
+const COUNT_MS = 3_000
+
+/** How many events are in a state that has an index. */
+export function countState(db: Db, state: Exclude<EventState, 'done'>): Promise<number> {
+  return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS })
+}
+
+async function orNull<T>(read: Promise<T>): Promise<T | null> {
+  return read.catch(() => null)
+}
+
+async function readOldest(db: Db): Promise<Map<string, number>> {
+  const groups = await Promise.all([ofProviders(db, OLDEST_PENDING), ofProviders(db, OLDEST_PROCESSING)])
+  const oldest = new Map<string, number>()
+  for (const { _id, seconds } of groups.flat()) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
+  return oldest
+}
+
+// In the order of the index, so that the first of each provider is found without the others, however many wait.
+const OLDEST_PENDING: readonly Document[] = [
+  { $match: { state: 'pending' } },
+  { $sort: { state: 1, provider: 1, _id: 1 } },
+  { $group: { _id: '$provider', receivedAt: { $first: '$receivedAt' } } },
+]
+// These are bounded by what the processes hold.
+const OLDEST_PROCESSING: readonly Document[] = [
+  { $match: { state: 'processing' } },
+  { $group: { _id: '$provider', receivedAt: { $min: '$receivedAt' } } },
+]
+const AGE = { $project: { seconds: { $divide: [{ $subtract: ['$$NOW', '$receivedAt'] }, 1_000] } } }
+
+function ofProviders(db: Db, oldest: readonly Document[]): Promise<{ _id: string; seconds: number }[]> {
+  const pipeline = [...oldest, AGE]
+  return db.collection(EVENTS).aggregate<{ _id: string; seconds: number }>(pipeline, { maxTimeMS: COUNT_MS }).toArray()
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
@@ -35,6 +36,7 @@ export interface InboxDeps {
   readonly retentionMs: number
   readonly isHandled: (type: string) => boolean
   readonly counts: DeliveryCounts
+  readonly errors: DatabaseErrors
   /** Takes a claim on a new record, or declines: the record is then born pending. Asked before the insert. */
   readonly admits: () => boolean
   /** Told of each new record that was born claimed, after it is durable. */
@@ -56,7 +58,7 @@ const OVERHEAD_BYTES = 1_024
 /** Creates the inbox: grouped inserts under the unique index, and a memory of what is known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(KNOWN_IDS)
-  const group = createGroupCommit<EventDocument>((documents) => insert(deps.db, documents), GROUP_LIMITS)
+  const group = createGroupCommit<EventDocument>((documents) => insert(deps, documents), GROUP_LIMITS)
   return {
     get waiting() {
       return group.waiting
@@ -76,14 +78,20 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 }
 
-async function insert(db: Db, documents: EventDocument[]): Promise<WriteVerdict[]> {
-  // The raw command costs the driver half of what insertMany does, and its reply tells write-concern errors apart.
-  const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
-  return verdictsOf(reply, documents.length)
+async function insert({ db, errors }: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
+  try {
+    // The raw command costs the driver half of what insertMany does, and its reply tells write-concern errors apart.
+    const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
+    errors.countReply(reply)
+    return verdictsOf(reply, documents.length)
+  } catch (error) {
+    errors.count(error)
+    throw error
+  }
 }
 
 function countDuplicate(deps: InboxDeps, arrival: Arrival, bodyHash: string): 'duplicate' {
-  deps.counts.add({ provider: arrival.provider, eventId: arrival.event.id, bodyHash })
+  deps.counts.add({ provider: arrival.provider, event: arrival.event, bodyHash })
   return 'duplicate'
 }
 

@@ -1,13 +1,32 @@
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import { Binary, type Db } from 'mongodb'
+import { Binary, type Db, type Document, type ObjectId } from 'mongodb'
 import { EVENTS } from './event-document.ts'
 
-/** Empties records whose retention has ended but whose key must stay, because their scheme signs no time. */
-export async function stripOldBodies(db: Db): Promise<void> {
-  const q = { stripAt: { $type: 'date' }, $expr: { $lte: ['$stripAt', '$$NOW'] } }
+const AT_ONCE = 500
+
+/**
+ * Empties records whose retention has ended but whose key must stay, because their scheme signs no time. In slices, so
+ * that no command outlasts the wait for its answer; what a stop leaves undone is done the next time.
+ */
+export async function stripOldBodies(db: Db, stopping: AbortSignal): Promise<void> {
+  for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
+    const due = await db
+      .collection(EVENTS)
+      .find({ $expr: IS_DUE, stripAt: { $type: 'date' } })
+      .project<{ _id: ObjectId }>({ _id: 1 })
+      .limit(AT_ONCE)
+      .toArray()
+    found = due.length
+    if (found > 0) await strip(db, { _id: { $in: due.map(({ _id }) => _id) }, $expr: IS_DUE })
+  }
+}
+
+const IS_DUE = { $lte: ['$stripAt', '$$NOW'] }
+
+async function strip(db: Db, q: Document): Promise<void> {
   const u = [
     { $set: { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } } },
-    { $unset: ['stripAt'] },
+    { $unset: ['stripAt', 'query'] },
   ]
   await db.command({ update: EVENTS, updates: [{ q, u, multi: true }], writeConcern: MAJORITY })
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { notFound, unavailable } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { errorBody } from '@oncehook/kernel/http/error-body'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { answerCall } from '@oncehook/kernel/trpc/answer-call'
 import { principalOf } from '../http/api-token.ts'
 import type { TokenHolders } from '../settings.ts'
@@ -15,6 +16,7 @@ export interface AdminDeps {
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   readonly tokens: TokenHolders
   readonly logger: OperatorParts['logger']
+  readonly errors: Pick<DatabaseErrors, 'count'>
   /** The operator's parts, or null while the gateway starts. */
   readonly parts: () => OperatorParts | null
 }
@@ -56,6 +58,7 @@ async function answerOperator(deps: AdminDeps, request: IncomingMessage, respons
     response,
   )
   const { procedure, status, caller, error } = report
+  deps.errors.count(error)
   const line = { requestId, procedure, status, operator: caller, ms: Math.round(performance.now() - startedAt) }
   if (status >= 500) deps.logger.error({ ...line, error }, 'operator.called')
   else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'operator.called')

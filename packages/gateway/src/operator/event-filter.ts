@@ -5,7 +5,7 @@ import type { EventDocument } from '../inbox/event-document.ts'
 const text = z.string().min(1).max(255)
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
 
-/** Which events an operator means; members that are left out mean all. */
+/** Which events an operator means; members that are left out mean all. `from` is part of the span, `to` is not. */
 export const eventFilterSchema = z.strictObject({
   provider: text.optional(),
   type: text.optional(),
@@ -19,17 +19,47 @@ export const eventFilterSchema = z.strictObject({
 /** Which events an operator means. */
 export type EventFilter = z.output<typeof eventFilterSchema>
 
-/** An id as the operator's API shows it, or nothing that any record has. */
-export const eventIdSchema = z.string().regex(/^[0-9a-f]{24}$/, { error: 'is not the id of an event' })
+/** An id, opaque to whoever sends it: a text that is the id of nothing is an id that nothing has. */
+export const idSchema = z.string().min(1).max(64)
+
+/** A page of a list that is read in the order of ids; `after` is the `next` of the page before. */
+export const pageMembers = {
+  limit: z.int().min(1).max(100).default(20),
+  after: z
+    .string()
+    .regex(/^[0-9a-f]{24}$/, { error: 'is not a cursor of this list' })
+    .optional(),
+}
+
+/** The id that a text stands for, or null when no record can have it. */
+export function toObjectId(id: string): ObjectId | null {
+  return /^[0-9a-f]{24}$/.test(id) ? new ObjectId(id) : null
+}
 
 /** The database's filter for what an operator means. Every value is compared as it is, never read as an operator. */
 export function toMongoFilter({ from, to, ...equal }: EventFilter): Filter<EventDocument> {
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined)
-  const receivedAt = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) }
+  return { ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])), ...receivedWithin(from, to) }
+}
+
+// An id begins with the second in which its record was made, right after it was received: with a margin, a span of time
+// is a range of the one index that every record is in.
+const MARGIN_SECONDS = 60
+
+function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<EventDocument> {
+  if (from === undefined && to === undefined) return {}
   return {
-    ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])),
-    ...(from === undefined && to === undefined ? {} : { receivedAt }),
+    receivedAt: { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) },
+    _id: {
+      ...(from === undefined ? {} : { $gte: idOfSecond(from, -MARGIN_SECONDS) }),
+      ...(to === undefined ? {} : { $lt: idOfSecond(to, MARGIN_SECONDS) }),
+    },
   }
+}
+
+function idOfSecond(at: Date, shift: number): ObjectId {
+  const second = Math.floor(at.getTime() / 1_000) + shift
+  return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
 }
 
 /** The ids before a cursor, which is the id of the last event of the page before. */

@@ -1,14 +1,11 @@
 import { notFound } from '@oncehook/kernel/error-codes'
-import { type Db, ObjectId } from 'mongodb'
+import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import { beforeCursor, eventFilterSchema, eventIdSchema, toMongoFilter } from './event-filter.ts'
-import { procedure } from './operator-trpc.ts'
+import { beforeCursor, eventFilterSchema, idSchema, pageMembers, toMongoFilter, toObjectId } from './event-filter.ts'
+import { procedure, SEARCH_MS } from './operator-trpc.ts'
 import { reverifyEvent } from './reverify-event.ts'
 import { LIST_PROJECTION, showEvent, showEventDetails } from './show-event.ts'
-
-const SEARCH_MS = 5_000
-const pageMembers = { limit: z.int().min(1).max(100).default(20), after: eventIdSchema.optional() }
 
 /** `events.list`: events that a filter means, newest first. */
 export const listEventsProcedure = procedure
@@ -27,7 +24,7 @@ export const listEventsProcedure = procedure
     return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
   })
 
-const oneEvent = z.strictObject({ id: eventIdSchema })
+const oneEvent = z.strictObject({ id: idSchema })
 
 /** `events.get`: one event with its evidence and every try. */
 export const getEventProcedure = procedure
@@ -41,7 +38,8 @@ export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ c
 })
 
 async function findEvent(db: Db, id: string): Promise<EventDocument> {
-  const found = await db.collection<EventDocument>(EVENTS).findOne({ _id: new ObjectId(id) })
+  const _id = toObjectId(id)
+  const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
   if (found === null) throw notFound({}, { says: 'No event has this id' })
   return found
 }

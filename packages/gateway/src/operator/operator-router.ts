@@ -1,6 +1,8 @@
+import { listAuditProcedure } from './audit-procedures.ts'
 import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
 import { router } from './operator-trpc.ts'
-import { listAuditProcedure, listProvidersProcedure, overviewProcedure } from './overview-procedures.ts'
+import { overviewProcedure } from './overview-procedures.ts'
+import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
 import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replay-procedures.ts'
 

@@ -1,6 +1,8 @@
+import { toAppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { ask } from '../http/order-requests.ts'
 import { procedure } from './operator-trpc.ts'
+import { reasonSchema } from './replay-procedures.ts'
 
 /** `receipts.list`: receipts that fulfilment owes, has parked or has sent. */
 export const listReceiptsProcedure = procedure
@@ -18,12 +20,17 @@ export const listReceiptsProcedure = procedure
 
 /** `receipts.release`: a parked receipt is to be sent after all; the operator answers for a second copy. */
 export const releaseReceiptProcedure = procedure
-  .input(z.strictObject({ key: z.string().min(1).max(255), reason: z.string().trim().min(3).max(200) }))
+  .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
-    const details = { key }
-    const released = await ask(
-      ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } }),
-    )
-    await ctx.audit.record({ by: ctx.operator, action: 'receipts.release', reason, details })
+    // The entry first: whatever dies in between, no receipt leaves that nobody has answered for.
+    const entry = { by: ctx.operator, action: 'receipts.release', reason } as const
+    await ctx.audit.record({ ...entry, details: { key } })
+    const call = ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } })
+    const released = await ask(call).catch(async (error: unknown) => {
+      const { code, status } = toAppError(error)
+      await ctx.audit.record({ ...entry, details: { key, [status < 500 ? 'refused' : 'unanswered']: code } })
+      throw error
+    })
+    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, key }, 'receipt.released')
     return released
   })

@@ -1,14 +1,16 @@
+import { toAppError } from '@oncehook/kernel/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { eventFilterSchema, eventIdSchema, toMongoFilter } from './event-filter.ts'
+import { eventFilterSchema, idSchema, toMongoFilter } from './event-filter.ts'
 import { type OperatorContext, procedure } from './operator-trpc.ts'
 import type { ReplayRequest } from './replays.ts'
 
-const reasonSchema = z.string().trim().min(3).max(200)
+/** Why an operator does something: 3 to 200 characters, for whoever reads the audit. */
+export const reasonSchema = z.string().trim().min(3).max(200)
 
 const replaySchema = z
   .strictObject({
-    ids: z.array(eventIdSchema).min(1).max(1_000).optional(),
+    ids: z.array(idSchema).min(1).max(1_000).optional(),
     filter: eventFilterSchema.optional(),
     reason: reasonSchema,
     dryRun: z.boolean().default(false),
@@ -21,38 +23,41 @@ const replaySchema = z
 
 /**
  * `events.replay`: makes settled events due again. They go the usual way, so one that had its effect has no second one.
- * Every call leaves an entry in the audit, also one that was refused or came too late to change anything.
+ * Every call but a dry run leaves an entry in the audit, also one that was refused or came too late to change anything.
  */
 export const replayEventsProcedure = procedure.input(replaySchema).mutation(async ({ ctx, input }) => {
   const { ids, filter, reason, dryRun, ratePerSecond, includeDone } = input
   const target = ids === undefined ? { filter: toMongoFilter(filter ?? {}) } : { ids }
   const request: ReplayRequest = { by: ctx.operator, reason, target, ratePerSecond: ratePerSecond ?? null, includeDone }
+  if (dryRun) return { replayId: null, matched: await ctx.replays.match(request) }
   const meant = ids === undefined ? { filter } : { ids: ids.slice(0, 20), count: ids.length }
   const matched = await ctx.replays.match(request).catch(async (error: unknown) => {
-    await tell(ctx, reason, { ...meant, refused: (error as { code?: string }).code ?? 'internal' })
+    await tell(ctx, reason, { ...meant, refused: toAppError(error).code })
     throw error
   })
-  if (dryRun) return { replayId: null, matched }
-  const id = await ctx.replays.start(request, matched)
-  await tell(ctx, reason, { ...meant, matched, replayId: String(id), includeDone })
-  return { replayId: String(id), matched }
+  // The entry first: whatever dies in between, nothing happens that nobody has answered for.
+  const replayId = new ObjectId()
+  await tell(ctx, reason, { ...meant, matched, replayId: String(replayId), includeDone })
+  await ctx.replays.start(replayId, request, matched)
+  return { replayId: String(replayId), matched }
 })
 
 function tell(ctx: OperatorContext, reason: string, details: Record<string, unknown>): Promise<void> {
-  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details }, 'event.replayed')
+  const { filter: _, ids: __, ...line } = details
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...line }, 'event.replayed')
   return ctx.audit.record({ by: ctx.operator, action: 'events.replay', reason, details })
 }
 
-const oneReplay = z.strictObject({ replayId: eventIdSchema })
+const oneReplay = z.strictObject({ replayId: idSchema })
 
 /** `replays.get`: how a replay stands. */
 export const getReplayProcedure = procedure
   .input(oneReplay)
-  .query(({ ctx, input }) => ctx.replays.progress(new ObjectId(input.replayId)))
+  .query(({ ctx, input }) => ctx.replays.progress(input.replayId))
 
 /** `replays.cancel`: hands on no more events of a replay. */
 export const cancelReplayProcedure = procedure.input(oneReplay).mutation(async ({ ctx, input }) => {
-  const progress = await ctx.replays.cancel(new ObjectId(input.replayId))
-  await ctx.audit.record({ by: ctx.operator, action: 'replays.cancel', reason: null, details: input })
-  return progress
+  const { state } = await ctx.replays.progress(input.replayId)
+  await ctx.audit.record({ by: ctx.operator, action: 'replays.cancel', reason: null, details: { ...input, state } })
+  return ctx.replays.cancel(input.replayId)
 })

@@ -3,21 +3,25 @@ import { BSON, type Db, type Document, type Filter, type ObjectId } from 'mongod
 import { runEvery } from '../dispatch/run-every.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
+import { readAgain } from './read-again.ts'
 import { REPLAYS, type ReplayDocument } from './replays.ts'
-import { reverifyEvent } from './reverify-event.ts'
 
 /** What the runner works with. */
 export interface ReplayRunnerDeps {
   readonly db: Db
   readonly providers: () => Providers
+  readonly fetch: typeof globalThis.fetch
   readonly random: () => number
   readonly onError: (error: unknown) => void
 }
 
-const TICK_MS = 1_000
+const LOOK_MS = 250
+const TURN_MS = 1_000
 const LEASE_MS = 15_000
-// Bodies come along to be read again, so a slice is small.
 const SLICE = 100
+// Well below the lease: reading an event again may mean to ask its provider.
+const SLICE_MS = 5_000
+const NEWEST_REPLAYS = 50
 
 /**
  * Makes the events of running replays due again, in order and at the rate asked for. Where a process dies, another goes
@@ -26,6 +30,7 @@ const SLICE = 100
 export class ReplayRunner {
   readonly #deps: ReplayRunnerDeps
   #timer: { stop(): Promise<void> } | undefined
+  #stopping = false
 
   constructor(deps: ReplayRunnerDeps) {
     this.#deps = deps
@@ -33,16 +38,18 @@ export class ReplayRunner {
 
   start(): void {
     const { random, onError } = this.#deps
-    this.#timer = runEvery({ task: () => this.tick(), everyMs: TICK_MS, random, onError })
+    this.#timer = runEvery({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
   }
 
+  /** Ends after the slice under way; whoever runs next goes on behind it. */
   async stop(): Promise<void> {
+    this.#stopping = true
     await this.#timer?.stop()
   }
 
   /** One round: each running replay that nobody else is busy with hands on a second's worth of events. */
   async tick(): Promise<void> {
-    for (;;) {
+    while (!this.#stopping) {
       const replay = await this.#lease()
       if (replay === null) return
       await this.#advance(replay)
@@ -59,76 +66,79 @@ export class ReplayRunner {
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {
-    let open = replay
     let budget = replay.ratePerSecond ?? Number.POSITIVE_INFINITY
-    while (budget > 0) {
+    for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
       const slice = await this.#nextSlice(open, Math.min(SLICE, budget))
-      if (slice.length > 0) await this.#handOn(open, slice)
-      budget -= slice.length
-      const finished = slice.length < SLICE && budget > 0
-      const advanced = await this.#note(open, { slice, finished, pausing: budget <= 0 })
-      if (advanced === null || finished) return
-      open = advanced
+      if (slice.updates.length > 0) {
+        const { updates } = slice
+        await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
+      }
+      budget -= slice.updates.length
+      const pauses = budget <= 0 || this.#stopping
+      open = await this.#note(open, { ...slice, leaseMs: turnMs({ budget, stopping: this.#stopping }) })
+      if (pauses) return
     }
   }
 
-  #nextSlice({ filter, cursor, until }: ReplayDocument, limit: number): Promise<EventDocument[]> {
+  /** The next events with what is to become of them. Read one by one: a slice of bodies may be large. */
+  async #nextSlice(replay: ReplayDocument, limit: number): Promise<Slice> {
+    const { filter, cursor, until } = replay
     const meant = BSON.EJSON.parse(filter) as Filter<EventDocument>
-    const range = { $lte: until, ...(cursor === null ? {} : { $gt: cursor }) }
-    return this.#deps.db
+    const range = { ...(until === null ? {} : { $lte: until }), ...(cursor === null ? {} : { $gt: cursor }) }
+    const found = this.#deps.db
       .collection<EventDocument>(EVENTS)
-      .find({ $and: [meant, { _id: range }] })
+      .find({ $and: [meant, Object.keys(range).length === 0 ? {} : { _id: range }] })
       .sort({ _id: 1 })
       .limit(limit)
-      .toArray()
-  }
-
-  async #handOn(replay: ReplayDocument, slice: readonly EventDocument[]): Promise<void> {
-    const updates = await Promise.all(
-      slice.map(async (record) => ({
-        q: { _id: record._id, state: record.state, replayId: { $ne: replay._id } },
-        u: dueAgain(replay, await this.#readAgain(record)),
-      })),
-    )
-    await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
-  }
-
-  /** What the body says by the settings of today: a mended mapping is a usual reason for a replay. */
-  async #readAgain(record: EventDocument): Promise<Document> {
-    try {
-      const { verified } = await reverifyEvent(record, this.#deps.providers())
-      const provider = this.#deps.providers().get(record.provider)
-      const events = verified === null ? [] : (provider?.readEvents(verified) ?? [])
-      const event = events.find(({ id }) => id === record.eventId)
-      if (event === undefined) return {}
-      const { orderId, ...facts } = event.facts
-      return { type: event.type, objectId: event.objectId, orderId, facts }
-    } catch {
-      return {}
+    const updates: Document[] = []
+    let last = cursor
+    const endsAt = performance.now() + SLICE_MS
+    for await (const record of found) {
+      // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
+      const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id } }
+      updates.push({ q, u: dueAgain(replay, await readAgain(record, this.#deps)) })
+      last = record._id
+      if (performance.now() > endsAt) return { updates, last, isLast: false }
     }
+    return { updates, last, isLast: updates.length < limit }
   }
 
-  /** Moves the cursor on, unless the replay was cancelled or another process has moved it. */
+  /** Moves the cursor on. Null when another process has moved it; a replay that was cancelled meanwhile says so. */
   #note(
     { _id, cursor }: ReplayDocument,
-    { slice, finished, pausing }: { slice: readonly EventDocument[]; finished: boolean; pausing: boolean },
+    { last, isLast, leaseMs }: Slice & { readonly leaseMs: number },
   ): Promise<ReplayDocument | null> {
-    const last: ObjectId | null = slice.at(-1)?._id ?? cursor
-    const end = finished ? { state: 'finished', finishedAt: '$$NOW' } : {}
-    const nextTurnMs = pausing ? TICK_MS - 100 : LEASE_MS
-    const leaseUntil = { $add: ['$$NOW', nextTurnMs] }
+    const ifRunning = (then: unknown, member: string): Document => ({
+      $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`],
+    })
+    const end = isLast ? { state: ifRunning('finished', 'state'), finishedAt: ifRunning('$$NOW', 'finishedAt') } : {}
     return this.#deps.db
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
-        { _id, state: 'running', cursor: { $eq: cursor } },
-        [{ $set: { cursor: last, started: { $add: ['$started', slice.length] }, leaseUntil, ...end } }],
+        { _id, cursor: { $eq: cursor } },
+        [{ $set: { cursor: last, leaseUntil: { $add: ['$$NOW', leaseMs] }, ...end } }],
         { returnDocument: 'after' },
       )
   }
 }
 
+interface Slice {
+  readonly updates: readonly Document[]
+  /** The id of the last event that was read, for the cursor. */
+  readonly last: ObjectId | null
+  /** Whether the replay ends with it. */
+  readonly isLast: boolean
+}
+
+/** Until when nobody else goes on: a second where the rate wants it, so that no two processes hurry together. */
+function turnMs({ budget, stopping }: { readonly budget: number; readonly stopping: boolean }): number {
+  if (budget <= 0) return TURN_MS
+  return stopping ? 0 : LEASE_MS
+}
+
 function dueAgain({ _id, by, reason }: ReplayDocument, read: Document): Document[] {
-  const entry = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { by, reason } }] }
+  const entry = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { id: _id, by, reason } }] }
+  const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [entry]] }
   const literals = Object.fromEntries(Object.entries(read).map(([name, value]) => [name, { $literal: value }]))
   return [
     {
@@ -139,10 +149,9 @@ function dueAgain({ _id, by, reason }: ReplayDocument, read: Document): Document
         lost: 0,
         failures: 0,
         dueAt: '$$NOW',
-        replayId: _id,
-        replays: { $concatArrays: [{ $ifNull: ['$replays', []] }, [entry]] },
+        replays: { $slice: [replays, -NEWEST_REPLAYS] },
       },
     },
-    { $unset: ['firstFailedAt', 'settledAt', 'expireAt', 'stripAt'] },
+    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt'] },
   ]
 }

@@ -1,9 +1,10 @@
 import { notFound } from '@oncehook/kernel/error-codes'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import { BSON, type Db, type Filter, ObjectId } from 'mongodb'
+import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../errors.ts'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { EVENTS, type EventDocument, type EventState } from '../inbox/event-document.ts'
+import { toObjectId } from './event-filter.ts'
 
 /** What is to be replayed, by whom and why. */
 export interface ReplayRequest {
@@ -24,11 +25,10 @@ export interface ReplayDocument {
   readonly filter: string
   readonly ratePerSecond: number | null
   readonly matched: number
-  readonly started: number
   /** The newest event that was handed on; the next slice begins behind it. */
   readonly cursor: ObjectId | null
-  /** Events that came after the replay was asked for are not part of it. */
-  readonly until: ObjectId
+  /** Newer events came after the replay was asked for and are not part of it. Null where ids were named. */
+  readonly until: ObjectId | null
   readonly leaseUntil: Date
   readonly startedAt: Date
   readonly finishedAt: Date | null
@@ -37,8 +37,11 @@ export interface ReplayDocument {
 /** How a replay stands. Times are ISO 8601, UTC. */
 export interface ReplayProgress {
   readonly state: ReplayDocument['state']
+  /** What the request meant when it was made. */
   readonly matched: number
+  /** Events made due again so far; fewer than matched in the end where others were faster. */
   readonly started: number
+  /** Those of them that are settled now, and those that are dead now. */
   readonly done: number
   readonly failed: number
   readonly by: string
@@ -54,18 +57,18 @@ export interface Replays {
    * @throws notFound for an unknown id, eventsBusy for one that is being processed
    */
   match(request: ReplayRequest): Promise<number>
-  /** Starts a replay; what it means has been counted by `match`. */
-  start(request: ReplayRequest, matched: number): Promise<ObjectId>
+  /** Starts a replay under a new id; what it means has been counted by `match`. */
+  start(_id: ObjectId, request: ReplayRequest, matched: number): Promise<void>
   /** @throws notFound */
-  progress(id: ObjectId): Promise<ReplayProgress>
+  progress(id: string): Promise<ReplayProgress>
   /** Hands on no more events; those that are due again stay so. @throws notFound */
-  cancel(id: ObjectId): Promise<ReplayProgress>
+  cancel(id: string): Promise<ReplayProgress>
 }
 
 /** The collection of replays. */
 export const REPLAYS = 'replays'
 
-/** The indexes that replays need: their own, and one that finds the events of each. */
+/** The indexes that replays need beside the one that finds the events of each. */
 export const REPLAY_INDEXES: readonly NeededIndexes[] = [
   {
     collection: REPLAYS,
@@ -73,46 +76,45 @@ export const REPLAY_INDEXES: readonly NeededIndexes[] = [
   },
 ]
 
+// With the wait for a connection and the answer still within the 10 s of a request.
+const COUNT_MS = 7_000
+
 /** Which events a request means: those that are settled or waiting; done ones only when it says so. */
 export function replayable({
   target,
   includeDone,
 }: Pick<ReplayRequest, 'target' | 'includeDone'>): Filter<EventDocument> {
-  const meant = 'ids' in target ? { _id: { $in: target.ids.map((id) => new ObjectId(id)) } } : target.filter
-  const states = ['dead', 'unhandled', 'pending', ...(includeDone ? ['done'] : [])]
-  return { $and: [meant, { state: { $in: states as EventDocument['state'][] } }] }
+  const states: EventState[] = ['dead', 'unhandled', 'pending', ...(includeDone ? (['done'] as const) : [])]
+  return { $and: ['ids' in target ? { _id: { $in: toIds(target.ids) } } : target.filter, { state: { $in: states } }] }
 }
 
 /** Opens the replays of a database. */
 export function createReplays(db: Db): Replays {
   const events = db.collection<EventDocument>(EVENTS)
   const replays = db.collection<ReplayDocument>(REPLAYS)
-  const progress = async (id: ObjectId): Promise<ReplayProgress> => {
-    const found = await replays.findOne({ _id: id })
+  const progress = async (id: string): Promise<ReplayProgress> => {
+    const _id = toObjectId(id)
+    const found = _id === null ? null : await replays.findOne({ _id })
     if (found === null) throw notFound({}, { says: 'No replay has this id' })
-    const [done, failed] = await Promise.all(
-      (['done', 'dead'] as const).map((state) => events.countDocuments({ replayId: id, state })),
-    )
-    return toProgress(found, { done: done ?? 0, failed: failed ?? 0 })
+    return toProgress(found, await countStates(db, found._id))
   }
   return {
     async match(request) {
       if ('ids' in request.target) await refuseUnknownOrBusy(db, request.target.ids)
-      return events.countDocuments(replayable(request), { maxTimeMS: 10_000 })
+      return events.countDocuments(replayable(request), { maxTimeMS: COUNT_MS })
     },
-    async start(request, matched) {
-      const _id = new ObjectId()
-      const { by, reason, ratePerSecond } = request
+    async start(_id, request, matched) {
+      const { by, reason, ratePerSecond, target } = request
+      const newest = 'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } })
       const filter = BSON.EJSON.stringify(replayable(request))
-      const entry = { by, reason, filter, ratePerSecond, matched, started: 0, cursor: null, until: new ObjectId() }
+      const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null }
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
       await db.command({ update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }], writeConcern: MAJORITY })
-      return _id
     },
     progress,
     async cancel(id) {
-      const q = { _id: id, state: 'running' }
+      const q = { _id: toObjectId(id), state: 'running' }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
       await db.command({ update: REPLAYS, updates: [{ q, u }], writeConcern: MAJORITY })
       return progress(id)
@@ -120,23 +122,44 @@ export function createReplays(db: Db): Replays {
   }
 }
 
+function toIds(ids: readonly string[]): ObjectId[] {
+  return ids.map(toObjectId).filter((id) => id !== null)
+}
+
 async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void> {
   const wanted = new Set(ids)
   const found = await db
     .collection<EventDocument>(EVENTS)
-    .find({ _id: { $in: [...wanted].map((id) => new ObjectId(id)) } })
-    .project<{ state: string }>({ _id: 0, state: 1 })
+    .find({ _id: { $in: toIds([...wanted]) } })
+    .project<{ state: EventState }>({ _id: 0, state: 1 })
     .toArray()
   if (found.length < wanted.size) throw notFound({}, { says: 'One of the ids is not that of an event' })
   if (found.some(({ state }) => state === 'processing')) throw eventsBusy()
 }
 
-function toProgress(replay: ReplayDocument, counts: { done: number; failed: number }): ReplayProgress {
-  const { state, matched, started, by, reason } = replay
+interface StateCounts {
+  readonly started: number
+  readonly done: number
+  readonly failed: number
+}
+
+/** Counted and not added up as it goes: a process may die between handing events on and noting how many. */
+async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
+  const count = (more: Filter<EventDocument>): Promise<number> =>
+    db.collection<EventDocument>(EVENTS).countDocuments({ 'replays.id': id, ...more }, { maxTimeMS: COUNT_MS })
+  const [started, done, failed] = await Promise.all([
+    count({}),
+    count({ state: { $in: ['done', 'unhandled'] } }),
+    count({ state: 'dead' }),
+  ])
+  return { started, done, failed }
+}
+
+function toProgress(replay: ReplayDocument, counts: StateCounts): ReplayProgress {
+  const { state, matched, by, reason } = replay
   return {
     state,
     matched,
-    started,
     ...counts,
     by,
     reason,

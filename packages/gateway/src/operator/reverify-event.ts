@@ -6,7 +6,7 @@ import type { Providers } from '../providers/read-providers.ts'
 export interface Reverified {
   readonly valid: boolean
   readonly secretId: string | null
-  /** Why not: the provider is not configured any more, or what the check refused. */
+  /** Why not: `provider_unknown` (not configured any more), `body_expired`, or what the check refused. */
   readonly failure: string | null
   readonly verified: VerifiedDelivery | null
 }
@@ -15,11 +15,10 @@ export interface Reverified {
 export async function reverifyEvent(record: EventDocument, providers: Providers): Promise<Reverified> {
   const provider = providers.get(record.provider)
   if (provider === undefined) return failed('provider_unknown')
-  const delivery = {
-    rawBody: Buffer.from(record.raw.buffer),
-    rawHeaders: Object.entries(record.headers).flat(),
-    query: record.query ?? '',
-  }
+  const rawBody = Buffer.from(record.raw.value())
+  if (rawBody.length === 0) return failed('body_expired')
+  const rawHeaders = Object.entries(record.headers).flat()
+  const delivery = { rawBody, rawHeaders, query: record.query ?? '' }
   const verdict = await provider.verify(delivery, record.receivedAt.getTime())
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }

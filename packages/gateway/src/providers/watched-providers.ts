@@ -16,23 +16,34 @@ export interface WatchedProviders {
  * @throws SettingsError when the first content is wrong
  */
 export function watchProviders(source: ProvidersSource, logger: Logger): WatchedProviders {
-  let current = source.read()
-  let seen = source.fingerprint()
+  let { seen, providers } = readSettled(source)
   return {
-    current: () => current,
+    current: () => providers,
     check() {
       const fingerprint = source.fingerprint()
       if (fingerprint === seen) return
       seen = fingerprint
       try {
-        current = source.read()
-        // Once more: a secret file that was named for the first time has only now become part of it.
-        seen = source.fingerprint()
-        logger.info({ providers: [...current.keys()] }, 'providers.changed')
+        ;({ seen, providers } = readSettled(source))
+        logger.info({ providers: [...providers.keys()] }, 'providers.changed')
       } catch (error) {
         if (!(error instanceof SettingsError)) throw error
         logger.error({ problems: error.problems }, 'providers.refused')
       }
     },
+  }
+}
+
+const MOST_READS = 5
+
+/**
+ * Reads until the files are the same after as before: one that was written meanwhile would otherwise count as read, and a
+ * secret file that was named for the first time has only then become part of what is compared.
+ */
+function readSettled(source: ProvidersSource): { seen: string; providers: Providers } {
+  for (let reads = 1; ; reads += 1) {
+    const seen = source.fingerprint()
+    const providers = source.read()
+    if (seen === source.fingerprint() || reads === MOST_READS) return { seen, providers }
   }
 }

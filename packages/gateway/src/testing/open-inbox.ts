@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
+import { Registry } from 'prom-client'
 import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims.ts'
 import { createDeliveryCounts, type DeliveryCounts } from '../inbox/delivery-counts.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
@@ -51,7 +53,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   const events = database.db.collection<EventDocument>(EVENTS)
   return {
     inbox: createInbox({
-      ...{ db, owner, now: Date.now, retentionMs: HOUR_MS, counts },
+      ...{ db, owner, now: Date.now, retentionMs: HOUR_MS, counts, errors: createDatabaseErrors(new Registry()) },
       isHandled: (type) => type.startsWith('payment.'),
       admits: () => true,
       onClaimed: (claim) => born.push(claim),

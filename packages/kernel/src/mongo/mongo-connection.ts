@@ -3,6 +3,7 @@ import { type Db, MongoClient, type MongoClientOptions, MongoParseError, MongoSe
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
+import type { DatabaseErrors } from './database-errors.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
 export interface MongoOptions {
@@ -11,6 +12,8 @@ export interface MongoOptions {
   readonly appName: string
   readonly maxPoolSize: number
   readonly logger: Logger
+  /** Where a server that cannot be reached is counted, every time that it was tried. Default: nowhere. */
+  readonly errors?: Pick<DatabaseErrors, 'count'>
   /** Emits command events, for tests that watch what is sent. Default: false. */
   readonly monitorCommands?: boolean
 }
@@ -58,6 +61,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     maxPoolSize: options.maxPoolSize,
     monitorCommands: options.monitorCommands ?? false,
   })
+  client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
   const db = client.db(options.database)
   let opened = false
   let closed = false

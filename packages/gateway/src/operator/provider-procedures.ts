@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { readInboxDepth } from '../inbox/inbox-depth.ts'
+import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import type { Provider } from '../providers/provider.ts'
+import { procedure, SEARCH_MS } from './operator-trpc.ts'
+
+/**
+ * `providers.list`: every configured provider with its secrets, never their values, and what came from it. The age of
+ * its oldest unsettled event in seconds is null where there is none, or where the database could not tell in time.
+ */
+export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
+  const [tallies, { oldest }] = await Promise.all([
+    ctx.db.collection<Tally>(TALLIES).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
+    readInboxDepth(ctx.db),
+  ])
+  const byProvider = Map.groupBy(tallies, ({ _id }) => _id.provider)
+  return [...ctx.providers().values()].map((provider) => ({
+    ...showProvider(provider, byProvider.get(provider.name) ?? []),
+    oldestUnsettledSeconds: oldest?.get(provider.name) ?? null,
+  }))
+})
+
+function showProvider({ name, scheme, secrets }: Provider, tallies: readonly Tally[]) {
+  const matches = new Map(tallies.filter(({ _id }) => _id.kind === 'secret').map((tally) => [tally._id.name, tally]))
+  const deliveries = tallies.filter(({ _id }) => _id.kind === 'delivery')
+  return {
+    name,
+    scheme,
+    path: `/api/webhooks/${name}`,
+    secrets: secrets.map(({ id, notAfter }) => ({
+      id,
+      notAfter: notAfter === null ? null : new Date(notAfter).toISOString(),
+      lastMatchedAt: matches.get(id)?.lastAt.toISOString() ?? null,
+      matches: matches.get(id)?.count ?? 0,
+    })),
+    deliveries: Object.fromEntries(deliveries.map(({ _id, count }) => [_id.name, count])),
+  }
+}

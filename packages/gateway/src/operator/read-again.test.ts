@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto'
+import { Binary } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import type { EventDocument } from '../inbox/event-document.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { Confirmed } from '../providers/scheme.ts'
+import { makeProvider } from '../testing/make-provider.ts'
+import { sampleRecord } from '../testing/sample-record.ts'
+import { readAgain } from './read-again.ts'
+
+const secret = 'the-secret-of-this-test'
+const settings = { scheme: 'hmac', header: 'x-signature' }
+
+function recordOf(body: object, signedWith = secret): EventDocument {
+  const raw = Buffer.from(JSON.stringify(body))
+  const headers = { 'x-signature': createHmac('sha256', signedWith).update(raw).digest('hex') }
+  return sampleRecord({ eventId: 'evt_1', raw: new Binary(raw), headers })
+}
+
+const body = {
+  ...{ id: 'evt_1', type: 'payment.succeeded', ref: 'ord_ref' },
+  data: { object: { id: 'pay_1', orderId: 'ord_1', amount: 5, currency: 'eur' } },
+}
+
+function read(record: EventDocument, provider: Provider = makeProvider({ settings, secrets: [{ value: secret }] })) {
+  return readAgain(record, { providers: () => new Map([['acme', provider]]), fetch })
+}
+
+describe('readAgain', () => {
+  it('reads what a record tells by the settings of today', async () => {
+    expect(await read(recordOf(body))).toEqual({
+      ...{ type: 'payment.succeeded', objectId: 'pay_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } },
+    })
+    const mended = { settings: { ...settings, orderReference: '/ref' }, secrets: [{ value: secret }] }
+    expect(await read(recordOf(body), makeProvider(mended))).toMatchObject({ orderId: 'ord_ref' })
+  })
+
+  it('needs a secret that matches, for only what is proved authentic is read', async () => {
+    expect(await read(recordOf(body, 'a secret that is known no more'))).toEqual({})
+    const ended = { settings, secrets: [{ value: secret, notAfter: '2020-01-01T00:00:00Z' }] }
+    expect(await read(recordOf(body), makeProvider(ended))).toEqual({})
+    const before = { ...recordOf(body), receivedAt: new Date('2019-01-01T00:00:00Z') }
+    expect(await read(before, makeProvider(ended))).toMatchObject({ orderId: 'ord_1' })
+  })
+
+  it('lets stand what was read at the time of receipt when the provider is gone, or reads another event', async () => {
+    expect(await readAgain(recordOf(body), { providers: () => new Map(), fetch })).toEqual({})
+    expect(await read(recordOf({ ...body, id: 'evt_2' }))).toEqual({})
+    expect(await read(recordOf({ ...body, type: 7 }))).toEqual({})
+  })
+
+  it.each<[string, () => Promise<Confirmed>, object]>([
+    [
+      'what the provider says, where a signature says too little',
+      async () => ({
+        event: { id: 'evt_1', type: 'payment.failed', objectId: 'pay_1', facts: { orderId: 'ord_confirmed' } },
+      }),
+      { type: 'payment.failed', objectId: 'pay_1', orderId: 'ord_confirmed', facts: {} },
+    ],
+    ['nothing that the provider does not know', async () => ({ refused: 'not_confirmed' }), {}],
+    [
+      'nothing that the provider says of another event',
+      async () => ({ event: { id: 'evt_9', type: 'x', objectId: 'pay_1', facts: { orderId: 'ord_9' } } }),
+      {},
+    ],
+    [
+      'nothing while the provider cannot be asked',
+      async () => {
+        throw new Error('The provider is away')
+      },
+      {},
+    ],
+  ])('takes %s', async (_, confirm, expected) => {
+    const provider = { ...makeProvider({ settings, secrets: [{ value: secret }] }), confirm }
+    expect(await read(recordOf(body), provider)).toEqual(expected)
+  })
+})

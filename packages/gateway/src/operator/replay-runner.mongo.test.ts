@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { ObjectId } from 'mongodb'
+import { afterAll, beforeEach, expect, it } from 'vitest'
+import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { sampleRecord } from '../testing/sample-record.ts'
+import { ReplayRunner } from './replay-runner.ts'
+import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const { db } = stack.use(await testDatabase(process.env))
+await ensureIndexes(db, [EVENT_INDEXES, ...REPLAY_INDEXES])
+const events = db.collection<EventDocument>(EVENTS)
+const jobs = db.collection<ReplayDocument>(REPLAYS)
+const replays = createReplays(db)
+
+beforeEach(async () => {
+  await Promise.all([events.deleteMany(), jobs.deleteMany()])
+})
+
+/** The runner of one process. */
+function makeRunner(): ReplayRunner {
+  const onError = (error: unknown): void => {
+    throw error
+  }
+  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, onError })
+}
+
+async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {
+  await events.insertMany(Array.from({ length: count }, () => sampleRecord({ state: 'dead', reason: 'some' })))
+  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond, includeDone: false }
+  const id = new ObjectId()
+  await replays.start(id, request, await replays.match(request))
+  return id
+}
+
+/** How often each event was handed on: [0, 1] for some not at all and the others once. */
+async function handedOn(): Promise<number[]> {
+  const found = await events.find().toArray()
+  return [...new Set(found.map(({ replays: made }) => made?.length ?? 0))].sort()
+}
+
+async function stateOf(id: ObjectId): Promise<string | undefined> {
+  return (await jobs.findOne({ _id: id }))?.state
+}
+
+it('hands on everything in slices, in one round where no rate was asked for', async () => {
+  const id = await startReplay(250)
+  await makeRunner().tick()
+  expect(await handedOn()).toEqual([1])
+  expect(await events.countDocuments({ state: 'pending' })).toBe(250)
+  expect(await stateOf(id)).toBe('finished')
+})
+
+it('goes on in another process where the one that had begun died between two slices', async () => {
+  const id = await startReplay(25, 10)
+  await makeRunner().tick()
+  expect(await events.countDocuments({ state: 'pending' })).toBe(10)
+  const another = makeRunner()
+  await another.tick()
+  expect(await events.countDocuments({ state: 'pending' })).toBe(10)
+  while ((await stateOf(id)) === 'running') {
+    await sleep(100)
+    await another.tick()
+  }
+  expect(await handedOn()).toEqual([1])
+})
+
+it('hands nothing on twice where a process died before it could note what it had done', async () => {
+  const id = await startReplay(25, 10)
+  await makeRunner().tick()
+  await events.updateOne({ state: 'pending' }, { $set: { state: 'dead' } })
+  await jobs.updateOne({ _id: id }, { $set: { cursor: null, leaseUntil: new Date(0) } })
+  const another = makeRunner()
+  while ((await stateOf(id)) === 'running') {
+    await another.tick()
+    await sleep(100)
+  }
+  expect(await handedOn()).toEqual([1])
+  expect(await replays.progress(String(id))).toMatchObject({ matched: 25, started: 25, failed: 1 })
+})
+
+it('stops after the slice under way, and another process goes on at once', async () => {
+  const id = await startReplay(3_000)
+  const first = makeRunner()
+  first.start()
+  await expect.poll(() => events.countDocuments({ state: 'pending' }), { interval: 1 }).toBeGreaterThan(0)
+  const stoppedAt = performance.now()
+  await first.stop()
+  expect(performance.now() - stoppedAt).toBeLessThan(1_000)
+  expect(await stateOf(id)).toBe('running')
+  expect(await events.countDocuments({ state: 'pending' })).toBeLessThan(3_000)
+  await makeRunner().tick()
+  expect(await stateOf(id)).toBe('finished')
+  expect(await handedOn()).toEqual([1])
+})
+
+it('shares several replays out between processes', async () => {
+  const ids = [await startReplay(40, 20), await startReplay(40, 20)]
+  const runners = [makeRunner(), makeRunner()]
+  while ((await jobs.countDocuments({ state: 'running' })) > 0) {
+    await Promise.all(runners.map((runner) => runner.tick()))
+    await sleep(50)
+  }
+  for (const id of ids) expect((await replays.progress(String(id))).started).toBeGreaterThan(0)
+  for (const { replays: made } of await events.find().toArray()) {
+    const names = (made ?? []).map(({ id }) => String(id))
+    expect(new Set(names).size).toBe(names.length)
+  }
+})
+
+it('keeps the newest 50 replays of an event', async () => {
+  await events.insertOne(sampleRecord({ state: 'dead', reason: 'some' }))
+  const request = { by: 'alice', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  for (let round = 0; round < 52; round += 1) await replays.start(new ObjectId(), { ...request, reason: `${round}` }, 1)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record?.replays).toHaveLength(50)
+  expect(record?.replays?.at(-1)?.reason).toBe('51')
+})
+
+it('takes texts that look like operators for texts', async () => {
+  await events.insertOne(sampleRecord({ state: 'dead', reason: 'some', orderId: '$$ROOT', type: '$where' }))
+  const request = { by: '$$NOW', reason: '$state', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  await replays.start(new ObjectId(), request, 1)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record?.replays).toMatchObject([{ by: '$$NOW', reason: '$state' }])
+  expect(record).toMatchObject({ orderId: '$$ROOT', type: '$where' })
+})

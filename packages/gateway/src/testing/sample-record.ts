@@ -1,0 +1,16 @@
+import { randomUUID } from 'node:crypto'
+import { Binary, ObjectId } from 'mongodb'
+import type { EventDocument } from '../inbox/event-document.ts'
+
+/** A record of an event of a type without effect that nothing touches, with the given members in place of its own. */
+export function sampleRecord(members: Partial<EventDocument> = {}): EventDocument {
+  const receivedAt = members.receivedAt ?? new Date()
+  return {
+    _id: new ObjectId(ObjectId.generate(Math.floor(receivedAt.getTime() / 1_000))),
+    ...{ provider: 'acme', eventId: randomUUID(), type: 'of.no.effect', objectId: 'pay_1', orderId: 'ord_1' },
+    ...{ facts: {}, receivedAt, raw: new Binary(Buffer.from('{}')), bodyHash: '', headers: {}, secretId: 'newer' },
+    ...{ requestId: 'request-1', state: 'done', reason: null, starts: 1, lost: 0, failures: 0, fence: 1 },
+    ...{ attempts: [], lastError: null, outcome: null, deliveries: 1, mismatches: 0, settledAt: receivedAt },
+    ...members,
+  }
+}

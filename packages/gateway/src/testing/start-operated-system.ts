@@ -1,0 +1,174 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import type { Clock } from '@oncehook/kernel/clock'
+import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
+import type { Collection } from 'mongodb'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import type { OperatorRouter } from '../operator/operator-router.ts'
+import { type RunningGateway, startGateway } from './start-gateway.ts'
+
+/** What a test of the operator's side wants otherwise than usual. */
+export interface OperatedOptions {
+  /** Settings of the gateway, by the names of the environment. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  readonly fetch?: typeof globalThis.fetch
+  readonly receiptSink?: string
+  readonly receiptLeaseMs?: number
+}
+
+/** A delivery as a provider under test makes it. */
+export interface TestDelivery {
+  /** `acme` signs a time (the scheme of Stripe), `shop` signs none (a bare HMAC). Default: acme. */
+  readonly provider?: 'acme' | 'shop'
+  readonly secret?: string
+  /** Seconds since 1970. Default: now. */
+  readonly timestamp?: number
+}
+
+/** Gateway and fulfilment in this process on one test database, with the tokens of two operators. */
+export interface OperatedSystem extends AsyncDisposable {
+  readonly gateway: RunningGateway
+  readonly fulfilment: RunningFulfilment
+  readonly events: Collection<EventDocument>
+  /** The file of the providers, and the one that holds acme's newer secret. */
+  readonly providersFile: string
+  readonly secrets: typeof SECRETS
+  readonly tokens: typeof TOKENS
+  /** A typed client of the operator API. */
+  operator(name?: keyof typeof TOKENS.operators): TRPCClient<OperatorRouter>
+  /** Any call of the operator API. */
+  call(path: string, init?: RequestInit): Promise<{ status: number; headers: Headers; body: string }>
+  /** Delivers a body, signed. Answers the status. */
+  deliver(body: object | string, how?: TestDelivery): Promise<number>
+  /** Makes an order over EUR 3.00 and answers its id. */
+  order(): Promise<string>
+  record(eventId: string): Promise<EventDocument>
+  /** Waits until a record is as wanted. */
+  until(eventId: string, isWanted: (record: EventDocument) => boolean): Promise<EventDocument>
+  writeProviders(providers: object): Promise<void>
+}
+
+const canary = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
+const SECRETS = { older: canary('older'), newer: canary('newer'), shop: canary('shop') }
+const TOKENS = { operators: { alice: canary('alice'), bob: canary('bob') }, api: canary('api') }
+
+/** The providers that an operated system begins with. */
+export const PROVIDERS = {
+  acme: {
+    scheme: 'stripe',
+    secrets: [
+      { id: 'newer', value: SECRETS.newer },
+      { id: 'older', value: SECRETS.older },
+    ],
+  },
+  shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRETS.shop }] },
+}
+
+/** Starts the system; its retries are quick. */
+export async function startOperatedSystem(
+  database: TestDatabase,
+  { settings, receiptSink, receiptLeaseMs, ...parts }: OperatedOptions = {},
+): Promise<OperatedSystem> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-operated-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  const providersFile = join(folder, 'providers.json')
+  const writeProviders = (providers: object): Promise<void> => writeFile(providersFile, JSON.stringify(providers))
+  await writeProviders(PROVIDERS)
+
+  const fulfilmentDb = `${database.name}_fulfilment`
+  resources.defer(async () => void (await database.client.db(fulfilmentDb).dropDatabase()))
+  const fulfilment = resources.use(
+    await startFulfilment({
+      ...{ uri: database.uri, database: fulfilmentDb },
+      ...(receiptSink === undefined ? {} : { receiptSink }),
+      ...(receiptLeaseMs === undefined ? {} : { receiptLeaseMs }),
+    }),
+  )
+  const gateway = resources.use(
+    await startGateway({
+      ...{ database, fulfilmentUrl: fulfilment.url, secret: fulfilment.secret, ...parts },
+      settings: {
+        ...{ PROVIDERS: '', PROVIDERS_FILE: providersFile },
+        ...{ OPERATOR_TOKENS: JSON.stringify(TOKENS.operators), API_TOKENS: JSON.stringify({ tests: TOKENS.api }) },
+        ...{ RETRY_BASE_MS: '20', RETRY_CAP_MS: '100', ...settings },
+      },
+    }),
+  )
+  const owned = resources.move()
+  const events = database.db.collection<EventDocument>(EVENTS)
+  const deliver = createDeliver(gateway)
+  const { record, until } = createReader(events)
+  const { orders } = fulfilmentClient(fulfilment)
+  return {
+    ...{ gateway, fulfilment, events, providersFile, writeProviders, deliver, record, until },
+    ...{ secrets: SECRETS, tokens: TOKENS },
+    operator: (name = 'alice') => createOperatorClient(gateway.adminUrl, TOKENS.operators[name]),
+    async call(path, init = {}) {
+      const response = await fetch(`${gateway.adminUrl}${path}`, init)
+      return { status: response.status, headers: response.headers, body: await response.text() }
+    },
+    async order() {
+      const items = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
+      const { order } = await orders.create.mutate({ order: { customerId: 'cus_1', currency: 'EUR', items } })
+      return order.id
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A typed client of the operator API at an address. */
+export function createOperatorClient(adminUrl: string, token: string): TRPCClient<OperatorRouter> {
+  return createTRPCClient<OperatorRouter>({
+    links: [httpLink({ url: `${adminUrl}/operator`, headers: { authorization: `Bearer ${token}` } })],
+  })
+}
+
+/** An event of a payment over EUR 3.00, with the given members of its object in place of its own. */
+export function paymentEvent(id: string, object: object = {}, type = 'payment.succeeded'): object {
+  return { id, type, data: { object: { id: `pay_${id}`, amount: 300, currency: 'EUR', ...object } } }
+}
+
+function createDeliver({ url }: RunningGateway): OperatedSystem['deliver'] {
+  return async (body, { provider = 'acme', secret, timestamp = Math.floor(Date.now() / 1_000) } = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const mac = (key: string, signed: string): string => createHmac('sha256', key).update(signed).digest('hex')
+    const signature: Record<string, string> =
+      provider === 'acme'
+        ? { 'stripe-signature': `t=${timestamp},v1=${mac(secret ?? SECRETS.newer, `${timestamp}.${text}`)}` }
+        : { 'x-signature': mac(secret ?? SECRETS.shop, text) }
+    const headers = { 'content-type': 'application/json', ...signature }
+    const response = await fetch(`${url}/api/webhooks/${provider}`, { method: 'POST', body: text, headers })
+    await response.arrayBuffer()
+    return response.status
+  }
+}
+
+const POLL_MS = 20
+const LATEST_MS = 10_000
+
+function createReader(events: Collection<EventDocument>): Pick<OperatedSystem, 'record' | 'until'> {
+  const record = async (eventId: string): Promise<EventDocument> => {
+    const found = await events.findOne({ eventId })
+    if (found === null) throw new Error(`There is no record of ${eventId}`)
+    return found
+  }
+  return {
+    record,
+    async until(eventId, isWanted) {
+      const deadline = performance.now() + LATEST_MS
+      for (;;) {
+        const found = await record(eventId)
+        if (isWanted(found)) return found
+        if (performance.now() > deadline) throw new Error(`Still not as wanted: ${found.state} ${found.reason}`)
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+      }
+    },
+  }
+}

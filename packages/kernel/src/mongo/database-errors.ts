@@ -1,0 +1,65 @@
+import { type Document, MongoError } from 'mongodb'
+import { Counter, type Registry } from 'prom-client'
+import { errorClass } from './write-outcome.ts'
+
+/** Counts what goes wrong with the database, by class. What the database did not cause is passed over. */
+export interface DatabaseErrors {
+  /** Counts a driver's error, also one that is the cause of another. */
+  count(error: unknown): void
+  /** Counts what the reply of a write command says went wrong, for such a command does not throw. */
+  countReply(reply: Document): void
+  /** The same object, but for its methods, each of which counts what it throws. */
+  watch<T extends object>(methods: T): T
+}
+
+const DUPLICATE_KEY = 11_000
+const MAX_CHAIN = 8
+
+/** Creates the counter `oncehook_database_errors_total` in a registry. */
+export function createDatabaseErrors(registry: Registry): DatabaseErrors {
+  const errors = new Counter({
+    name: 'oncehook_database_errors_total',
+    help: 'What went wrong with MongoDB, by class: the code of the server, or the kind of the error',
+    labelNames: ['class'],
+    registers: [registry],
+  })
+  const count = (error: unknown): void => {
+    const cause = driverErrorIn(error)
+    if (cause !== null) errors.inc({ class: errorClass(cause) })
+  }
+  return {
+    count,
+    countReply({ writeConcernError, writeErrors = [] }) {
+      if (writeConcernError !== undefined) errors.inc({ class: `write_concern_${writeConcernError.code}` })
+      for (const { code } of writeErrors as { code: number }[]) {
+        if (code !== DUPLICATE_KEY) errors.inc({ class: `server_${code}` })
+      }
+    },
+    watch: (methods) => watched(methods, count),
+  }
+}
+
+function driverErrorIn(error: unknown): MongoError | null {
+  let candidate = error
+  for (let depth = 0; depth < MAX_CHAIN && candidate instanceof Error; depth += 1) {
+    if (candidate instanceof MongoError) return candidate
+    candidate = candidate.cause
+  }
+  return null
+}
+
+function watched<T extends object>(methods: T, count: (error: unknown) => void): T {
+  const entries = Object.entries(methods).map(([name, method]: [string, unknown]) => {
+    if (typeof method !== 'function') return [name, method]
+    const counting = async (...args: unknown[]): Promise<unknown> => {
+      try {
+        return await method.apply(methods, args)
+      } catch (error) {
+        count(error)
+        throw error
+      }
+    }
+    return [name, counting]
+  })
+  return Object.fromEntries(entries) as T
+}
