@@ -28,6 +28,10 @@ export const HEADERS = {
     name: 'Content-Location',
     object: always({ description: 'The body is the current representation of this order', schema: ORDER_PATH }),
   },
+  NewContentLocation: {
+    name: 'Content-Location',
+    object: { description: 'The same of a body that was not left out', schema: ORDER_PATH },
+  },
   IdempotentReplayed: {
     name: 'Idempotent-Replayed',
     object: {

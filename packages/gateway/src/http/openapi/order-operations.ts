@@ -18,10 +18,11 @@ import orderSchemas from './order-schemas.json' with { type: 'json' }
 import { schemaReference } from './schemas.ts'
 
 const { errors } = orderSchemas
-const ANY = [unauthenticated, notAcceptable, rateLimited, unavailable]
-const BODY = [invalidRequest, invalidBody, payloadTooLarge, unsupportedMediaType]
+const ANY = [unauthenticated, payloadTooLarge, rateLimited, notAcceptable, unavailable]
+const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
-const WRITTEN: readonly HeaderName[] = ['ContentLocation', 'PreferenceApplied']
+const REPLACED: readonly HeaderName[] = ['ContentLocation', 'PreferenceApplied']
+const CREATED: readonly HeaderName[] = ['NewContentLocation', 'PreferenceApplied']
 const LINKS_OF_NEW = linksTo('$response.body#/id')
 const LINKS_OF_KNOWN = linksTo('$request.path.id')
 
@@ -55,7 +56,7 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
     body: ORDER_BODY,
     answers: {
       201: {
-        ...representation('The order that was made', ['Location', 'IdempotentReplayed', 'PreferenceApplied']),
+        ...representation('The order that was made', ['Location', 'IdempotentReplayed', ...CREATED]),
         links: LINKS_OF_NEW,
       },
     },
@@ -88,9 +89,9 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch', 'Prefer'],
     body: ORDER_BODY,
     answers: {
-      200: { ...representation('The order after it was replaced', WRITTEN), links: LINKS_OF_KNOWN },
-      201: { ...representation('The order that was made', WRITTEN), links: LINKS_OF_KNOWN },
-      204: without('Replaced; `Prefer: return=minimal` was honoured', ['ContentLocation']),
+      200: { ...representation('The order after it was replaced', REPLACED), links: LINKS_OF_KNOWN },
+      201: { ...representation('The order that was made', CREATED), links: LINKS_OF_KNOWN },
+      204: without('Replaced; `Prefer: return=minimal` was honoured'),
     },
     refusals: [...ANY, ...BODY, notFound, errors.id_mismatch, errors.order_paid, preconditionFailed],
   },
@@ -99,15 +100,15 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     summary: 'Changes members of an order, all or nothing',
     description: 'Of several callers with the same If-Match one gets through, the others get 412.',
     security: 'bearer',
-    parameters: ['OrderId', 'RequiredIfMatch', 'Prefer'],
+    parameters: ['OrderId', 'RequiredIfMatch', 'IfNoneMatch', 'Prefer'],
     body: {
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: schemaReference('OrderPatch'),
       examples: PATCHES,
     },
     answers: {
-      200: { ...representation('The order after the change', ['PreferenceApplied']), links: LINKS_OF_KNOWN },
-      204: without('Changed; `Prefer: return=minimal` was honoured', []),
+      200: { ...representation('The order after the change', REPLACED), links: LINKS_OF_KNOWN },
+      204: without('Changed; `Prefer: return=minimal` was honoured'),
     },
     refusals: [
       ...ANY,
@@ -125,7 +126,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     summary: 'Deletes an order',
     description: 'Also what is gone already, or never was, is answered with 204, whatever the condition.',
     security: 'bearer',
-    parameters: ['OrderId', 'IfMatch'],
+    parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: { 204: { description: 'There is no such order any more' } },
     refusals: [...ANY, invalidRequest, notFound, preconditionFailed],
   },
@@ -140,8 +141,8 @@ function representation(description: string, headers: readonly HeaderName[]): An
   }
 }
 
-function without(description: string, headers: readonly HeaderName[]): Answer {
-  return { description, headers: ['ETag', 'CacheControl', 'PreferenceApplied', ...headers] }
+function without(description: string): Answer {
+  return { description, headers: ['ETag', 'CacheControl', ...REPLACED] }
 }
 
 /** The next steps with an order whose id is found by this expression; the versioned ones take its ETag along. */

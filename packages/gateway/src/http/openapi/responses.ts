@@ -1,6 +1,8 @@
 import {
   badRequest,
+  expectationFailed,
   headersTooLarge,
+  httpVersionNotSupported,
   invalidRequest,
   methodNotImplemented,
   payloadTooLarge,
@@ -23,8 +25,10 @@ const FRAMING: readonly Refusal[] = [
   requestTimeout,
   payloadTooLarge,
   uriTooLong,
+  expectationFailed,
   headersTooLarge,
   methodNotImplemented,
+  httpVersionNotSupported,
 ]
 
 /** What any request may meet: broken HTTP, and a fault of ours. */

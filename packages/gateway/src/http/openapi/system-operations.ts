@@ -41,6 +41,7 @@ export const GET_OPENAPI: Operation = {
   operationId: 'getOpenApi',
   summary: 'This document',
   answers: { 200: { description: 'OpenAPI 3.1', headers: ['CacheControl'], schema: { type: 'object' } } },
+  refusals: [payloadTooLarge],
 }
 
 /** The sign of life for load balancers. */
@@ -55,4 +56,5 @@ export const GET_HEALTH: Operation = {
       example: { status: 'ok' },
     },
   },
+  refusals: [payloadTooLarge],
 }
