@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { orderContent } from '../support/http-orders.ts'
+import { startStack } from '../support/stack.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+// Both proxies stand where replies get lost: between the services, and between fulfilment and its database.
+const betweenServices = stack.use(await startFaultProxy())
+const beforeDatabase = stack.use(await startFaultProxy())
+const mongoUri = new URL(process.env.TEST_MONGODB_URI ?? '')
+beforeDatabase.leadTo(Number(mongoUri.port))
+const system = stack.use(
+  await startStack({
+    gateway: { FULFILMENT_URL: `http://127.0.0.1:${betweenServices.port}` },
+    fulfilment: { MONGODB_URI: `mongodb://127.0.0.1:${beforeDatabase.port}/?directConnection=true` },
+  }),
+)
+betweenServices.leadTo(system.place.fulfilmentPort)
+const client = stack.use(await new MongoClient(mongoUri.href).connect())
+const database = client.db(system.place.fulfilmentDb)
+
+interface Told {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+}
+
+async function send(method: string, path: string, { headers = {}, body }: { headers?: object; body?: object } = {}) {
+  const response = await fetch(`${system.url}/api/orders${path}`, {
+    method,
+    headers: { authorization: `Bearer ${system.secrets.apiToken}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const told: Told = { status: response.status, headers: response.headers, text: await response.text() }
+  return told
+}
+
+/** Sends the same request again and again, as its answers tell it to, until it is through. */
+async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
+  for (let tries = 0; tries < 60; tries += 1) {
+    const told = await request().catch(() => null)
+    if (told !== null && ![409, 500, 503].includes(told.status)) return told
+    if (told !== null) expect(told.headers.get('retry-after')).toBe('1')
+    await sleep(100)
+  }
+  throw new Error('It never got through')
+}
+
+const post = (key: string, customerId: string) => () =>
+  send('POST', '', { headers: { 'idempotency-key': key }, body: orderContent({ customerId }) })
+
+/** One order, and the same answer for ever. */
+async function expectOneOrder(answer: Told, { key, customerId }: { key: string; customerId: string }): Promise<void> {
+  expect(answer.status).toBe(201)
+  const again = await post(key, customerId)()
+  expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([201, answer.text, 'true'])
+  expect(again.headers.get('etag')).toBe('"1"')
+  expect(await database.collection('orders').countDocuments({ customerId })).toBe(1)
+  const { id } = JSON.parse(answer.text) as { id: string }
+  expect((await send('GET', `/${id}`)).text).toBe(answer.text)
+}
+
+const names = () => ({ key: randomUUID(), customerId: `cus_${randomUUID()}` })
+
+describe('kill -9 of fulfilment', () => {
+  it.each([
+    ['after the order was inserted, before it heard of it', 1, 'reply'],
+    ['after the answer was stored, before it heard of it', 2, 'reply'],
+    ['after the order was inserted, before the answer is stored', 2, 'request'],
+  ] as const)('%s: the retry gets the answer at once, one order', async (_, nth, swallows) => {
+    const { key, customerId } = names()
+    const struck = beforeDatabase.strike({ marker: customerId, nth, swallows })
+    const first = post(key, customerId)()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBe('true')
+    await expectOneOrder(answer, { key, customerId })
+  })
+
+  it.each([
+    ['after the key was taken, before it heard of it', (key: string) => key, 'reply'],
+    ['after the key was taken, before the order is inserted', (_: string, customerId: string) => customerId, 'request'],
+  ] as const)('%s: the retry makes the order when the lease is over', async (_, marker, swallows) => {
+    const { key, customerId } = names()
+    const struck = beforeDatabase.strike({ marker: marker(key, customerId), swallows })
+    const first = post(key, customerId)()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    // The driver may send a swallowed command once more; whoever holds the key is dead in either case.
+    await expect.poll(async () => (await post(key, customerId)()).status, { timeout: 20_000 }).toBe(409)
+    await database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(0) } })
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBeNull()
+    await expectOneOrder(answer, { key, customerId })
+  })
+
+  it('after a PUT took effect: the same PUT again is 200, and the version has gone up once', async () => {
+    const [id, note] = [`o_${randomUUID()}`, randomUUID()]
+    await send('PUT', `/${id}`, { body: orderContent() })
+    const put = () => send('PUT', `/${id}`, { body: orderContent({ note }) })
+    const struck = beforeDatabase.strike({ marker: note, swallows: 'reply' })
+    const first = put()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const again = await sendUntilThrough(put)
+    expect([again.status, again.headers.get('etag')]).toEqual([200, '"2"'])
+  })
+
+  it('after a PATCH took effect: the same PATCH again is 412 with the tag that it gave', async () => {
+    const [id, note] = [`o_${randomUUID()}`, randomUUID()]
+    await send('PUT', `/${id}`, { body: orderContent() })
+    const patch = () => send('PATCH', `/${id}`, { headers: { 'if-match': '"1"' }, body: { note } })
+    const struck = beforeDatabase.strike({ marker: note, swallows: 'reply' })
+    const first = patch()
+    await struck
+    await system.fulfilment.kill('SIGKILL')
+    expect((await first).status).toBe(503)
+    await system.fulfilment.restart()
+    const again = await sendUntilThrough(patch)
+    expect([again.status, again.headers.get('etag')]).toEqual([412, '"2"'])
+    expect((await send('GET', `/${id}`)).text).toContain(note)
+  })
+})
+
+describe('kill -9 of the gateway', () => {
+  it('between effect and answer: the retry gets the stored answer, one order', async () => {
+    const { key, customerId } = names()
+    const struck = betweenServices.strike({ marker: customerId, swallows: 'reply' })
+    const first = post(key, customerId)()
+    await struck
+    await system.gateway.kill('SIGKILL')
+    await expect(first).rejects.toThrow()
+    await system.gateway.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBe('true')
+    await expectOneOrder(answer, { key, customerId })
+  })
+
+  it('before the request reached fulfilment: the retry makes the order', async () => {
+    const { key, customerId } = names()
+    const struck = betweenServices.strike({ marker: customerId, swallows: 'request' })
+    const first = post(key, customerId)()
+    await struck
+    await system.gateway.kill('SIGKILL')
+    await expect(first).rejects.toThrow()
+    await system.gateway.restart()
+    const answer = await sendUntilThrough(post(key, customerId))
+    expect(answer.headers.get('idempotent-replayed')).toBeNull()
+    await expectOneOrder(answer, { key, customerId })
+  })
+})
+
+it('a reply that is lost between the services is 503 in time, and the retry gets the stored answer', async () => {
+  const { key, customerId } = names()
+  void betweenServices.strike({ marker: customerId, swallows: 'reply' })
+  const startedAt = performance.now()
+  const first = await post(key, customerId)()
+  expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(performance.now() - startedAt).toBeLessThan(11_500)
+  const answer = await sendUntilThrough(post(key, customerId))
+  expect(answer.headers.get('idempotent-replayed')).toBe('true')
+  await expectOneOrder(answer, { key, customerId })
+})
+
+it('while fulfilment is away everything of the orders is 503 with a time to come again', async () => {
+  await system.fulfilment.kill('SIGTERM')
+  for (const [method, path, options] of [
+    ['GET', '/a', {}],
+    ['GET', '', {}],
+    ['PUT', '/a', { body: orderContent() }],
+    ['PATCH', '/a', { headers: { 'if-match': '*' }, body: {} }],
+    ['DELETE', '/a', {}],
+    ['POST', '', { body: orderContent() }],
+  ] as const) {
+    const { status, headers, text } = await send(method, path, options)
+    expect([status, headers.get('retry-after'), JSON.parse(text).code]).toEqual([503, '1', 'unavailable'])
+    expect(text).not.toMatch(/ECONN|fetch|127\.0\.0\.1/)
+  }
+  await system.fulfilment.restart()
+  expect((await sendUntilThrough(() => send('DELETE', '/a'))).status).toBe(204)
+})
