@@ -3,11 +3,14 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EVENTS, type EventDocument } from './inbox/event-document.ts'
 import { createFulfilmentStandIn } from './testing/fulfilment-stand-in.ts'
 import { serveStandIn } from './testing/serve-stand-in.ts'
 import { startGateway } from './testing/start-gateway.ts'
+
+// Other tests may keep the machine busy meanwhile.
+vi.setConfig({ testTimeout: 30_000 })
 
 const whsec = (): string => `whsec_${randomBytes(24).toString('base64')}`
 const secrets = { acme: whsec(), other: whsec(), shop: randomBytes(20).toString('hex') }
@@ -18,6 +21,7 @@ const providers = {
   shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: secrets.shop }] },
 }
 const MAX_BYTES = 4_000
+const WAIT = { timeout: 20_000 }
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -101,7 +105,7 @@ describe('a delivery', () => {
       objectId: `pay of ${id}`,
       orderId: `order of ${id}`,
     })
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
     expect(standIn.applied).toContain(id)
     expect(standIn.orders.get(`order of ${id}`)).toBe(2)
   })
@@ -157,8 +161,8 @@ describe('a delivery', () => {
     const first = await deliver({ body })
     const again = await deliver({ body })
     expect([again.status, again.text]).toEqual([first.status, first.text])
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries).toBe(2)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries, WAIT).toBe(2)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
     expect(standIn.applied.filter((applied) => applied === id)).toHaveLength(1)
   })
 
@@ -168,7 +172,7 @@ describe('a delivery', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => deliver({ body: eventOf(id) })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"received":true}']))
     expect(await events.countDocuments({ eventId: id })).toBe(1)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state).toBe('done')
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
     expect(standIn.orders.get(`order of ${id}`)).toBe(2)
   })
 
@@ -176,7 +180,7 @@ describe('a delivery', () => {
     const id = uniqueId()
     await deliver({ body: eventOf(id, { type: 'customer.created' }) })
     expect((await deliver({ body: eventOf(id, { type: 'customer.deleted' }) })).status).toBe(200)
-    await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches, { timeout: 5_000 }).toBe(1)
+    await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches, WAIT).toBe(1)
     expect(await events.findOne({ eventId: id })).toMatchObject({ type: 'customer.created', deliveries: 2 })
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
     expect(metrics).toMatch(/oncehook_delivery_mismatches_total\{[^}]*provider="acme"[^}]*\} 1\n/)
@@ -473,7 +477,7 @@ describe('startGateway', () => {
       body,
     })
     expect(answer.status).toBe(200)
-    await expect.poll(() => hanging.received.length).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => hanging.received.length, WAIT).toBeGreaterThanOrEqual(2)
     expect(await one.close()).toBe(true)
     expect(await own.db.collection(EVENTS).findOne({ eventId: 'held' })).toMatchObject({ state: 'pending', lost: 0 })
     await expect(fetch(`${one.url}/healthz`)).rejects.toThrow()
@@ -510,6 +514,6 @@ describe('startGateway', () => {
     standIn.orders.set('order of left', 1)
     await using _ = await startGateway({ database: own, providers, fulfilmentUrl: served.url })
     const record = () => own.db.collection(EVENTS).findOne({ eventId: 'left' })
-    await expect.poll(async () => (await record())?.state, { timeout: 10_000 }).toBe('done')
+    await expect.poll(async () => (await record())?.state, WAIT).toBe('done')
   })
 })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '@oncehook/kernel/clock'
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
@@ -11,12 +11,17 @@ import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.
 import { Dispatcher } from './dispatcher.ts'
 import { processBatch } from './process-batch.ts'
 
+// Other tests may keep the machine busy meanwhile.
+vi.setConfig({ testTimeout: 30_000 })
+
 const HOUR_MS = 3_600_000
+// Nothing is to happen meanwhile, and for that there is no event to wait for.
+const TWO_POLLS_MS = 1_200
 const limits = { baseMs: 20, capMs: 100, maxAgeMs: HOUR_MS, orderUnknownMs: HOUR_MS }
 
 /** Waits until a look at something passes: `expect.poll` does not know tests that run at the same time. */
 function until(look: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(look, { timeout: 10_000, interval: 20 })
+  return vi.waitFor(look, { timeout: 20_000, interval: 20 })
 }
 
 /** One gateway's inbox and dispatcher in front of a stand-in for fulfilment. */
@@ -38,10 +43,12 @@ interface Options {
   readonly batchSize?: number
   readonly concurrency?: number
   readonly leaseMs?: number
+  readonly clock?: Clock
 }
 
 async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
   const { standIn = createFulfilmentStandIn(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
+  const { clock = systemClock } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, { admits: () => dispatcher.admits(), onClaimed: (claim) => dispatcher.take(claim) }),
@@ -50,7 +57,7 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   let lost = 0
   let settled = 0
   const dispatcher: Dispatcher = new Dispatcher({
-    ...{ claims: open.claims({ leaseMs }), clock: systemClock, random: Math.random, logger },
+    ...{ claims: open.claims({ leaseMs }), clock, random: Math.random, logger },
     ...{ batchSize, concurrency, leaseMs },
     process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random }, batch),
     onSettled() {
@@ -236,59 +243,49 @@ describe.concurrent('Dispatcher', () => {
       expect(dispatcher.admits()).toBe(true)
     })
 
-    it('asks no more often than its growing waits allow', async () => {
-      await using database = await testDatabase(process.env)
-      await using running = await start(database, { batchSize: 5 })
-      const { standIn } = running
-      failWith(standIn, unavailable())
-      await running.record(...many(40))
-      await sleep(2_000)
-      // The first batches, then probes after at least 125, 250, 500 and 1000 ms.
-      expect(standIn.calls.length).toBeLessThanOrEqual(2 + 5)
-    })
-
     it('keeps one probe in flight, however long it takes', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 5 })
       const { standIn } = running
-      let inFlight = 0
-      let most = 0
       failWith(standIn, unavailable())
       await running.record(...many(20))
       await until(() => expect(running.dispatcher.admits()).toBe(false))
-      standIn.onCall = async () => {
-        inFlight += 1
-        most = Math.max(most, inFlight)
-        await sleep(700)
-        inFlight -= 1
-        throw unavailable()
-      }
-      await until(() => expect(most).toBe(1))
-      await sleep(1_500)
-      expect(most).toBe(1)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      standIn.onCall = () => promise
+      const before = standIn.calls.length
+      await until(() => expect(standIn.calls.length).toBe(before + 1))
+      await sleep(TWO_POLLS_MS)
+      expect(standIn.calls.length).toBe(before + 1)
+      resolve()
+      await untilState(running, 'done', 20)
     })
 
-    it('is not held up by events that came in just as it went away', async () => {
+    it('is found again by events that came in just as it went away: by one of them, when its time has come', async () => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { batchSize: 1, concurrency: 1 })
-      const { standIn, open, dispatcher } = running
-      const { promise: away, resolve: goAway } = Promise.withResolvers<void>()
-      standIn.onCall = async () => {
-        await away
-        throw unavailable()
-      }
+      let now = 0
+      await using running = await start(database, { batchSize: 1, concurrency: 2, clock: { now: () => now } })
+      const { standIn, dispatcher } = running
+      failWith(standIn, unavailable())
       await running.record('first')
-      await until(() => expect(standIn.calls.length).toBe(1))
-      // Stored as claimed while all was well, known to the dispatcher only after it was not.
-      await using slow = await openInbox(database, { admits: () => true })
-      standIn.orders.set('order of slow', 1)
-      await slow.inbox.record(arrivalOf('slow'))
-      goAway()
       await until(() => expect(dispatcher.admits()).toBe(false))
-      for (const claim of slow.born) dispatcher.take(claim)
-      failWith(standIn, null)
-      await until(() => expect(dispatcher.admits()).toBe(true))
-      await until(async () => expect((await open.record('first')).state).toBe('done'))
+      // Stored as claimed while all was well, known to the dispatcher only after it was not.
+      await using slow = await openInbox(database)
+      for (const id of ['second', 'third']) {
+        standIn.orders.set(`order of ${id}`, 1)
+        await slow.inbox.record(arrivalOf(id))
+      }
+      for (const claim of slow.born) dispatcher.take({ ...claim })
+      await sleep(TWO_POLLS_MS)
+      expect(standIn.calls).toHaveLength(1)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      standIn.onCall = () => promise
+      now = 1_000
+      await until(() => expect(standIn.calls).toHaveLength(2))
+      await sleep(100)
+      expect(standIn.calls).toHaveLength(2)
+      resolve()
+      await until(() => expect(standIn.applied.toSorted()).toEqual(['first', 'second', 'third']))
+      expect(dispatcher.admits()).toBe(true)
     })
 
     it('takes a refusal of its own for no sign of life', async () => {
@@ -302,7 +299,10 @@ describe.concurrent('Dispatcher', () => {
       const facts = { ...event.facts, unreadable: 'amount_mismatch' } as const
       await open.inbox.record(sampleArrival('unreadable', { event: { ...event, facts } }))
       await untilState(running, 'dead', 1)
-      expect(running.dispatcher.admits()).toBe(false)
+      const calls = standIn.calls.length
+      await until(() => expect(standIn.calls.length).toBeGreaterThan(calls + 1))
+      // It is said once for each time that all was well before.
+      expect(running.lines.filter(({ msg }) => msg === 'fulfilment.unreachable')).toHaveLength(1)
     })
   })
 
@@ -400,9 +400,7 @@ describe.concurrent('Dispatcher', () => {
       running.standIn.onCall = () => promise
       await running.record('a', 'b')
       await until(() => expect(running.standIn.calls.length).toBe(1))
-      const startedAt = performance.now()
       await running.dispatcher.stop()
-      expect(performance.now() - startedAt).toBeLessThan(3_500)
       expect(await running.open.events.countDocuments({ state: 'pending', lost: 0 })).toBe(2)
       resolve()
     })
