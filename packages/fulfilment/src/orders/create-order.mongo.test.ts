@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
@@ -152,12 +153,12 @@ describe('orders.create', () => {
 
   it('lets the next request through at once when the order could not be stored', async () => {
     const request = keyed()
-    await fulfilment.db.client.db('admin').command({
-      configureFailPoint: 'failCommand',
-      mode: { times: 1 },
-      data: { failCommands: ['insert'], appName: 'oncehook-fulfilment', errorCode: 8000, errorLabels: [] },
-    })
-    expect(await refusalOf(create(request))).toMatchObject({ reason: 'unavailable', httpStatus: 503, retry: 'later' })
+    {
+      const how = { errorCode: 8000, errorLabels: [] }
+      const inserts = { commands: ['insert'], appName: 'oncehook-fulfilment', how }
+      await using _ = await armFailPoint(database.uri, inserts)
+      expect(await refusalOf(create(request))).toMatchObject({ reason: 'unavailable', httpStatus: 503, retry: 'later' })
+    }
     const leaseEnd = async () => (await rows.findOne({ key: request.key }))?.leaseUntil.getTime()
     await expect.poll(leaseEnd, { timeout: 10_000 }).toBe(0)
     expect((await create(request)).replayed).toBe(false)

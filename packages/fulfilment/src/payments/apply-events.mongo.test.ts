@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb'
@@ -92,9 +93,13 @@ describe('applyEvents', () => {
   it('answers the retry of a lost reply with the stored result, though its version is old', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
-    await failNextUpdate({ writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } })
     const event = sampleEvent({ orderId: id })
-    expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    {
+      await using _ = await failNextUpdate({
+        writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+      })
+      expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    }
     expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'duplicate', version: 2 }])
     expect(await orders.findOne({ _id: id })).toMatchObject({ version: 2, receipts: [{}] })
   })
@@ -102,9 +107,11 @@ describe('applyEvents', () => {
   it('says later, and applies at the retry, when the connection broke before the update', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
-    await failNextUpdate({ closeConnection: true })
     const event = sampleEvent({ orderId: id })
-    expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    {
+      await using _ = await failNextUpdate({ closeConnection: true })
+      expect(await applyEvents(deps(), [event])).toEqual([{ refused: 'unavailable', retry: 'later' }])
+    }
     expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'applied', version: 2 }])
   })
 
@@ -225,10 +232,6 @@ async function commandsOf<T>(act: () => Promise<T>): Promise<{ result: T; comman
   return { result, commands }
 }
 
-async function failNextUpdate(data: object): Promise<void> {
-  await client.db('admin').command({
-    configureFailPoint: 'failCommand',
-    mode: { times: 1 },
-    data: { failCommands: ['update'], appName: APP_NAME, ...data },
-  })
+function failNextUpdate(how: object): Promise<AsyncDisposable> {
+  return armFailPoint(database.uri, { commands: ['update'], appName: APP_NAME, how })
 }

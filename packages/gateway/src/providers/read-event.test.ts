@@ -265,6 +265,12 @@ describe('the order', () => {
     expect(factsOf({ order_id: Number.MAX_SAFE_INTEGER }).orderId).toBe('9007199254740991')
   })
 
+  it('is no number of more digits than an id may have', () => {
+    const body = `{"id":"evt_1","type":"t","data":{"object":{"id":"pay_1","orderId":1${'0'.repeat(255)},"order_id":2${'0'.repeat(254)}}}}`
+    const { facts } = readEvent(readStrictObject(Buffer.from(body), true), {})
+    expect(facts.orderId).toBe(`2${'0'.repeat(254)}`)
+  })
+
   it('is where the pointer of the settings points, and nowhere else', () => {
     const orderReference = '/data/object/lines/0/ref'
     expect(factsOf({ ...everywhere, lines: [{ ref: 'ord_9' }] }, { orderReference }).orderId).toBe('ord_9')

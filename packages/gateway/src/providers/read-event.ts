@@ -89,8 +89,8 @@ function orderIdOf({ body, object, reference }: OrderPlace): string | undefined 
 
 /** Some shops number their orders; a number that a double holds exactly is taken as its digits. */
 export function toId(value: unknown): string | undefined {
-  if (isEventText(value)) return value
-  return Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : undefined
+  const text = Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : value
+  return isEventText(text) ? text : undefined
 }
 
 function amountOf(object: JsonObject, members: readonly string[]): Pick<PaymentFacts, 'amount' | 'unreadable'> {
