@@ -51,7 +51,7 @@ export interface Inbox {
   readonly waiting: number
 }
 
-const KNOWN_IDS = 200_000
+const KNOWN_IDS = 50_000
 // What a document costs beside the body, roughly: names, strings, headers.
 const OVERHEAD_BYTES = 1_024
 
