@@ -114,7 +114,7 @@ function toOperationObject(placed: PlacedOperation, shared: SharedResponses): Js
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(security === undefined ? {} : { security: [{ [security]: [] }] }),
+    security: security === undefined ? [] : [{ [security]: [] }],
     ...(parameters.length === 0
       ? {}
       : { parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })) }),

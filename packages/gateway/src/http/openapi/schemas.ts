@@ -17,6 +17,23 @@ const EVENT_TEXT = {
   description: '1 to 255 bytes of UTF-8',
 }
 
+const ORDER_REFERENCE = { description: 'The id of the order' }
+// Only the id is demanded: what is wrong with the rest shows when the event meets its order.
+const PAYMENT = {
+  type: 'object',
+  description: 'The payment; its id is the order’s too, where no other member names one',
+  required: ['id'],
+  properties: {
+    id: EVENT_TEXT,
+    amount: { description: 'An integer in minor units; where it is present it must be the amount due' },
+    currency: { description: 'ISO 4217 in any case; where it is present it must be the currency of the order' },
+    orderId: ORDER_REFERENCE,
+    order_id: ORDER_REFERENCE,
+    metadata: { description: 'Names the order as `orderId` or `order_id`, where the payment itself does not' },
+  },
+  additionalProperties: true,
+}
+
 /** The schemas of the document; those of orders come from the schemas that fulfilment validates with. */
 export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Order,
@@ -29,18 +46,19 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Event: {
     type: 'object',
     description:
-      'What a delivery tells. Amount and currency are compared with the order, where they are present; further ' +
-      'members are kept and not read',
+      'What a delivery tells, in the shape of our own; members that are not named here are kept and not read',
     required: ['id', 'type', 'data'],
     properties: {
       id: EVENT_TEXT,
-      type: EVENT_TEXT,
+      type: { ...EVENT_TEXT, description: '`payment.succeeded` and `payment.failed` have an effect' },
       data: {
         type: 'object',
         required: ['object'],
-        properties: { object: { type: 'object', required: ['id'], properties: { id: EVENT_TEXT } } },
+        properties: { object: PAYMENT },
+        additionalProperties: true,
       },
     },
+    additionalProperties: true,
   },
   Received: {
     type: 'object',
