@@ -3,7 +3,15 @@ import { type Delivery, singleHeader } from './delivery.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { headerName, type SharedSettings } from './shared-settings.ts'
-import { decodeBase64, decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from './signature.ts'
+import {
+  createDecoder,
+  decodeBase64,
+  decodeHex,
+  findSigner,
+  hmac,
+  isWithinTolerance,
+  type SignedParts,
+} from './signature.ts'
 
 const shape = {
   header: headerName,
@@ -44,7 +52,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
   prepare(settings, secrets): CheckSignature {
     const { header } = settings
-    const decode = settings.encoding === 'hex' ? decodeHex : decodeBase64
+    const decode = createDecoder(settings)
     const readTimestamp = prepareTimestamp(settings)
     const partsOf = prepareSignedText(settings)
     return (delivery, now): Finding => {
@@ -52,7 +60,7 @@ export const genericHmac = defineScheme('hmac', shape, {
       const timestamp = readTimestamp(delivery, now)
       if (value === null) return { refused: 'header_missing' }
       if ('refused' in timestamp) return timestamp
-      const signature = value.startsWith(settings.prefix) ? decode(value.slice(settings.prefix.length)) : null
+      const signature = decode(value)
       if (signature === null) return { refused: 'header_malformed' }
       const parts = partsOf(timestamp.text, delivery.rawBody)
       const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac(settings.algorithm, key, parts)

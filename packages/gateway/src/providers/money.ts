@@ -11,9 +11,11 @@ const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/
 
 /**
  * The minor units of an amount that is written as a decimal (`19.99` EUR is 1999, `500` JPY is 500), by exact
- * arithmetic. Null where it is no such amount, has more decimals than the currency, or is beyond 2^53 - 1.
+ * arithmetic. Null where it is no such amount, has more decimals than the currency, or is beyond 2^53 - 1; undefined
+ * where there is none.
  */
-export function minorUnits(decimal: unknown, currency: unknown): number | null {
+export function minorUnits(decimal: unknown, currency: unknown): number | null | undefined {
+  if (decimal === undefined || decimal === null) return undefined
   if (typeof currency !== 'string' || (typeof decimal !== 'string' && typeof decimal !== 'number')) return null
   const decimals = decimalsOf(currency)
   const parts = DECIMAL.exec(String(decimal))
@@ -25,8 +27,9 @@ export function minorUnits(decimal: unknown, currency: unknown): number | null {
   return Number.isSafeInteger(units) ? units : null
 }
 
-/** The minor units of an amount that is written as an integer in text (`"1999"`), or is one. */
-export function minorUnitsOfText(text: unknown): number | null {
+/** The minor units of an amount that is written as an integer in text (`"1999"`), or is one; undefined where there is none. */
+export function minorUnitsOfText(text: unknown): number | null | undefined {
+  if (text === undefined || text === null) return undefined
   const units = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text
   return Number.isSafeInteger(units) ? (units as number) : null
 }

@@ -65,6 +65,24 @@ export function decodeBase64(text: string): Buffer | null {
   return bytes.toString('base64') === text ? bytes : null
 }
 
+/** How a signature is written down in a header. */
+export interface SignatureForm {
+  readonly encoding: 'hex' | 'base64'
+  /** What stands in front of it. */
+  readonly prefix?: string
+  /** Whether the prefix may be left out. */
+  readonly prefixOptional?: boolean
+}
+
+/** Makes the reader of signatures of one form: their bytes, or null for what is not of that form. */
+export function createDecoder({ encoding, prefix = '', prefixOptional = false }: SignatureForm) {
+  const decode = encoding === 'hex' ? decodeHex : decodeBase64
+  return (value: string): Buffer | null => {
+    if (value.startsWith(prefix)) return decode(value.slice(prefix.length))
+    return prefixOptional ? decode(value) : null
+  }
+}
+
 const SECONDS = /^\d{10}$/
 
 /** Whether a timestamp of ten digits lies within the tolerance of `now` (milliseconds), in the past and in the future. */

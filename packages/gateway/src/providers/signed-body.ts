@@ -1,17 +1,14 @@
 import { hash } from 'node:crypto'
-import { singleHeader } from './delivery.ts'
+import { headerLines } from './delivery.ts'
 import type { CheckSignature, SchemeParts } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
-import { decodeBase64, decodeHex, findSigner, hmac } from './signature.ts'
+import { createDecoder, findSigner, hmac, type SignatureForm } from './signature.ts'
 
 /** How a plain HMAC over the body alone is written down. */
-export interface SignedBody {
+export interface SignedBody extends SignatureForm {
   readonly algorithm: 'sha1' | 'sha256' | 'sha512'
-  /** The headers that may carry the signature, in lower case; exactly one of them must be there, on one line. */
+  /** The headers that may carry the signature, in lower case; exactly one line of all of them must be there. */
   readonly headers: readonly string[]
-  readonly encoding: 'hex' | 'base64'
-  /** What stands in front of the signature. */
-  readonly prefix?: string
   /** Headers that the reader uses although they are not signed, in lower case. */
   readonly readHeaders?: readonly string[]
 }
@@ -19,24 +16,18 @@ export interface SignedBody {
 type SignedBodyParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
 /** The parts of every scheme that signs nothing but the body; the secret's text is the key. It signs no time and no id. */
-export function signedBody({
-  algorithm,
-  headers,
-  encoding,
-  prefix = '',
-  readHeaders = [],
-}: SignedBody): SignedBodyParts {
-  const decode = encoding === 'hex' ? decodeHex : decodeBase64
+export function signedBody({ algorithm, headers, readHeaders = [], ...form }: SignedBody): SignedBodyParts {
+  const decode = createDecoder(form)
   return {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => [...headers, ...readHeaders],
     signsTime: () => false,
     prepare(_, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now) => {
-        const values = headers.map((name) => singleHeader(rawHeaders, name)).filter((value) => value !== null)
-        const [value] = values
-        if (value === undefined || values.length > 1) return { refused: 'header_missing' }
-        const signature = value.startsWith(prefix) ? decode(value.slice(prefix.length)) : null
+        const lines = headers.flatMap((name) => headerLines(rawHeaders, name))
+        const [value] = lines
+        if (value === undefined || lines.length > 1) return { refused: 'header_missing' }
+        const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
         const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac(algorithm, key, [rawBody]) })
         return secretId === null ? { refused: 'signature_mismatch' } : { secretId }

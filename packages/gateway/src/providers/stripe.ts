@@ -1,4 +1,5 @@
 import { singleHeader } from './delivery.ts'
+import { onlyValueOf, splitMembers, valuesOf } from './member-list.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
@@ -23,14 +24,12 @@ export const stripe = defineScheme(
       return ({ rawHeaders, rawBody }, now): Finding => {
         const header = singleHeader(rawHeaders, 'stripe-signature')
         if (!header) return { refused: 'header_missing' }
-        const members = header.split(',').map(splitMember)
-        const timestamps = members.filter(([name]) => name === 't')
-        const timestamp = timestamps.length === 1 ? timestamps[0]?.[1] : undefined
+        const members = splitMembers(header, ',')
+        const timestamp = onlyValueOf(members, 't')
         if (timestamp === undefined) return { refused: 'header_malformed' }
         if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const signatures = members
-          .filter(([name]) => name === 'v1')
-          .map(([, value]) => decodeHex(value))
+        const signatures = valuesOf(members, 'v1')
+          .map(decodeHex)
           .filter((bytes) => bytes !== null)
         const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
         const secretId = findSigner(secrets, signatures, { now, macOf })
@@ -47,9 +46,4 @@ export const stripe = defineScheme(
 /** What was received, else what was asked for; of a failure the former is 0, so that only the latter tells. */
 function amountMembers(type: string): readonly string[] {
   return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount']
-}
-
-function splitMember(member: string): [name: string, value: string] {
-  const equals = member.indexOf('=')
-  return equals === -1 ? [member, ''] : [member.slice(0, equals), member.slice(equals + 1)]
 }

@@ -1,0 +1,44 @@
+import { invalidBody } from '@oncehook/kernel/error-codes'
+
+const OPENING_BRACE = 0x7b
+// Tab, line feed, carriage return, space.
+const BLANKS = new Set([0x09, 0x0a, 0x0d, 0x20])
+
+/** Whether a body is no JSON object. The bytes decide, for they are signed and the Content-Type is not. */
+export function isFormBody(rawBody: Buffer): boolean {
+  return rawBody.find((byte) => !BLANKS.has(byte)) !== OPENING_BRACE
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The fields of a form (application/x-www-form-urlencoded), each of which may be there once.
+ * @throws invalidBody
+ */
+export function readForm(rawBody: Buffer): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  for (const pair of decodeText(rawBody).split('&')) {
+    const equals = pair.indexOf('=')
+    const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]
+    const decoded = decodeComponent(name)
+    if (fields.has(decoded)) throw invalidBody({ reason: 'field twice' }, { says: 'The form has a field twice' })
+    fields.set(decoded, decodeComponent(value))
+  }
+  return fields
+}
+
+function decodeText(rawBody: Buffer): string {
+  try {
+    return decoder.decode(rawBody)
+  } catch {
+    throw invalidBody({ reason: 'utf-8' }, { says: 'The body is not valid UTF-8' })
+  }
+}
+
+function decodeComponent(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw invalidBody({ reason: 'escape' }, { says: 'The body is not a form' })
+  }
+}
