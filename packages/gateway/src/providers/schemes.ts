@@ -1,9 +1,43 @@
+import { cashfree } from './cashfree.ts'
+import { checkout } from './checkout.ts'
+import { github } from './github.ts'
+import { gocardless } from './gocardless.ts'
 import { genericHmac } from './hmac.ts'
+import { hook0 } from './hook0.ts'
+import { lemonsqueezy } from './lemonsqueezy.ts'
+import { mollie } from './mollie.ts'
+import { paddle } from './paddle.ts'
+import { razorpay } from './razorpay.ts'
 import type { Scheme } from './scheme.ts'
+import { shopify } from './shopify.ts'
+import { slack } from './slack.ts'
+import { square } from './square.ts'
 import { standardWebhooks } from './standard-webhooks.ts'
 import { stripe } from './stripe.ts'
+import { woocommerce } from './woocommerce.ts'
+import { x } from './x.ts'
+import { zoom } from './zoom.ts'
+
+const schemes: readonly Scheme[] = [
+  cashfree,
+  checkout,
+  github,
+  gocardless,
+  genericHmac,
+  hook0,
+  lemonsqueezy,
+  mollie,
+  paddle,
+  razorpay,
+  shopify,
+  slack,
+  square,
+  standardWebhooks,
+  stripe,
+  woocommerce,
+  x,
+  zoom,
+]
 
 /** Every way to sign that the gateway knows, by its name in the settings. */
-export const SCHEMES: ReadonlyMap<string, Scheme> = new Map(
-  [standardWebhooks, stripe, genericHmac].map((scheme) => [scheme.name, scheme]),
-)
+export const SCHEMES: ReadonlyMap<string, Scheme> = new Map(schemes.map((scheme) => [scheme.name, scheme]))

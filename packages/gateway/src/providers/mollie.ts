@@ -1,0 +1,60 @@
+import { orderInFreeFields } from './free-fields.ts'
+import { resolvePointer } from './json-pointer.ts'
+import { minorUnits } from './money.ts'
+import { readStrictObject } from './read-event.ts'
+import { defineScheme } from './scheme.ts'
+import { signedBody } from './signed-body.ts'
+import { toEvent } from './to-event.ts'
+
+const TYPES = {
+  'payment.paid': 'payment.succeeded',
+  'payment-link.paid': 'payment.succeeded',
+  'payment.canceled': 'payment.failed',
+  'payment.expired': 'payment.failed',
+} as const
+
+/**
+ * Mollie's newer webhooks (docs.mollie.com/reference/webhooks-new; SignatureValidator.php of mollie-api-php): HMAC-SHA256
+ * of the body in hexadecimal in `X-Mollie-Signature`, with or without `sha256=` before it. It signs no time. Amount and
+ * order are known where the webhook is set to the full payload, which embeds the entity.
+ */
+export const mollie = defineScheme(
+  'mollie',
+  {},
+  {
+    ...signedBody({
+      algorithm: 'sha256',
+      headers: ['x-mollie-signature'],
+      encoding: 'hex',
+      prefix: 'sha256=',
+      prefixOptional: true,
+    }),
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const entity = (member: string): unknown => resolvePointer(body, `/_embedded/entity/${member}`)
+        const currency = entity('amount/currency')
+        const found = {
+          id: body.id,
+          type: body.type,
+          objectId: body.entityId,
+          orderId: orderInFreeFields(freeFieldsOf(entity('metadata'))),
+          amount: minorUnits(entity('amount/value'), currency),
+          currency,
+          occurredAt: body.createdAt,
+        }
+        return [toEvent(found, { ...settings, types: TYPES, document: body })]
+      },
+  },
+)
+
+/** Mollie gives metadata back as it was sent: an object, or text that often is the JSON of one. */
+function freeFieldsOf(metadata: unknown): unknown {
+  if (typeof metadata !== 'string' || !metadata.startsWith('{')) return metadata
+  try {
+    return readStrictObject(Buffer.from(metadata), true)
+  } catch {
+    return undefined
+  }
+}
