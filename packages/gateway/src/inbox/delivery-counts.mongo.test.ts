@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { createDeliveryCounts } from './delivery-counts.ts'
+import type { EventDocument } from './event-document.ts'
+
+// Other tests may keep the machine busy meanwhile.
+vi.setConfig({ testTimeout: 30_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const open = stack.use(await openInbox(database))
+
+function uniqueId(): string {
+  return `evt_${randomUUID()}`
+}
+
+/** A record that has failed for good. */
+async function storeDead(members: Partial<EventDocument> = {}): Promise<string> {
+  const id = uniqueId()
+  await open.inbox.record(sampleArrival(id))
+  const now = new Date()
+  const lastError = { code: 'amount_mismatch', message: 'x', at: now }
+  await open.events.updateOne(
+    { eventId: id },
+    {
+      $set: {
+        ...{ state: 'dead', reason: 'amount_mismatch', lost: 2, failures: 7, lastError, settledAt: now },
+        ...{ firstFailedAt: now, orderUnknownSince: now, ...members },
+      },
+    },
+  )
+  return id
+}
+
+describe('add', () => {
+  it('counts many deliveries of many events with one read and one write', async () => {
+    const ids = Array.from({ length: 30 }, uniqueId)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    for (const id of [...ids, ...ids]) await open.inbox.record(sampleArrival(id))
+    open.commands.length = 0
+    await open.counts.flush()
+    expect(open.commands.map(({ commandName }) => commandName)).toEqual(['find', 'update'])
+    expect(await open.events.countDocuments({ eventId: { $in: ids }, deliveries: 3, mismatches: 0 })).toBe(30)
+    open.commands.length = 0
+    await open.counts.flush()
+    expect(open.commands).toEqual([])
+  })
+
+  it('writes by itself, before long', async () => {
+    const { logger } = memoryLogger()
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    const { bodyHash } = await open.record(id)
+    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 10, onMismatch: () => undefined })
+    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    await expect.poll(async () => (await open.record(id)).deliveries, { timeout: 20_000 }).toBe(2)
+    await counts.stop()
+  })
+
+  it('drops what it cannot write, says so, and goes on', async () => {
+    const { logger, lines } = memoryLogger()
+    const id = uniqueId()
+    await open.inbox.record(sampleArrival(id))
+    const { bodyHash } = await open.record(id)
+    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })
+    const delivery = { provider: 'acme', event: sampleArrival(id).event, bodyHash }
+    {
+      const how = { closeConnection: true }
+      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
+      counts.add(delivery)
+      await counts.flush()
+    }
+    expect(lines).toMatchObject([{ msg: 'inbox.counts-dropped', dropped: 1 }])
+    counts.add(delivery)
+    await counts.stop()
+    expect(await open.record(id)).toMatchObject({ deliveries: 2 })
+  })
+
+  it('keeps no more than ten thousand different events in memory', async () => {
+    const { logger } = memoryLogger()
+    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })
+    for (let index = 0; index < 10_100; index += 1) {
+      counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
+    }
+    open.commands.length = 0
+    await counts.stop()
+    const updates = open.commands.filter(({ commandName }) => commandName === 'update')
+    const sizes = updates.map(({ command }) => (command.updates as unknown[]).length)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(500)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10_000)
+  })
+})
+
+describe('a delivery of a dead event', () => {
+  it('makes it due again with nothing counted against it, and keeps what was tried', async () => {
+    const attempt = { at: new Date(), ms: 1, outcome: 'dead', code: 'amount_mismatch', message: 'x' }
+    const id = await storeDead({ attempts: [attempt] })
+    expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
+    await open.counts.flush()
+    const record = await open.record(id)
+    expect(record).toMatchObject({ state: 'pending', reason: null, lost: 0, failures: 0, attempts: [attempt] })
+    expect(record.dueAt).toEqual(record.lastDeliveryAt)
+    for (const member of ['firstFailedAt', 'orderUnknownSince', 'settledAt']) expect(record).not.toHaveProperty(member)
+    const claims = await open.claims().claimDue(10)
+    expect(claims.map(({ event }) => event.id)).toEqual([id])
+  })
+
+  it('gives it what the settings of today read, to the letter', async () => {
+    const id = await storeDead()
+    const event = { id, type: '$type', objectId: '$$NOW', facts: { orderId: '$orderId', currency: 'EUR' } }
+    await open.inbox.record(sampleArrival(id, { event }))
+    await open.counts.flush()
+    const { type, objectId, orderId, facts } = await open.record(id)
+    expect({ type, objectId, orderId, facts }).toEqual({
+      ...{ type: '$type', objectId: '$$NOW', orderId: '$orderId', facts: { currency: 'EUR' } },
+    })
+  })
+
+  it('leaves it dead when the body is another', async () => {
+    const id = await storeDead()
+    await open.inbox.record(sampleArrival(id, { rawBody: Buffer.from('another body') }))
+    await open.counts.flush()
+    expect(await open.record(id)).toMatchObject({ state: 'dead', failures: 7, deliveries: 2, mismatches: 1 })
+  })
+
+  it.each(['done', 'unhandled', 'processing'] as const)('changes nothing where it is %s', async (state) => {
+    const id = await storeDead({ state })
+    await open.inbox.record(sampleArrival(id))
+    await open.counts.flush()
+    expect(await open.record(id)).toMatchObject({ state, reason: 'amount_mismatch', failures: 7, deliveries: 2 })
+  })
+})

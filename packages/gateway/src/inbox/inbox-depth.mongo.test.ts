@@ -1,0 +1,42 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MongoClient } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { oldestUnsettledSeconds, readInboxDepth } from './inbox-depth.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const open = stack.use(await openInbox(database))
+
+describe('readInboxDepth', () => {
+  it('finds nothing in an empty inbox', async () => {
+    const depth = await readInboxDepth(open.db)
+    expect(depth).toEqual({ pending: 0, processing: 0, dead: 0, oldest: new Map() })
+    expect(oldestUnsettledSeconds(depth)).toBe(0)
+  })
+
+  it('counts what is not settled and what is dead, and tells the age of each provider’s oldest', async () => {
+    const states = { a: 'pending', b: 'pending', c: 'processing', d: 'dead', e: 'done', f: 'processing' } as const
+    const ages = { a: 100, b: 50, c: 200, d: 900, e: 900, f: 10 }
+    for (const [id, state] of Object.entries(states)) {
+      const provider = id === 'b' || id === 'f' ? 'shop' : 'acme'
+      await open.inbox.record(sampleArrival(id, { provider }))
+      const receivedAt = new Date(Date.now() - ages[id as keyof typeof ages] * 1_000)
+      await open.events.updateOne({ eventId: id }, { $set: { state, receivedAt } })
+    }
+    const depth = await readInboxDepth(open.db)
+    expect(depth).toMatchObject({ pending: 2, processing: 2, dead: 1 })
+    const seconds = (provider: string): number => Math.floor((depth.oldest?.get(provider) ?? 0) / 10) * 10
+    expect([seconds('acme'), seconds('shop')]).toEqual([200, 50])
+    expect(oldestUnsettledSeconds(depth)).toBe(depth.oldest?.get('acme'))
+  })
+
+  it('says that it does not know while the database is away', async () => {
+    const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
+    const depth = await readInboxDepth(away.db('x'))
+    expect(depth).toEqual({ pending: null, processing: null, dead: null, oldest: null })
+    expect(oldestUnsettledSeconds(depth)).toBeNull()
+    await away.close()
+  })
+})

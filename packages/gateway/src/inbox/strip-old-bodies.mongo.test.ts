@@ -1,0 +1,62 @@
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { stripOldBodies } from './strip-old-bodies.ts'
+
+// Other tests may keep the machine busy meanwhile.
+vi.setConfig({ testTimeout: 30_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const open = stack.use(await openInbox(database))
+
+const going = new AbortController().signal
+const unhandled = (id: string) => ({ event: { ...sampleArrival(id).event, type: 'customer.created' } })
+
+describe('a record of a scheme that signs no time', () => {
+  it('keeps its key for ever: its body is to go, the record never', async () => {
+    await open.inbox.record(sampleArrival('born-unhandled', { signsTime: false, ...unhandled('born-unhandled') }))
+    await open.inbox.record(sampleArrival('settled', { signsTime: false }))
+    const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
+    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
+    await open.claims().settle(open.born.map((claim) => ({ claim, settlement, attempt })))
+    for (const id of ['born-unhandled', 'settled']) {
+      const record = await open.record(id)
+      expect(record).not.toHaveProperty('expireAt')
+      expect(record.stripAt?.getTime()).toBe((record.settledAt?.getTime() ?? 0) + 3_600_000)
+    }
+  })
+})
+
+describe('stripOldBodies', () => {
+  it('empties what has been kept for long enough, and nothing else', async () => {
+    await open.inbox.record(sampleArrival('old', { signsTime: false, ...unhandled('old'), query: 'tenant=a' }))
+    await open.inbox.record(sampleArrival('young', { signsTime: false, ...unhandled('young') }))
+    await open.inbox.record(sampleArrival('timed', unhandled('timed')))
+    await open.events.updateOne({ eventId: 'old' }, { $set: { stripAt: new Date(0) } })
+    const before = await open.record('old')
+    await stripOldBodies(open.db, going)
+    const { stripAt: _, query: __, ...kept } = before
+    const { raw, headers, ...after } = await open.record('old')
+    expect({ raw: raw.length(), headers, ...after }).toEqual({ ...kept, raw: 0, headers: {} })
+    for (const id of ['young', 'timed']) expect((await open.record(id)).raw.toString()).toBe(`the body of ${id}`)
+    expect(await open.inbox.record(sampleArrival('old', unhandled('old')))).toBe('duplicate')
+  })
+
+  it('works through any number in slices, and stops when it is told to', async () => {
+    const ids = Array.from({ length: 1_100 }, (_, index) => `many-${index}`)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id, { signsTime: false, ...unhandled(id) }))))
+    const many = { eventId: /^many-/ }
+    await open.events.updateMany(many, { $set: { stripAt: new Date(0) } })
+    await stripOldBodies(open.db, AbortSignal.abort())
+    expect(await open.events.countDocuments({ ...many, stripAt: { $exists: true } })).toBe(1_100)
+    open.commands.length = 0
+    await stripOldBodies(open.db, going)
+    expect(await open.events.countDocuments({ ...many, stripAt: { $exists: true } })).toBe(0)
+    expect(open.commands.filter(({ commandName }) => commandName === 'update')).toHaveLength(3)
+    open.commands.length = 0
+    await stripOldBodies(open.db, going)
+    expect(open.commands.map(({ commandName }) => commandName)).toEqual(['find'])
+  })
+})

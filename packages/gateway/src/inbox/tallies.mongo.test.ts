@@ -1,0 +1,63 @@
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MongoClient } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createTallies, TALLIES, type Tallies, type Tally } from './tallies.ts'
+
+const HOUR_MS = 3_600_000
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const stored = database.db.collection<Tally>(TALLIES)
+
+function open(flushMs = HOUR_MS): Tallies {
+  return createTallies(database.db, memoryLogger().logger, flushMs)
+}
+
+async function countOf(name: string): Promise<number | undefined> {
+  return (await stored.findOne({ '_id.name': name }))?.count
+}
+
+describe('createTallies', () => {
+  it('adds up what several processes count, by provider, kind and name', async () => {
+    const processes = [open(), open(), open()]
+    for (const tallies of processes) {
+      for (let times = 0; times < 5; times += 1) tallies.add('acme', 'delivery', 'recorded')
+      tallies.add('acme', 'secret', 'recorded')
+      tallies.add('shop', 'delivery', 'recorded')
+    }
+    await Promise.all(processes.map((tallies) => tallies.stop()))
+    const found = await stored.find({}, { sort: { _id: 1 } }).toArray()
+    expect(found).toEqual([
+      { _id: { provider: 'acme', kind: 'delivery', name: 'recorded' }, count: 15, lastAt: expect.any(Date) },
+      { _id: { provider: 'acme', kind: 'secret', name: 'recorded' }, count: 3, lastAt: expect.any(Date) },
+      { _id: { provider: 'shop', kind: 'delivery', name: 'recorded' }, count: 3, lastAt: expect.any(Date) },
+    ])
+  })
+
+  it('writes by itself, before long', async () => {
+    const tallies = open(10)
+    tallies.add('acme', 'delivery', 'by itself')
+    await expect.poll(() => countOf('by itself'), { timeout: 20_000 }).toBe(1)
+    await tallies.stop()
+  })
+
+  it('keeps no more than two thousand names in memory', async () => {
+    const tallies = open()
+    for (let index = 0; index < 2_100; index += 1) tallies.add('many', 'delivery', `name ${index}`)
+    tallies.add('many', 'delivery', 'name 0')
+    await tallies.stop()
+    expect(await stored.countDocuments({ '_id.provider': 'many' })).toBe(2_000)
+    expect(await countOf('name 0')).toBe(2)
+  })
+
+  it('drops what it cannot write, and says so', async () => {
+    const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
+    const { logger, lines } = memoryLogger()
+    const tallies = createTallies(away.db('x'), logger, HOUR_MS)
+    tallies.add('acme', 'delivery', 'recorded')
+    await tallies.stop()
+    expect(lines).toMatchObject([{ msg: 'tallies.dropped' }])
+    await away.close()
+  })
+})
