@@ -1,0 +1,71 @@
+import { createHmac } from 'node:crypto'
+import { systemClock } from '@oncehook/kernel/clock'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Arrival, Recorded } from '../inbox/inbox.ts'
+import { makeProvider } from '../testing/make-provider.ts'
+import { receiveWebhook } from './receive-webhook.ts'
+
+const secret = 'a secret of the shop'
+const provider = makeProvider({ settings: { scheme: 'hmac', header: 'x-signature' }, secrets: [{ value: secret }] })
+const body = '{"id":"evt_1","type":"payment.succeeded","data":{"object":{"id":"pay_1"}}}'
+
+afterEach(() => void vi.useRealTimers())
+
+interface Sent {
+  readonly text?: string
+  readonly signed?: string
+  readonly type?: string
+}
+
+/** Receives a delivery; what would be stored is answered by `record`. */
+function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body, signed = text, type }: Sent = {}) {
+  const signature = createHmac('sha256', secret).update(signed).digest('hex')
+  const types = type === undefined ? [] : ['content-type', type]
+  const delivery = { rawBody: Buffer.from(text), rawHeaders: ['x-signature', signature, ...types], query: '' }
+  const isHandled = (name: string): boolean => name === 'payment.succeeded'
+  const deps = { inbox: { record }, clock: systemClock, isHandled, fetch: globalThis.fetch }
+  return receiveWebhook(deps, { provider, delivery, requestId: 'request-1' })
+}
+
+describe('receiveWebhook', () => {
+  it('hands on what the inbox needs, and tells what became of it', async () => {
+    const arrivals: Arrival[] = []
+    const received = await receive(async (arrival) => {
+      arrivals.push(arrival)
+      return 'recorded'
+    })
+    expect(received).toMatchObject({ secretId: 's1', events: [{ outcome: 'recorded', event: { id: 'evt_1' } }] })
+    expect(arrivals).toMatchObject([
+      { provider: 'acme', rawBody: Buffer.from(body), secretId: 's1', requestId: 'request-1', signsTime: false },
+    ])
+  })
+
+  it('calls a duplicate a duplicate, and a type that nobody handles unhandled', async () => {
+    expect(await receive(async () => 'duplicate')).toMatchObject({ events: [{ outcome: 'duplicate' }] })
+    const text = body.replace('payment.succeeded', 'customer.created')
+    expect(await receive(async () => 'recorded', { text })).toMatchObject({ events: [{ outcome: 'unhandled' }] })
+  })
+
+  it.each([
+    ['signature_invalid', { signed: 'something else', text: 'not json', type: 'text/plain' }],
+    ['unsupported_media_type', { text: 'not json', type: 'text/plain' }],
+    ['invalid_body', { text: 'not json' }],
+    ['event_invalid', { text: '{}' }],
+  ])('throws %s before anything is stored', async (code, sent) => {
+    const record = vi.fn(async () => 'recorded' as const)
+    await expect(receive(record, sent)).rejects.toMatchObject({ code })
+    expect(record).not.toHaveBeenCalled()
+  })
+
+  it('throws not_stored when the inbox cannot say that it is stored', async () => {
+    await expect(receive(async () => 'not_stored')).rejects.toMatchObject({ code: 'not_stored', status: 500 })
+  })
+
+  it('throws not_stored when the inbox does not say so in time: a request ends within ten seconds', async () => {
+    vi.useFakeTimers()
+    const received = receive(() => new Promise(() => undefined))
+    const refused = expect(received).rejects.toMatchObject({ code: 'not_stored', details: { late: true } })
+    await vi.advanceTimersByTimeAsync(9_000)
+    await refused
+  })
+})
