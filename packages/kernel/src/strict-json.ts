@@ -50,7 +50,7 @@ const BLANK = /[ \t\n\r]*/y
  * Walks a text that JSON.parse has accepted. A loop and not a recursion or one large pattern: with those the sender
  * would choose the depth of our stack.
  */
-function refuseAmbiguity(text: string, options: Required<StrictJsonOptions>): void {
+function refuseAmbiguity(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNumbers' | 'maxDepth'>): void {
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
