@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { addLiveGauges } from '@oncehook/kernel/live-gauges'
+import { Counter, Histogram, type Registry } from 'prom-client'
 
 /** What fulfilment counts as it works. */
 export interface FulfilmentMetrics {
@@ -48,20 +49,21 @@ export interface ReceiptBacklog {
 
 /** Adds gauges that ask for the backlog of receipts when they are read. */
 export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<ReceiptBacklog>): void {
-  const gauges: [name: string, help: string, member: keyof ReceiptBacklog][] = [
-    ['oncehook_receipts_unsettled', 'Receipts owed or being sent', 'unsettled'],
-    ['oncehook_receipts_parked', 'Receipts that wait for an operator', 'parked'],
-    ['oncehook_receipts_oldest_unsettled_seconds', 'Age of the oldest receipt owed or being sent', 'oldestSeconds'],
-  ]
-  for (const [name, help, member] of gauges) {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const backlog = await readBacklog().catch(() => null)
-        if (backlog !== null) gauge.set(backlog[member])
-      },
-    })
-  }
+  addLiveGauges(registry, readBacklog, [
+    {
+      name: 'oncehook_receipts_unsettled',
+      help: 'Receipts owed or being sent',
+      read: ({ unsettled }) => unsettled,
+    },
+    {
+      name: 'oncehook_receipts_parked',
+      help: 'Receipts that wait for an operator',
+      read: ({ parked }) => parked,
+    },
+    {
+      name: 'oncehook_receipts_oldest_unsettled_seconds',
+      help: 'Age of the oldest receipt owed or being sent, 0 where there is none',
+      read: ({ oldestSeconds }) => oldestSeconds,
+    },
+  ])
 }

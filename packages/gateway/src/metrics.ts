@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { addLiveGauges, type LiveGauge } from '@oncehook/kernel/live-gauges'
+import { Counter, Histogram, type Registry } from 'prom-client'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/inbox-depth.ts'
 
 /** Counts deliveries by what became of them. */
@@ -68,39 +69,12 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
   }
 }
 
-/**
- * Adds gauges that ask the inbox when they are read, all of them by one look. What cannot be told in time is left out: an
- * old number would pass for a current one.
- */
+/** Adds gauges that ask the inbox when they are read. */
 export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
-  let underWay: Promise<InboxDepth> | undefined
-  const look = (): Promise<InboxDepth> => {
-    underWay ??= readDepth().finally(() => {
-      underWay = undefined
-    })
-    return underWay
-  }
-  for (const { name, help, read } of INBOX_GAUGES) {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const value = read(await look())
-        if (value === null) gauge.remove()
-        else gauge.set(value)
-      },
-    })
-  }
+  addLiveGauges(registry, readDepth, INBOX_GAUGES)
 }
 
-interface InboxGauge {
-  readonly name: string
-  readonly help: string
-  readonly read: (depth: InboxDepth) => number | null
-}
-
-const INBOX_GAUGES: readonly InboxGauge[] = [
+const INBOX_GAUGES: readonly LiveGauge<InboxDepth>[] = [
   {
     name: 'oncehook_events_unsettled',
     help: 'Events that are due, waiting or being processed',

@@ -5,7 +5,9 @@ import { isHandled } from '../dispatch/handlers.ts'
 import { createApp } from '../http/app.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import { timeRequests } from '../http/time-requests.ts'
 import type { Inbox } from '../inbox/inbox.ts'
+import { createRequestTimer } from '../metrics.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 // With what the rest of the process takes, the gateway stays below 256 MiB.
@@ -13,11 +15,12 @@ const BODY_BYTES = 48 * 1024 * 1024
 
 /** Opens the public listener: from then on deliveries are taken. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {
-  const { settings, lifecycle } = foundation
+  const { settings, registry, lifecycle } = foundation
+  const handler = timeRequests(createFrontApp(foundation, inbox).callback(), createRequestTimer(registry))
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
-    ...guardFraming({ handler: createFrontApp(foundation, inbox).callback(), makeRequestId: randomUUID }),
+    ...guardFraming({ handler, makeRequestId: randomUUID }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })

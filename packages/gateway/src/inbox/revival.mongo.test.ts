@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { orders } = fulfilmentClient(system.fulfilment)
+
+/** Delivers a payment of the wrong amount and waits until it is dead. */
+async function deadEvent(): Promise<{ eventId: string; orderId: string; body: object }> {
+  const eventId = randomUUID()
+  const orderId = await system.order()
+  const body = paymentEvent(eventId, { orderId, amount: 600 })
+  expect(await system.deliver(body)).toBe(200)
+  await system.until(eventId, ({ state }) => state === 'dead')
+  return { eventId, orderId, body }
+}
+
+describe('a delivery of an event that is dead', () => {
+  it('makes it due again, and it takes effect once its cause is mended', async () => {
+    const { eventId, orderId, body } = await deadEvent()
+    const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+    await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
+    expect(await system.deliver(body)).toBe(200)
+    const done = await system.until(eventId, ({ state }) => state === 'done')
+    expect(done).toMatchObject({ reason: null, deliveries: 2, mismatches: 0, outcome: { kind: 'applied' } })
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid', version: 3 })
+    expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.revived', eventId }))
+  })
+
+  it('leaves it dead, with its reason, when nothing was mended', async () => {
+    const { eventId, body } = await deadEvent()
+    await system.deliver(body)
+    const again = await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
+    expect(again).toMatchObject({ reason: 'amount_mismatch', deliveries: 2 })
+  })
+
+  it('reads it by a mapping that was mended meanwhile', async () => {
+    const eventId = randomUUID()
+    const orderId = await system.order()
+    const object = { id: 'pay_mapped', orderId: 'ord_of_nobody', amount: 300 }
+    const body = { id: eventId, type: 'payment.succeeded', data: { object }, shop: { ref: orderId } }
+    await system.deliver(body)
+    await system.until(eventId, ({ state }) => state === 'pending')
+    await system.events.updateOne(
+      { eventId },
+      { $set: { state: 'dead', reason: 'order_unknown' }, $unset: { dueAt: '' } },
+    )
+    await system.writeProviders({ ...PROVIDERS, acme: { ...PROVIDERS.acme, orderReference: '/shop/ref' } })
+    await expect
+      .poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed'), { timeout: 4_000 })
+      .toBe(true)
+    await system.deliver(body)
+    expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
+  })
+})

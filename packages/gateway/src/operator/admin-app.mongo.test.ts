@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { ObjectId } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const authorization = `Bearer ${system.tokens.operators.alice}`
+
+const PROCEDURES: readonly (readonly [method: string, name: string])[] = [
+  ['GET', 'overview'],
+  ['GET', 'events.list'],
+  ['GET', 'events.get'],
+  ['POST', 'events.replay'],
+  ['GET', 'events.reverify'],
+  ['GET', 'replays.get'],
+  ['POST', 'replays.cancel'],
+  ['GET', 'providers.list'],
+  ['GET', 'receipts.list'],
+  ['POST', 'receipts.release'],
+  ['GET', 'audit.list'],
+]
+
+function request(method: string, headers: Record<string, string> = {}, body = '{}'): RequestInit {
+  return method === 'GET' ? { headers } : { method, headers: { 'content-type': 'application/json', ...headers }, body }
+}
+
+describe('the token of an operator', () => {
+  it.each(PROCEDURES)('is needed for %s %s, and whoever has none is told nothing', async (method, name) => {
+    const tokens = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer wrong',
+      `Bearer ${system.tokens.operators.alice}x`,
+      `Bearer ${system.tokens.operators.alice.slice(0, -1)}`,
+      `Bearer ${system.tokens.operators.alice} ${system.tokens.operators.alice}`,
+      `Bearer ${system.tokens.api}`,
+      `Basic ${system.tokens.operators.alice}`,
+      system.tokens.operators.alice,
+      'Bearer alice',
+    ]
+    const answers = await Promise.all(
+      tokens.map((token) =>
+        system.call(`/operator/${name}`, request(method, token === undefined ? {} : { authorization: token })),
+      ),
+    )
+    const told = answers.map(({ status, headers, body }) => {
+      const others = [...headers].filter(([header]) => header !== 'date' && header !== 'x-request-id')
+      return { status, body: JSON.parse(body) as unknown, headers: Object.fromEntries(others) }
+    })
+    for (const answer of told) expect(answer).toEqual(told[0])
+    expect(told[0]).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer', 'cache-control': 'no-store' },
+      body: { error: { message: 'A valid token is needed', data: { code: 'UNAUTHORIZED' } } },
+    })
+  })
+
+  it('is compared by its case, its scheme is not', async () => {
+    const upper = await system.call('/operator/overview', { headers: { authorization: authorization.toUpperCase() } })
+    expect(upper.status).toBe(401)
+    const scheme = authorization.replace('Bearer', 'bEARER')
+    expect((await system.call('/operator/overview', { headers: { authorization: scheme } })).status).toBe(200)
+  })
+
+  it('opens nothing on the public listener, nor does that of the orders API on this one', async () => {
+    for (const path of ['/operator/overview', '/metrics', '/readyz', '/livez']) {
+      expect((await fetch(`${system.gateway.url}${path}`, { headers: { authorization } })).status).toBe(404)
+    }
+    expect((await fetch(`${system.gateway.url}/api/orders`, { headers: { authorization } })).status).toBe(401)
+  })
+})
+
+describe('what is sent to the operator API', () => {
+  it.each([
+    ['a body beyond 1 MiB', { reason: 'x'.repeat(1_048_576) }, 413],
+    ['a body that is no object', [], 400],
+    ['an unknown member', { ids: ['0'.repeat(24)], reason: 'a reason', also: 1 }, 400],
+  ])('is refused: %s', async (_, body, status) => {
+    const init = request('POST', { authorization }, JSON.stringify(body))
+    expect((await system.call('/operator/events.replay', init)).status).toBe(status)
+  })
+
+  it('is refused when it is too large before anybody is asked who sends it', async () => {
+    const init = request('POST', {}, JSON.stringify({ reason: 'x'.repeat(1_048_576) }))
+    expect((await system.call('/operator/events.replay', init)).status).toBe(413)
+  })
+
+  it.each([
+    ['broken JSON', { body: '{"ids":', type: 'application/json' }, 400],
+    ['a member that occurs twice', { body: '{"reason":"one","reason":"two"}', type: 'application/json' }, 400],
+    ['another media type', { body: '{}', type: 'text/plain' }, 415],
+    ['a form', { body: 'a=b', type: 'application/x-www-form-urlencoded' }, 415],
+  ])('is refused: %s', async (_, { body, type }, status) => {
+    const init = { method: 'POST', headers: { authorization, 'content-type': type }, body }
+    expect((await system.call('/operator/events.replay', init)).status).toBe(status)
+  })
+
+  it('changes nothing by GET, and is not read in batches', async () => {
+    const input = encodeURIComponent(JSON.stringify({ replayId: '0'.repeat(24) }))
+    expect((await system.call(`/operator/replays.cancel?input=${input}`, { headers: { authorization } })).status).toBe(
+      405,
+    )
+    const batch = await system.call('/operator/overview,audit.list?batch=1', { headers: { authorization } })
+    expect(batch.status).toBeGreaterThanOrEqual(400)
+  })
+
+  it('is unknown under another name', async () => {
+    for (const path of ['/operator/', '/operator/nothing', '/operator/events', '/operator/__proto__', '/nothing']) {
+      expect((await system.call(path, { headers: { authorization } })).status).toBe(404)
+    }
+  })
+})
+
+describe('the operator API beside a database that is away', () => {
+  it('says so with 503, and the probes name it', async () => {
+    await using other = await testDatabase(process.env)
+    await using away = await startOperatedSystem(other)
+    const operator = away.operator()
+    expect(await operator.events.list.query()).toEqual({ items: [], next: null })
+    // A view of the same name takes the place of the collection, so that reading it fails.
+    await other.db.collection('events').drop()
+    await other.db.createCollection('events', { viewOn: 'nothing', pipeline: [{ $set: { a: { $divide: [1, 0] } } }] })
+    await other.db.collection('nothing').insertOne({ _id: new ObjectId() })
+    const answer = await away.call('/operator/events.list', {
+      headers: { authorization: `Bearer ${away.tokens.operators.alice}` },
+    })
+    expect(answer.status).toBe(503)
+    expect(answer.body).not.toContain('divide')
+    expect(answer.body).toContain('"unavailable"')
+  })
+})
+
+describe('secrets, signatures and bodies', () => {
+  it('are in no answer but that of events.get, and in no log line', async () => {
+    const operator = system.operator()
+    const id = randomUUID()
+    const orderId = await system.order()
+    const marker = `canary-in-a-body-${randomUUID()}`
+    await system.deliver({ ...paymentEvent(id, { orderId }), memo: marker })
+    await system.deliver(paymentEvent(randomUUID()), { secret: 'a-wrong-secret-of-a-forger' })
+    const record = await system.until(id, ({ state }) => state === 'done')
+    const ids = [String(record._id)]
+    const { replayId } = await operator.events.replay.mutate({ ids, reason: 'to look for leaks', includeDone: true })
+    const answers = await Promise.all([
+      operator.overview.query(),
+      operator.events.list.query(),
+      operator.events.reverify.query({ id: String(record._id) }),
+      operator.replays.get.query({ replayId: replayId ?? '' }),
+      operator.providers.list.query(),
+      operator.receipts.list.query(),
+      operator.audit.list.query(),
+      system.call('/metrics'),
+      system.call('/readyz'),
+    ])
+    await system.until(id, ({ replays, state }) => replays?.length === 1 && state === 'done')
+    const told = JSON.stringify(answers) + JSON.stringify(system.gateway.logs)
+    const { secrets, tokens } = system
+    const signature = /v1=(\w+)/.exec(record.headers['stripe-signature'] ?? '')?.[1] ?? ''
+    expect(signature).toHaveLength(64)
+    const forbidden = [...Object.values(secrets), ...Object.values(tokens.operators), tokens.api, marker, signature]
+    for (const text of [...forbidden, 'a-wrong-secret-of-a-forger', database.uri.reveal()])
+      expect(told).not.toContain(text)
+
+    const shown = JSON.stringify(await operator.events.get.query({ id: String(record._id) }))
+    for (const text of [...Object.values(secrets), ...Object.values(tokens.operators), tokens.api]) {
+      expect(shown).not.toContain(text)
+    }
+  })
+})

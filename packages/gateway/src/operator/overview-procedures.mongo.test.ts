@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sampleRecord } from '../testing/sample-record.ts'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const operator = system.operator()
+
+describe('overview', () => {
+  it('counts the events by state, the dead by reason, and tells the age of the oldest unsettled one', async () => {
+    const now = Date.now()
+    const ago = (seconds: number): Date => new Date(now - seconds * 1_000)
+    const later = new Date(now + 3_600_000)
+    await system.events.insertMany([
+      ...Array.from({ length: 3 }, () => sampleRecord({ receivedAt: ago(3_600) })),
+      sampleRecord({ state: 'unhandled', reason: 'type_unhandled' }),
+      sampleRecord({ state: 'dead', reason: 'amount_mismatch', receivedAt: ago(7_200) }),
+      ...Array.from({ length: 2 }, () => sampleRecord({ state: 'dead', reason: 'order_unknown', receivedAt: ago(90) })),
+      sampleRecord({ state: 'pending', dueAt: later, receivedAt: ago(600) }),
+      sampleRecord({ state: 'pending', dueAt: later, receivedAt: ago(1_200), provider: 'shop' }),
+      sampleRecord({ state: 'processing', leaseOwner: 'x', leaseUntil: later, receivedAt: ago(75) }),
+    ])
+    const { oldestUnsettledSeconds, ...rest } = await operator.overview.query()
+    expect(rest).toEqual({
+      states: { pending: 2, processing: 1, dead: 3, unhandled: 1, done: 3 },
+      deadByReason: { order_unknown: 2, amount_mismatch: 1 },
+      receivedLastMinute: 1,
+    })
+    expect(oldestUnsettledSeconds).toBeGreaterThanOrEqual(1_200)
+    expect(oldestUnsettledSeconds).toBeLessThan(1_260)
+    const providers = await operator.providers.list.query()
+    const ages = Object.fromEntries(
+      providers.map(({ name, oldestUnsettledSeconds: age }) => [name, Math.floor(age ?? -1)]),
+    )
+    expect(ages.shop).toBeGreaterThanOrEqual(1_200)
+    expect(ages.acme).toBeGreaterThanOrEqual(600)
+    expect(ages.acme).toBeLessThan(700)
+    await system.events.deleteMany({ state: { $in: ['pending', 'processing'] } })
+    expect((await operator.overview.query()).oldestUnsettledSeconds).toBe(0)
+  })
+})
+
+describe('providers.list', () => {
+  it('shows what each has sent and which secrets matched, and no value', async () => {
+    const notAfter = '2099-01-01T00:00:00.000Z'
+    const [newer, older] = PROVIDERS.acme.secrets
+    const secrets = [newer, { ...older, notAfter }]
+    await system.writeProviders({ ...PROVIDERS, acme: { ...PROVIDERS.acme, secrets } })
+    const id = randomUUID()
+    const orderId = await system.order()
+    await system.deliver(paymentEvent(id, { orderId }))
+    await system.deliver(paymentEvent(id, { orderId }))
+    await system.deliver(paymentEvent(randomUUID(), {}, 'customer.created'), { secret: system.secrets.older })
+    await system.deliver(paymentEvent(randomUUID()), { secret: 'the-secret-of-a-forger' })
+    await system.deliver('not json')
+    const list = async () => operator.providers.list.query()
+    await expect
+      .poll(list, { timeout: 5_000 })
+      .toSatisfy(([acme]: Awaited<ReturnType<typeof list>>) =>
+        Boolean(acme?.secrets[1]?.notAfter && (acme.deliveries.recorded ?? 0) > 0),
+      )
+    const [acme, shop] = await list()
+    const matched = (count: number) => ({ matches: count, lastMatchedAt: expect.stringMatching(/^20.*Z$/) })
+    expect(acme).toEqual({
+      ...{ name: 'acme', scheme: 'stripe', path: '/api/webhooks/acme', oldestUnsettledSeconds: null },
+      secrets: [
+        { id: 'newer', notAfter: null, ...matched(2) },
+        { id: 'older', notAfter, ...matched(1) },
+      ],
+      deliveries: { recorded: 1, duplicate: 1, unhandled: 1, signature_invalid: 1, invalid_body: 1 },
+    })
+    expect(shop).toEqual({
+      ...{ name: 'shop', scheme: 'hmac', path: '/api/webhooks/shop', oldestUnsettledSeconds: null },
+      secrets: [{ id: 'only', notAfter: null, matches: 0, lastMatchedAt: null }],
+      deliveries: {},
+    })
+  })
+})
+
+describe('audit.list', () => {
+  it('pages through what was done, the newest first, and never changes what it holds', async () => {
+    const ids = (await system.events.find({ state: 'dead' }).toArray()).map(({ _id }) => String(_id))
+    const people = ['alice', 'bob', 'alice', 'bob', 'alice'] as const
+    for (const [index, name] of people.entries()) {
+      await system
+        .operator(name)
+        .events.replay.mutate({ ids, reason: `press ${index}` })
+        .catch(() => undefined)
+    }
+    const all = (await operator.audit.list.query()).items
+    expect(all.map(({ by, reason }) => [by, reason])).toEqual(
+      people.map((name, index) => [name, `press ${index}`]).reverse(),
+    )
+    const seen: string[] = []
+    let after: string | null = null
+    do {
+      const page: { items: { id: string }[]; next: string | null } = await operator.audit.list.query({
+        ...{ limit: 2 },
+        ...(after === null ? {} : { after }),
+      })
+      seen.push(...page.items.map(({ id }) => id))
+      after = page.next
+    } while (after !== null)
+    expect(seen).toEqual(all.map(({ id }) => id))
+    expect(await refusalOf(operator.audit.list.query({ after: 'x' }))).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(await refusalOf(operator.audit.list.query({ limit: 101 }))).toMatchObject({ code: 'BAD_REQUEST' })
+  })
+})

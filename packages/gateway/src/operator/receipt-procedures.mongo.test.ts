@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { listen } from '@oncehook/kernel/http/listen'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+/** The keys of the receipts that were posted, each time that they were. */
+const posted: unknown[] = []
+const mailbox = await listen({
+  host: '127.0.0.1',
+  port: 0,
+  handler(request, response) {
+    posted.push(request.headers['idempotency-key'])
+    request.resume().once('end', () => response.writeHead(204).end())
+  },
+})
+stack.defer(() => mailbox.close(0))
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(
+  await startOperatedSystem(database, { receiptSink: `http://127.0.0.1:${mailbox.port}/receipts` }),
+)
+const operator = system.operator()
+const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+const audit = database.db.collection('audit')
+const reason = 'the customer got none'
+
+beforeEach(async () => {
+  await audit.deleteMany()
+})
+
+/** Pays an order and waits until its receipt is sent. */
+async function sentReceipt(): Promise<{ orderId: string; key: string }> {
+  const id = randomUUID()
+  const orderId = await system.order()
+  await system.deliver(paymentEvent(id, { orderId }))
+  const list = async () => operator.receipts.list.query({ orderId })
+  await expect.poll(list, { timeout: 10_000 }).toMatchObject({ items: [{ state: 'sent' }] })
+  const { items } = await list()
+  return { orderId, key: items[0]?.key ?? '' }
+}
+
+/** A receipt of which nobody knows whether it left, as the worker parks it. */
+async function parkedReceipt(): Promise<{ orderId: string; key: string }> {
+  const receipt = await sentReceipt()
+  const lastError = { code: 'receipt_outcome_unknown', at: new Date() }
+  await orders.updateOne(
+    { _id: receipt.orderId },
+    { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null, 'receipts.0.lastError': lastError } },
+  )
+  return receipt
+}
+
+function timesSent(key: string): number {
+  return posted.filter((one) => one === key).length
+}
+
+describe('receipts.list', () => {
+  it('shows the receipts of an order, and those in a state', async () => {
+    const { orderId, key } = await parkedReceipt()
+    expect(await operator.receipts.list.query({ state: 'parked', orderId })).toEqual({
+      items: [
+        {
+          ...{ key, orderId, paymentId: expect.any(String), amount: 300, currency: 'EUR', paidAt: expect.any(String) },
+          ...{ state: 'parked', attempts: 1, sentAt: expect.any(String) },
+          lastError: { code: 'receipt_outcome_unknown', at: expect.any(String) },
+        },
+      ],
+      next: null,
+    })
+    expect((await operator.receipts.list.query({ state: 'owed', orderId })).items).toEqual([])
+  })
+
+  it('pages through all of them once', async () => {
+    for (let made = 0; made < 3; made += 1) await sentReceipt()
+    const all = (await operator.receipts.list.query({ limit: 100 })).items.map(({ key }) => key)
+    const seen: string[] = []
+    let after: string | null = null
+    do {
+      const page: { items: { key: string }[]; next: string | null } = await operator.receipts.list.query({
+        ...{ limit: 1 },
+        ...(after === null ? {} : { after }),
+      })
+      seen.push(...page.items.map(({ key }) => key))
+      after = page.next
+    } while (after !== null)
+    expect(seen).toEqual(all)
+    expect(new Set(seen).size).toBe(seen.length)
+  })
+
+  it.each([[{ orderId: 'no/id' }], [{ after: 'no cursor' }], [{ state: 'lost' as 'sent' }], [{ limit: 0 }]])(
+    'refuses %j',
+    async (input) => {
+      expect(await refusalOf(operator.receipts.list.query(input))).toMatchObject({ code: 'BAD_REQUEST' })
+    },
+  )
+})
+
+describe('receipts.release', () => {
+  it('sends a parked receipt after all, under the same key, and says who answers for it', async () => {
+    const { orderId, key } = await parkedReceipt()
+    expect(timesSent(key)).toBe(1)
+    expect(await operator.receipts.release.mutate({ key, reason })).toEqual({ key, orderId })
+    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    const list = async () => operator.receipts.list.query({ orderId })
+    await expect.poll(list).toMatchObject({ items: [{ state: 'sent', attempts: 2, lastError: null }] })
+    expect((await operator.audit.list.query()).items).toMatchObject([
+      { by: 'alice', action: 'receipts.release', reason, details: { key } },
+    ])
+  })
+
+  it('sends one more, not two, when two people press at once, and both are in the audit', async () => {
+    const { key } = await parkedReceipt()
+    const people = [system.operator('alice'), system.operator('bob')]
+    const answers = await Promise.allSettled(people.map(({ receipts }) => receipts.release.mutate({ key, reason })))
+    expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    const { items } = await operator.audit.list.query()
+    expect(new Set(items.map(({ by }) => by))).toEqual(new Set(['alice', 'bob']))
+    expect(items.filter(({ details }) => details.refused === 'receipt_not_parked')).toHaveLength(1)
+  })
+
+  it('leaves alone what is not parked, and says so', async () => {
+    const { orderId, key } = await sentReceipt()
+    for (const wrong of [key, 'a-key-of-nothing', '$where']) {
+      expect(await refusalOf(operator.receipts.release.mutate({ key: wrong, reason }))).toMatchObject({
+        ...{ code: 'NOT_FOUND', reason: 'receipt_not_parked' },
+      })
+    }
+    expect((await operator.receipts.list.query({ orderId })).items).toMatchObject([{ state: 'sent', attempts: 1 }])
+    expect(timesSent(key)).toBe(1)
+  })
+
+  it('releases one receipt of an order and none of its others', async () => {
+    const { orderId, key } = await parkedReceipt()
+    const order = (await orders.findOne({ _id: orderId })) as unknown as { receipts: { key: string }[] }
+    const other = { ...order.receipts[0], key: `${key}-other` }
+    await orders.updateOne({ _id: orderId }, { $push: { receipts: other } } as never)
+    await operator.receipts.release.mutate({ key, reason })
+    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    expect((await operator.receipts.list.query({ orderId, state: 'parked' })).items).toMatchObject([{ key: other.key }])
+  })
+
+  it.each([[{ key: 'x' }], [{ key: 'x', reason: 'ab' }], [{ key: '', reason }]])('refuses %j', async (input) => {
+    expect(await refusalOf(operator.receipts.release.mutate(input as never))).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(await audit.countDocuments()).toBe(0)
+  })
+
+  it('says that fulfilment is away, and that it was asked', async () => {
+    const { key } = await parkedReceipt()
+    await system.fulfilment.close()
+    expect(await refusalOf(operator.receipts.release.mutate({ key, reason }))).toMatchObject({
+      ...{ code: 'SERVICE_UNAVAILABLE', reason: 'unavailable' },
+    })
+    expect(await refusalOf(operator.receipts.list.query())).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    const entries = await audit.find().sort({ _id: 1 }).toArray()
+    expect(entries).toMatchObject([{ details: { key } }, { details: { key, unanswered: 'unavailable' } }])
+  })
+})

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { until } from './support/until.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const text = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8')
+
+type Described = Record<string, { type: string; help: string }>
+
+/** The table below a heading: name -> type, labels and meaning. */
+function rowsOf(heading: string): Record<string, { type: string; labels: string[]; help: string }> {
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  const rows = section.matchAll(/^\| `(\w+)` \| (\w+) \| ([`\w ]*?) ?\| (.+) \|$/gm)
+  return Object.fromEntries(
+    Array.from(rows, ([, name = '', type = '', labels = '', help = '']) => [
+      name,
+      { type, labels: [...labels.matchAll(/\w+/g)].map(String).sort(), help },
+    ]),
+  )
+}
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text()
+}
+
+function describedIn(metrics: string): Described {
+  const helps = new Map(
+    Array.from(metrics.matchAll(/^# HELP (oncehook_\w+) (.+)$/gm), ([, name, help]) => [name, help]),
+  )
+  const types = metrics.matchAll(/^# TYPE (oncehook_\w+) (\w+)$/gm)
+  return Object.fromEntries(
+    Array.from(types, ([, name = '', type = '']) => [name, { type, help: helps.get(name) ?? '' }]),
+  )
+}
+
+/** The names of the labels of each metric that has samples. */
+function labelsIn(metrics: string): Record<string, string[]> {
+  const labels: Record<string, string[]> = {}
+  for (const [, name = '', inner = ''] of metrics.matchAll(/^(oncehook_\w+?)(?:_bucket)?(?:\{(.*?)\})? [\d.]+$/gm)) {
+    const names = Array.from(inner.matchAll(/(\w+)="/g), ([, label = '']) => label).filter((label) => label !== 'le')
+    if (!/_(?:sum|count)$/.test(name)) labels[name] = names.sort()
+  }
+  return labels
+}
+
+/** Lets every counter count. */
+async function makeTraffic(): Promise<void> {
+  const id = randomUUID()
+  const orderId = await system.order()
+  const body = paymentEvent(id, { orderId })
+  await system.deliver(body)
+  await system.deliver(body)
+  await system.deliver(paymentEvent(id, { orderId: 'another body' }))
+  await system.deliver(paymentEvent(randomUUID()), { secret: 'of a forger' })
+  await system.until(id, ({ state, mismatches }) => state === 'done' && mismatches === 1)
+  await until(
+    () => scrape(system.fulfilment.url),
+    (metrics) => metrics.includes('oncehook_receipt_attempts_total{state="sent"} 1'),
+  )
+}
+
+await makeTraffic()
+
+describe('docs/metrics.md', () => {
+  it.each([
+    ['Gateway', () => system.gateway.adminUrl],
+    ['Fulfilment', () => system.fulfilment.url],
+  ])(
+    'tells name, type, labels and meaning of every metric of the %s, and of none that does not exist',
+    async (heading, url) => {
+      const metrics = await scrape(url())
+      const rows = rowsOf(heading)
+      expect(Object.fromEntries(Object.entries(rows).map(([name, { type, help }]) => [name, { type, help }]))).toEqual(
+        describedIn(metrics),
+      )
+      const labels = labelsIn(metrics)
+      for (const [name, names] of Object.entries(labels)) expect([name, rows[name]?.labels]).toEqual([name, names])
+      const unseen = Object.keys(rows).filter((name) => labels[name] === undefined)
+      expect(unseen).toEqual(['oncehook_database_errors_total'])
+    },
+  )
+
+  it('names no metric elsewhere that does not exist', () => {
+    const known = new Set([...Object.keys(rowsOf('Gateway')), ...Object.keys(rowsOf('Fulfilment'))])
+    const operations = readFileSync(join(import.meta.dirname, '../docs/operations.md'), 'utf8')
+    const named = new Set(operations.match(/oncehook_[a-z_]+/g))
+    expect(named.size).toBeGreaterThan(5)
+    for (const name of named) expect(known).toContain(name.replace(/_(?:bucket|sum|count)$/, ''))
+  })
+})
+
+describe('the metrics', () => {
+  it('count what happened', async () => {
+    const metrics = await scrape(system.gateway.adminUrl)
+    for (const line of [
+      /oncehook_deliveries_total\{provider="acme",outcome="recorded"\} 1/,
+      /oncehook_deliveries_total\{provider="acme",outcome="duplicate"\} 2/,
+      /oncehook_deliveries_total\{provider="acme",outcome="signature_invalid"\} 1/,
+      /oncehook_verification_failures_total\{provider="acme",reason="signature_mismatch"\} 1/,
+      /oncehook_delivery_mismatches_total\{provider="acme"\} 1/,
+      /oncehook_event_attempts_total\{state="done",outcome="applied"\} 1/,
+      /oncehook_request_seconds_count\{route="\/api\/webhooks\/\{provider\}",status="200"\} 3/,
+      /oncehook_claims_lost_total 0/,
+      /oncehook_events_dead 0/,
+    ]) {
+      expect(metrics).toMatch(line)
+    }
+    const told = await scrape(system.fulfilment.url)
+    expect(told).toMatch(/oncehook_events_applied_total\{verdict="applied"\} 1/)
+    expect(told).toMatch(/oncehook_receipts_unsettled 0/)
+  })
+})
