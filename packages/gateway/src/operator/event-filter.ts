@@ -1,6 +1,6 @@
-import { type Filter, ObjectId } from 'mongodb'
+import { type Db, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import type { EventDocument } from '../inbox/event-document.ts'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 
 const text = z.string().min(1).max(255)
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
@@ -8,6 +8,7 @@ const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(v
 /** Which events an operator means; members that are left out mean all. `from` is part of the span, `to` is not. */
 export const eventFilterSchema = z.strictObject({
   provider: text.optional(),
+  eventId: text.optional(),
   type: text.optional(),
   state: z.enum(['pending', 'processing', 'done', 'unhandled', 'dead']).optional(),
   reason: text.optional(),
@@ -37,7 +38,14 @@ export function toObjectId(id: string): ObjectId | null {
 }
 
 /** The database's filter for what an operator means. Every value is compared as it is, never read as an operator. */
-export function toMongoFilter({ from, to, ...equal }: EventFilter): Filter<EventDocument> {
+export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter<EventDocument>> {
+  const meant = toPlainFilter(filter)
+  if (filter.eventId === undefined || filter.provider !== undefined) return meant
+  // The index of ids begins with the provider, and the providers are few.
+  return { ...meant, provider: { $in: await db.collection<EventDocument>(EVENTS).distinct('provider') } }
+}
+
+function toPlainFilter({ from, to, ...equal }: EventFilter): Filter<EventDocument> {
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])), ...receivedWithin(from, to) }
 }

@@ -83,6 +83,14 @@ describe('events.list', () => {
     expect(items).toHaveLength(1)
   })
 
+  it("finds by the provider's own id of an event", async () => {
+    const eventId = records[2]?.eventId ?? ''
+    for (const filter of [{ eventId }, { eventId, provider }]) {
+      expect((await operator.events.list.query(filter)).items).toMatchObject([{ id: String(records[2]?._id) }])
+    }
+    expect((await operator.events.list.query({ eventId, provider: 'other-listed' })).items).toEqual([])
+  })
+
   it('takes a value that looks like an operator for a value', async () => {
     expect((await operator.events.list.query({ orderId: '$ne' })).items).toEqual([])
     const answer = await system.call(`/operator/events.list?input=${encodeURIComponent('{"orderId":{"$ne":""}}')}`, {

@@ -14,7 +14,7 @@ export const listEventsProcedure = procedure
     const found = await ctx.db
       .collection<EventDocument>(EVENTS)
       .find(
-        { $and: [toMongoFilter(filter), beforeCursor(after)] },
+        { $and: [await toMongoFilter(ctx.db, filter), beforeCursor(after)] },
         { projection: LIST_PROJECTION, maxTimeMS: SEARCH_MS },
       )
       .sort({ _id: -1 })

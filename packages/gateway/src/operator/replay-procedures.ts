@@ -27,7 +27,7 @@ const replaySchema = z
  */
 export const replayEventsProcedure = procedure.input(replaySchema).mutation(async ({ ctx, input }) => {
   const { ids, filter, reason, dryRun, ratePerSecond, includeDone } = input
-  const target = ids === undefined ? { filter: toMongoFilter(filter ?? {}) } : { ids }
+  const target = ids === undefined ? { filter: await toMongoFilter(ctx.db, filter ?? {}) } : { ids }
   const request: ReplayRequest = { by: ctx.operator, reason, target, ratePerSecond: ratePerSecond ?? null, includeDone }
   if (dryRun) return { replayId: null, matched: await ctx.replays.match(request) }
   const meant = ids === undefined ? { filter } : { ids: ids.slice(0, 20), count: ids.length }
