@@ -516,6 +516,14 @@ describe('several requests on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 200])
   })
 
+  it('H27 who was answered before the body came gets no second answer when it does not come', async () => {
+    const head = write({ target: '/healthz', headers: { connection: undefined, 'content-length': '10' } })
+    expect(await statusOf(head)).toBe(200)
+    const chunked = { connection: undefined, 'transfer-encoding': 'chunked' }
+    const broken = Buffer.concat([write({ target: '/healthz', headers: chunked }), Buffer.from('5\r\nab')])
+    expect(await statusOf(broken)).toBe(200)
+  })
+
   it('H28 who stays idle keeps the connection, who is answered may ask again', async () => {
     const answers = await answersTo(
       async (socket) => {

@@ -157,6 +157,14 @@ describe('what an order must be', () => {
 
   it.each([
     ['an unknown member', orderContent({ discount: 1 })],
+    ['a member of every object', '{"__proto__":{"a":1},"customerId":"c","currency":"EUR","items":[]}'],
+    [
+      'a member of every object',
+      '{"customerId":"c","currency":"EUR","items":[{"sku":"a","quantity":1,"unitAmount":1,"__proto__":1}]}',
+    ],
+    ['a member of every object', JSON.stringify(orderContent({ note: 'n' })).replace('"note"', '"__proto__"')],
+    ['a member of every object', JSON.stringify(orderContent({ metadata: { m: 'v' } })).replace('"m"', '"__proto__"')],
+    ['a member of every object', orderContent({ constructor: 1 })],
     ['an unknown member of an item', orderContent({ items: [{ ...item, price: 1 }] })],
     ['a currency that is none', orderContent({ currency: 'XXY' })],
     ['a currency in lower case', orderContent({ currency: 'eur' })],

@@ -43,6 +43,15 @@ describe('PUT', () => {
     expect(await stored.countDocuments({ _id: id })).toBe(1)
   })
 
+  it('C02 minus zero is zero', async () => {
+    const body = JSON.stringify(orderContent({ items: [{ sku: 'a', quantity: 1, unitAmount: 4711 }] }))
+    const { target } = await makeOrder(system, { items: [{ sku: 'a', quantity: 1, unitAmount: 0 }] })
+    for (const zero of ['-0', '0', '0.0', '-0e5']) {
+      const put = await call({ method: 'PUT', target, body: body.replace('4711', zero) })
+      expect([put.status, put.headers.etag]).toEqual([200, '"1"'])
+    }
+  })
+
   it('C03 C32 another body replaces the order', async () => {
     const { target, etag } = await makeOrder(system)
     const put = await call({ method: 'PUT', target, body: orderContent({ currency: 'USD' }) })

@@ -132,7 +132,7 @@ export function parseOrderContent(input: unknown): OrderContent {
   const content: OrderContent = {
     customerId,
     currency,
-    items: items.map(({ sku, quantity, unitAmount }) => ({ sku, quantity, unitAmount })),
+    items: items.map(({ sku, quantity, unitAmount }) => ({ sku, quantity, unitAmount: unitAmount + 0 })), // -0 is 0
     ...(email === undefined ? {} : { email }),
     ...(note === undefined ? {} : { note }),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),

@@ -17,7 +17,8 @@ export interface Exchanges {
   inOrder(request: IncomingMessage, response: ServerResponse, handle: () => void): void
   /**
    * Takes no more from a connection that has brought something broken: waits until every request that came whole is
-   * answered, and returns the answer to one that did not; null where there is none. A second call gives undefined.
+   * answered, and returns the answer, begun or not, to one that did not; null where there is none. A second call gives
+   * undefined.
    */
   breakOff(socket: Duplex): Promise<ServerResponse | null | undefined>
 }
@@ -25,6 +26,7 @@ export interface Exchanges {
 /** Creates the record of what is under way. */
 export function createExchanges(): Exchanges {
   const open = new WeakMap<Duplex, Exchange[]>()
+  const latest = new WeakMap<Duplex, Exchange>()
   const broken = new WeakSet<Duplex>()
   return {
     inOrder(request, response, handle) {
@@ -35,6 +37,7 @@ export function createExchanges(): Exchanges {
       const ended = new Promise<void>((resolve) => response.once('close', resolve))
       const exchange = { request, response, ended }
       exchanges.push(exchange)
+      latest.set(socket, exchange)
       response.once('close', () => exchanges.splice(exchanges.indexOf(exchange), 1))
       if (earlier === undefined) return handle()
       void earlier.ended.then(() => {
@@ -44,9 +47,10 @@ export function createExchanges(): Exchanges {
     async breakOff(socket) {
       if (broken.has(socket)) return undefined
       broken.add(socket)
-      const exchanges = [...(open.get(socket) ?? [])]
-      const unfinished = exchanges.find(({ request }) => !request.complete)
-      await Promise.all(exchanges.filter((exchange) => exchange !== unfinished).map(({ ended }) => ended))
+      const last = latest.get(socket)
+      const unfinished = last?.request.complete === false ? last : null
+      const whole = (open.get(socket) ?? []).filter((exchange) => exchange !== unfinished)
+      await Promise.all(whole.map(({ ended }) => ended))
       return unfinished?.response ?? null
     },
   }

@@ -10,6 +10,8 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
   readonly maxConnections?: number
+  /** After so long without an octet in either direction a connection is closed. Default: 30 s. */
+  readonly stalledMs?: number
   /** Bytes of the request line and the header section together. Default: 16 KiB. */
   readonly maxHeaderBytes?: number
   /** Adds listeners for what Node answers by itself (`clientError`, `connect`, `checkContinue`). */
@@ -48,6 +50,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     options.handler,
   )
   server.maxConnections = options.maxConnections ?? 1_000
+  // Node waits for ever for a sender that does not read its answer.
+  server.setTimeout(options.stalledMs ?? 30_000)
   options.prepare?.(server)
   const sockets = openSockets(server)
   await bind(server, options)
