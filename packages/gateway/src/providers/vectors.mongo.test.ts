@@ -1,0 +1,100 @@
+import { Agent, request } from 'node:http'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startGateway } from '../testing/start-gateway.ts'
+import { deliveryOf, readVectorFiles, type Vector } from '../testing/vectors.ts'
+
+interface Answer {
+  readonly status: number | undefined
+  readonly headers: NodeJS.Dict<string | string[]>
+  readonly body: string
+}
+
+const files = readVectorFiles()
+/** One provider for each combination of settings and secret, by its name in the path. */
+const providers: Record<string, object> = {}
+const paths = new Map<string, string>()
+
+function pathOf(scheme: string, { settings, secret, notAfter }: Vector): string {
+  const only = { id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter }) }
+  const provider = { acceptShortSecret: true, ...settings, scheme, secrets: [only] }
+  const key = JSON.stringify(provider)
+  const path = paths.get(key) ?? `${scheme}-${paths.size}`
+  paths.set(key, path)
+  providers[path] = provider
+  return path
+}
+
+for (const { scheme, cases } of files) for (const vector of cases) pathOf(scheme, vector)
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const clock = { seconds: 0, now: () => clock.seconds * 1_000 }
+const database = stack.use(await testDatabase(process.env))
+const fetch = () => Promise.reject(new Error('Nobody is asked here'))
+const gateway = stack.use(await startGateway({ database, providers, clock, fetch }))
+const agent = stack.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), (one) => one.destroy())
+const events = database.db.collection('events')
+
+/** Sends a vector as it is written, at its own time. */
+function send(scheme: string, vector: Vector): Promise<Answer> {
+  const { rawBody, rawHeaders, query } = deliveryOf(vector)
+  clock.seconds = vector.now
+  const url = `${gateway.url}/api/webhooks/${pathOf(scheme, vector)}${query === '' ? '' : `?${query}`}`
+  const headers = ['Host', 'gateway.example', 'Content-Length', String(rawBody.length), ...rawHeaders]
+  return new Promise((resolve, reject) => {
+    request(url, { method: 'POST', agent, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      )
+    })
+      .on('error', reject)
+      .end(rawBody)
+  })
+}
+
+/**
+ * Whether a vector reaches the provider as it is written: HTTP takes blanks around a value away (RFC 9110 section 5.5),
+ * and two lines of Content-Type are bad HTTP whatever is signed.
+ */
+function isSendable({ headers }: Vector): boolean {
+  const types = headers.filter(([name]) => name.toLowerCase() === 'content-type')
+  return types.length < 2 && headers.every(([, value]) => value === value.replace(/^[ \t]+|[ \t]+$/g, ''))
+}
+
+/** An answer without what differs from request to request. */
+function likenessOf({ status, headers, body }: Answer): unknown {
+  const { date: _date, 'x-request-id': id, ...lasting } = headers
+  return { status, lasting, body: body.replace(String(id), 'id') }
+}
+
+const alike: unknown[] = []
+
+describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }) => {
+  const sendable = cases.filter(isSendable)
+
+  it('answers 401 to every refused one, all byte for byte alike, and stores none of them', async () => {
+    const before = await events.countDocuments()
+    for (const vector of sendable.filter(({ verdict }) => verdict === 'refused')) {
+      const answer = await send(scheme, vector)
+      expect(answer.status, vector.why).toBe(401)
+      alike.push(likenessOf(answer))
+      expect(alike.at(-1), vector.why).toEqual(alike[0])
+    }
+    expect(await events.countDocuments()).toBe(before)
+  })
+
+  it('answers every accepted one otherwise: it is stored, or no event', async () => {
+    for (const vector of sendable.filter(({ verdict }) => verdict === 'accepted')) {
+      const { status } = await send(scheme, vector)
+      // 500: a provider that has to confirm the event cannot be asked here.
+      expect([200, 204, 400, 500], vector.why).toContain(status)
+    }
+  })
+})
