@@ -131,8 +131,8 @@ describe('readProviders', () => {
   it.each([
     [{ scheme: 'standard-webhooks' }, 'whsec_not*base64*canary', 'is not whsec_ and base64'],
     [{ scheme: 'standard-webhooks' }, whsec.slice(0, -1), 'is not whsec_ and base64'],
-    [{ scheme: 'standard-webhooks' }, `whpk_${'A1'.repeat(16)}`, 'is an asymmetric key, a whsec_ secret is needed'],
-    [{ scheme: 'standard-webhooks' }, `whsk_${'A1'.repeat(16)}`, 'is an asymmetric key, a whsec_ secret is needed'],
+    [{ scheme: 'standard-webhooks' }, `whpk_${'A1'.repeat(16)}`, 'is not whpk_ and the base64 of 32 bytes'],
+    [{ scheme: 'standard-webhooks' }, `whsk_${'A1'.repeat(16)}`, 'is a private key, its public half (whpk_) is needed'],
     [
       { scheme: 'hmac', header: 'x', secretEncoding: 'hex' },
       'canary-is-no-hexadecimal',
