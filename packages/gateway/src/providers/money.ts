@@ -1,10 +1,15 @@
-/** How many decimals the minor unit of a currency has (ISO 4217), null for what is no currency. */
+// ISO 4217, list one of 2026: what does not have two decimals. Intl knows what is usual in print instead (HUF: none).
+const DECIMALS: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(
+    'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
+  ),
+  ...Object.fromEntries('BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3])),
+  ...{ CLF: 4, UYW: 4 },
+}
+
+/** How many decimals the minor unit of a currency has, null for what can be no currency. */
 function decimalsOf(currency: string): number | null {
-  try {
-    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? null
-  } catch {
-    return null
-  }
+  return /^[A-Za-z]{3}$/.test(currency) ? (DECIMALS[currency.toUpperCase()] ?? 2) : null
 }
 
 const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/

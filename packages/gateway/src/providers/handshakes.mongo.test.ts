@@ -1,0 +1,135 @@
+import { createHmac } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startGateway } from '../testing/start-gateway.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const secret = 'a_secret_that_is_long_enough'
+const secrets = [{ id: 'only', value: secret }]
+const seconds = 1_760_000_000
+const database = stack.use(await testDatabase(process.env))
+const gateway = stack.use(
+  await startGateway({
+    database,
+    providers: { slack: { scheme: 'slack', secrets }, zoom: { scheme: 'zoom', secrets }, x: { scheme: 'x', secrets } },
+    clock: { now: () => seconds * 1_000 },
+  }),
+)
+const events = database.db.collection('events')
+
+function macOf(text: string): Buffer {
+  return createHmac('sha256', secret).update(text).digest()
+}
+
+interface Sent {
+  readonly provider: 'slack' | 'zoom'
+  readonly body: string
+  readonly type?: string
+  readonly signature?: string
+}
+
+async function post({ provider, body, type = 'application/json', signature }: Sent) {
+  const name =
+    provider === 'slack'
+      ? ['x-slack-signature', 'x-slack-request-timestamp']
+      : ['x-zm-signature', 'x-zm-request-timestamp']
+  const signed = signature ?? `v0=${macOf(`v0:${seconds}:${body}`).toString('hex')}`
+  const response = await fetch(`${gateway.url}/api/webhooks/${provider}`, {
+    method: 'POST',
+    headers: { 'content-type': type, [name[0] ?? '']: signed, [name[1] ?? '']: String(seconds) },
+    body,
+  })
+  return { status: response.status, json: await response.json() }
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const challenge = JSON.stringify({ token: 'x', challenge: 'c-1', type: 'url_verification' })
+const validation = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'plain_1' }, event_ts: 1 })
+
+describe('a handshake', () => {
+  it('of Slack is answered with its challenge', async () => {
+    expect(await post({ provider: 'slack', body: challenge })).toEqual({ status: 200, json: { challenge: 'c-1' } })
+  })
+
+  it('of Slack about the certificate is answered', async () => {
+    expect(await post({ provider: 'slack', body: 'ssl_check=1&token=x', type: FORM })).toEqual({
+      status: 200,
+      json: {},
+    })
+  })
+
+  it('of Zoom is answered with both tokens', async () => {
+    const encryptedToken = macOf('plain_1').toString('hex')
+    expect(await post({ provider: 'zoom', body: validation })).toEqual({
+      status: 200,
+      json: { plainToken: 'plain_1', encryptedToken },
+    })
+  })
+
+  it('of X is answered by GET, not to be kept by caches', async () => {
+    const response = await fetch(`${gateway.url}/api/webhooks/x?crc_token=t-1`)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
+  })
+
+  it.each([
+    ['slack', challenge],
+    ['zoom', validation],
+  ] as const)('of %s that is not authentic is refused like any delivery', async (provider, body) => {
+    const signature = `v0=${'0'.repeat(64)}`
+    expect(await post({ provider, body, signature })).toMatchObject({
+      status: 401,
+      json: { code: 'signature_invalid' },
+    })
+  })
+
+  it.each([
+    ['without a challenge', 'slack', '{"type":"url_verification"}'],
+    ['with a challenge that is no text', 'slack', '{"type":"url_verification","challenge":{}}'],
+    [
+      'with a token that could be the text of a delivery',
+      'zoom',
+      '{"event":"endpoint.url_validation","payload":{"plainToken":"v0:1:{}"}}',
+    ],
+    ['without a token', 'zoom', '{"event":"endpoint.url_validation","payload":{}}'],
+  ] as const)('%s is refused', async (_, provider, body) => {
+    expect(await post({ provider, body })).toMatchObject({ status: 400, json: { code: 'event_invalid' } })
+  })
+
+  it.each(['', '?crc_token=', '?crc_token=a%20b', '?crc_token=a&crc_token=a'])(
+    'by GET with %j is none',
+    async (query) => {
+      expect((await fetch(`${gateway.url}/api/webhooks/x${query}`)).status).toBe(405)
+    },
+  )
+
+  it('of a provider that has none is none', async () => {
+    expect((await fetch(`${gateway.url}/api/webhooks/zoom?crc_token=t-1`)).status).toBe(405)
+  })
+
+  it('is never stored', async () => {
+    await post({ provider: 'slack', body: challenge })
+    await post({ provider: 'zoom', body: validation })
+    expect(await events.countDocuments()).toBe(0)
+  })
+})
+
+describe('a form', () => {
+  it('is stored where the provider sends forms', async () => {
+    const body = 'command=%2Fweather&user_id=U1&trigger_id=1'
+    expect(await post({ provider: 'slack', body, type: FORM })).toEqual({ status: 200, json: { received: true } })
+    expect(await events.findOne({ provider: 'slack' })).toMatchObject({
+      type: 'slash_command',
+      objectId: 'U1',
+      state: 'unhandled',
+    })
+  })
+
+  it('is refused where the provider sends none, after the signature', async () => {
+    const body = 'a=1'
+    expect((await post({ provider: 'zoom', body, type: FORM })).status).toBe(415)
+    expect((await post({ provider: 'zoom', body, type: FORM, signature: 'v0=00' })).status).toBe(401)
+  })
+})

@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { minorUnits, minorUnitsOfText } from './money.ts'
+
+describe('minorUnits', () => {
+  it.each([
+    ['19.99', 'EUR', 1999],
+    ['19.9', 'EUR', 1990],
+    ['19', 'EUR', 1900],
+    ['19.990', 'EUR', 1999],
+    ['0.07', 'eur', 7],
+    ['0', 'EUR', 0],
+    ['500', 'JPY', 500],
+    ['500.00', 'JPY', 500],
+    ['1.234', 'KWD', 1234],
+    ['1.5', 'KWD', 1500],
+    ['1.234', 'IQD', 1234],
+    ['1999.00', 'HUF', 199_900],
+    ['19.99', 'COP', 1999],
+    ['1.5', 'CLF', 15_000],
+    ['5000', 'CLP', 5000],
+    [1.8, 'INR', 180],
+    [0.1, 'INR', 10],
+    [170, 'INR', 17_000],
+    ['90071992547409.91', 'EUR', Number.MAX_SAFE_INTEGER],
+  ])('takes %s %s for %s', (decimal, currency, units) => {
+    expect(minorUnits(decimal, currency)).toBe(units)
+  })
+
+  it.each([
+    ['19.999', 'EUR'],
+    ['0.5', 'JPY'],
+    ['1.2345', 'KWD'],
+    ['-1', 'EUR'],
+    ['1e3', 'EUR'],
+    ['1,99', 'EUR'],
+    [' 1', 'EUR'],
+    ['', 'EUR'],
+    ['.5', 'EUR'],
+    ['5.', 'EUR'],
+    ['NaN', 'EUR'],
+    [Number.NaN, 'EUR'],
+    [1e21, 'EUR'],
+    [12n, 'EUR'],
+    [{}, 'EUR'],
+    ['90071992547409.92', 'EUR'],
+    ['19.99', 'EURO'],
+    ['19.99', ''],
+    ['19.99', undefined],
+  ])('tells that %s %s is no amount', (decimal, currency) => {
+    expect(minorUnits(decimal, currency)).toBeNull()
+  })
+
+  it('tells that there is none', () => {
+    expect(minorUnits(undefined, 'EUR')).toBeUndefined()
+    expect(minorUnits(null, 'EUR')).toBeUndefined()
+  })
+
+  it('gives back every amount of cents as it was written', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), (units) => {
+        const digits = String(units).padStart(3, '0')
+        expect(minorUnits(`${digits.slice(0, -2)}.${digits.slice(-2)}`, 'EUR')).toBe(units)
+      }),
+    )
+  })
+})
+
+describe('minorUnitsOfText', () => {
+  it.each([
+    ['1999', 1999],
+    [1999, 1999],
+    ['0', 0],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('takes %j for %j', (text, units) => {
+    expect(minorUnitsOfText(text)).toBe(units)
+  })
+
+  it.each(['19.99', '-1', '1e3', '', ' 1', '9007199254740992', 1.5, 9_007_199_254_740_992, 12n, true, {}])(
+    'tells that %s is no amount',
+    (text) => {
+      expect(minorUnitsOfText(text)).toBeNull()
+    },
+  )
+
+  it('tells that there is none', () => {
+    expect(minorUnitsOfText(undefined)).toBeUndefined()
+    expect(minorUnitsOfText(null)).toBeUndefined()
+  })
+})
