@@ -43,7 +43,8 @@ async function install() {
   const started = Date.now()
   // Set by `npm run`; another package manager's would not understand `ci`.
   const npm = basename(process.env.npm_execpath ?? '').startsWith('npm') ? process.env.npm_execpath : undefined
-  const [command, ...first] = npm ? [process.execPath, npm] : ['npm']
+  const chooser = join(root, 'scripts', 'choose-for-node-24.cjs')
+  const [command, ...first] = npm ? [process.execPath, '--require', chooser, npm] : ['npm']
   const child = spawn(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     env: withoutOuterNpm(process.env),

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 async function clone(script: string) {
   const path = await mkdtemp(join(tmpdir(), 'oncehook-clone-'))
   await mkdir(join(path, 'scripts'))
-  for (const name of ['bootstrap.mjs', 'process-lock.mjs']) {
+  for (const name of ['bootstrap.mjs', 'process-lock.mjs', 'choose-for-node-24.cjs']) {
     await copyFile(join(import.meta.dirname, name), join(path, 'scripts', name))
   }
   const manifest = { name: 'clone', version: '1.0.0', private: true, type: 'module' }
