@@ -61,11 +61,21 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'fault',
+          include: ['test/fault/**/*.fault.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          sequence: { groupOrder: 6 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'container',
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
         },
       },
     ],

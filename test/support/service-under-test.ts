@@ -49,6 +49,11 @@ export class ServiceUnderTest implements AsyncDisposable {
     return this.#written
   }
 
+  /** The process that is alive now. */
+  get pid(): number {
+    return this.#alive().child.pid ?? 0
+  }
+
   /** How often it has logged this message. */
   countOf(message: string): number {
     return this.lines.filter(({ msg }) => msg === message).length

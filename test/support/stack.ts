@@ -20,6 +20,8 @@ import { until } from './until.ts'
 export interface StackOptions {
   readonly gateway?: Settings
   readonly fulfilment?: Settings
+  /** A MongoDB of the test's own in place of that of the run. */
+  readonly mongoUri?: string
 }
 
 /** The providers that every stack knows, one for each scheme. */
@@ -40,8 +42,8 @@ export interface Stack extends AsyncDisposable {
   readonly orders: OrdersApi
   readonly events: Collection<EventRecord>
   readonly orderRecords: Collection<OrderRecord>
-  /** A provider that signs as the gateway expects. */
-  provider(name: ProviderName): PaymentProvider
+  /** A provider that signs as the gateway expects. `at`: the address where it delivers; default: that of the gateway. */
+  provider(name: ProviderName, at?: string): PaymentProvider
   /** Delivers a payment event once, signed as the provider acme. */
   deliver(event: PaymentEvent): Promise<DeliveryReport>
   /** The receipts that have been sent, as the file holds them. */
@@ -55,7 +57,7 @@ export interface Stack extends AsyncDisposable {
 /** Starts a stack; both services are ready when it resolves. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await using resources = new AsyncDisposableStack()
-  const place = await choosePlace(resources)
+  const place = await choosePlace(resources, options.mongoUri)
   const client = resources.use(await new MongoClient(place.mongoUri).connect())
   for (const name of [place.gatewayDb, place.fulfilmentDb]) resources.defer(() => dropDatabase(client, name))
 
@@ -70,8 +72,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const url = `http://127.0.0.1:${place.gatewayPort}`
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
-  const provider = (name: ProviderName): PaymentProvider =>
-    createProvider({ name, url, secrets: place.secrets, signatures })
+  const provider = (name: ProviderName, at = url): PaymentProvider =>
+    createProvider({ name, url: at, secrets: place.secrets, signatures })
   const acme = provider('acme')
   const owned = resources.move()
   return {
@@ -107,8 +109,10 @@ export function paymentOf(order: ApiOrder, members: Partial<PaymentEvent> = {}):
 }
 
 /** Chooses names, ports and a folder that are nobody else's. Nothing is started yet. */
-export async function choosePlace(resources: AsyncDisposableStack): Promise<StackPlace> {
-  const mongoUri = process.env.TEST_MONGODB_URI
+export async function choosePlace(
+  resources: AsyncDisposableStack,
+  mongoUri = process.env.TEST_MONGODB_URI,
+): Promise<StackPlace> {
   if (mongoUri === undefined) throw new Error('TEST_MONGODB_URI is not set: run the tests by npm test')
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-stack-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))

@@ -64,9 +64,11 @@ export class WebhookSource implements AsyncDisposable {
     await promise
   }
 
-  /** Delivers all that is queued; resolves when everything genuine was answered with 200. */
+  /** Delivers all that is queued; resolves when everything genuine was answered with 200. May be run again after that. */
   run(): Promise<void> {
-    this.#running ??= this.#send()
+    this.#running ??= this.#send().finally(() => {
+      this.#running = undefined
+    })
     return this.#running
   }
 

@@ -1,52 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
+import { startStack } from '../support/stack.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const PACE = { perSecond: 200, parallel: 100 }
 const ORDERS = 250
 const MIN_ACCEPTED = 1_000
 
-/**
- * For every order a payment that failed and one that succeeded, the success twice; some events that nothing handles, some
- * that are spoiled. The orders follow each other in rounds, so that a kill finds all kinds in flight.
- */
-function fill(source: WebhookSource, orders: readonly ApiOrder[]): void {
-  const payments = orders.map((order) => paymentOf(order))
-  for (const order of orders) source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${order.id}` }))
-  for (const payment of payments) source.add(payment)
-  for (const order of orders.slice(0, 100)) source.add(paymentOf(order, { type: 'invoice.created' }))
-  for (const order of orders.slice(0, 50)) source.add(paymentOf(order, { id: `evt_forged_${randomUUID()}` }), 'body')
-  for (const payment of payments) source.add(payment)
-  for (const payment of payments) source.add(payment)
-}
-
-async function createOrders(stack: Stack, count: number): Promise<ApiOrder[]> {
-  const orders: ApiOrder[] = []
-  while (orders.length < count) {
-    orders.push(...(await Promise.all(Array.from({ length: 25 }, () => stack.orders.create()))))
-  }
-  return orders
-}
-
-/** As if the half minute had gone by for which a dead process holds the receipts that it was sending. */
-async function outlastReceiptLeases(stack: Stack): Promise<void> {
-  const sending = { 'receipts.state': 'sending' }
-  await stack.orderRecords.updateMany(sending, [
-    { $set: { receipts: { $map: { input: '$receipts', in: { $mergeObjects: ['$$this', DUE] } } } } },
-  ])
-}
-
-const DUE = { $cond: [{ $eq: ['$$this.state', 'sending'] }, { dueAt: '$$NOW' }, {}] }
-
 describe('under 200 deliveries a second', () => {
   it('gives every event answered 200 exactly one effect, whatever is killed', { timeout: 180_000 }, async () => {
     await using stack = await startStack()
     const { gateway, fulfilment } = stack
     await using source = new WebhookSource(stack.provider('acme'), PACE)
-    fill(source, await createOrders(stack, ORDERS))
+    addMixedLoad(source, await createOrders(stack, ORDERS))
     const finished = source.run()
 
     await source.untilAccepted(150)

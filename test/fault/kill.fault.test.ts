@@ -1,0 +1,90 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
+import { type MongodUnderTest, startReplicaSet } from '../support/mongod-under-test.ts'
+import type { ServiceUnderTest } from '../support/service-under-test.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+// `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second.
+const CYCLES = Number(process.env.KILL_CYCLES ?? 10)
+const PER_SECOND = Number(process.env.KILL_PER_SECOND ?? 150)
+const SEED = Number(process.env.KILL_SEED ?? randomInt(2 ** 31))
+
+const ORDERS_A_CYCLE = Number(process.env.KILL_ORDERS ?? 25)
+const SETTLED_WITHIN_MS = 60_000
+const MINUTES_MS = 60_000 * Math.max(3, CYCLES / 4)
+const VICTIMS = ['gateway', 'fulfilment', 'mongod'] as const
+type Victim = (typeof VICTIMS)[number]
+
+/** mulberry32: the same seed, the same kills. */
+function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Every victim comes up in each three cycles, in an order that nobody knows before. */
+function drawVictims(random: () => number): Victim[] {
+  const rounds = Array.from({ length: Math.ceil(CYCLES / VICTIMS.length) }, () =>
+    VICTIMS.map((name) => ({ name, rank: random() })).toSorted((a, b) => a.rank - b.rank),
+  )
+  return rounds
+    .flat()
+    .map(({ name }) => name)
+    .slice(0, CYCLES)
+}
+
+/** Orders are made while all is up; whoever died a moment ago may still refuse one. */
+async function addLoad(stack: Stack, source: WebhookSource): Promise<void> {
+  for (;;) {
+    const orders = await createOrders(stack, ORDERS_A_CYCLE).catch(() => null)
+    if (orders !== null) return addMixedLoad(source, orders)
+    await sleep(100)
+  }
+}
+
+describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
+  it(`of gateway, fulfilment and mongod, ${CYCLES} times under load with the seed ${SEED}, has no effect but time`, async () => {
+    process.stderr.write(`KILL_SEED=${SEED}\n`)
+    const random = seededRandom(SEED)
+    await using set = await startReplicaSet(1)
+    await using stack = await startStack({ mongoUri: set.uri })
+    const victims: Readonly<Record<Victim, ServiceUnderTest | MongodUnderTest>> = {
+      gateway: stack.gateway,
+      fulfilment: stack.fulfilment,
+      mongod: await set.primary(),
+    }
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: PER_SECOND, parallel: 200 })
+    await addLoad(stack, source)
+    void source.run()
+    for (const name of drawVictims(random)) {
+      await addLoad(stack, source)
+      void source.run()
+      await sleep(random() * 500)
+      await victims[name].kill('SIGKILL')
+      await sleep(random() * 300)
+      await victims[name].start()
+      await set.primary()
+    }
+    await stack.untilReady()
+    await source.run()
+    const healthyAt = performance.now()
+    if (CYCLES <= 10) await outlastReceiptLeases(stack)
+    await stack.untilSettled()
+    expect(performance.now() - healthyAt).toBeLessThan(SETTLED_WITHIN_MS)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+
+    const answers = source.log.flatMap((sent) => sent.answers)
+    expect(source.accepted).toBeGreaterThanOrEqual(CYCLES * ORDERS_A_CYCLE * 4)
+    expect(answers.filter((answer) => answer === null).length, 'deliveries that met a dead gateway').toBeGreaterThan(0)
+    expect(answers.filter((answer) => answer === 500).length, 'deliveries that met a dead mongod').toBeGreaterThan(0)
+    expect(await stack.events.countDocuments({ 'attempts.code': 'unavailable' })).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,27 @@
+import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
+import { ServiceUnderTest, type Settings } from './service-under-test.ts'
+import { stablePort } from './stable-port.ts'
+import type { Stack } from './stack.ts'
+import { gatewaySettings } from './stack-settings.ts'
+
+/** One more gateway on the inbox of a stack. Disposing of it stops it and throws where it ended by itself. */
+export interface SecondGateway extends AsyncDisposable {
+  readonly gateway: ServiceUnderTest
+  /** The stack's provider acme, delivering here. */
+  readonly provider: PaymentProvider
+}
+
+/** Starts a gateway beside that of a stack; it is ready when it resolves. */
+export async function startSecondGateway(stack: Stack, settings: Settings = {}): Promise<SecondGateway> {
+  const place = { ...stack.place, gatewayPort: await stablePort(), adminPort: await stablePort() }
+  const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...settings })
+  await gateway.start()
+  return {
+    gateway,
+    provider: stack.provider('acme', `http://127.0.0.1:${place.gatewayPort}`),
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]()
+      if (gateway.faults.length > 0) throw new Error(gateway.faults.join('\n'))
+    },
+  }
+}
