@@ -1,6 +1,8 @@
 import { cashfree } from './cashfree.ts'
 import { checkout } from './checkout.ts'
+import { discord } from './discord.ts'
 import { github } from './github.ts'
+import { gitlab } from './gitlab.ts'
 import { gocardless } from './gocardless.ts'
 import { genericHmac } from './hmac.ts'
 import { hook0 } from './hook0.ts'
@@ -21,7 +23,9 @@ import { zoom } from './zoom.ts'
 const schemes: readonly Scheme[] = [
   cashfree,
   checkout,
+  discord,
   github,
+  gitlab,
   gocardless,
   genericHmac,
   hook0,

@@ -1,4 +1,5 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
 import { LATE, within } from '@oncehook/kernel/within'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
@@ -46,7 +47,7 @@ const STORE_MS = 8_000
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId } = received
   const verdict = provider.verify(delivery, deps.clock.now())
-  const verified = verdict instanceof Promise ? await withinDeadline(verdict) : verdict
+  const verified = verdict instanceof Promise ? await askedProvider(verdict) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   refuseMediaType(delivery.rawHeaders, provider.takesForms)
   const { secretId, rawBody, query } = verified
@@ -74,7 +75,7 @@ async function confirmAll(
   events: readonly WebhookEvent[],
   fetch: ReceiveDeps['fetch'],
 ): Promise<readonly WebhookEvent[]> {
-  const answers = await withinDeadline(Promise.all(events.map((event) => confirm(event, fetch))))
+  const answers = await askedProvider(Promise.all(events.map((event) => confirm(event, fetch))))
   return answers.map((answer) => {
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
@@ -87,6 +88,15 @@ async function storeEvent({ inbox, isHandled }: ReceiveDeps, arrival: Arrival): 
   if (recorded === 'not_stored') throw notStored()
   if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
   return { event, outcome: isHandled(event.type) ? 'recorded' : 'unhandled' }
+}
+
+/** What could not be asked now is asked again when the delivery comes again. */
+async function askedProvider<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await withinDeadline(promise)
+  } catch (error) {
+    throw unavailable.is(error) ? notStored(error.details, { cause: error }) : error
+  }
 }
 
 async function withinDeadline<T>(promise: Promise<T>): Promise<T> {
