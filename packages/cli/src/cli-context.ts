@@ -10,9 +10,19 @@ export interface CliContext {
   readonly randomId: () => string
   readonly readStdin: () => Promise<Buffer>
   /** Writes to standard output, where `--json` puts its one document and nothing else. */
-  readonly write: (text: string) => void
+  readonly write: (text: string | Uint8Array) => void
   /** Writes to standard error. */
   readonly warn: (text: string) => void
   /** The folder in which `npm start` leaves word of what it started. */
   readonly dataFolder: string
+  /** The token of an operator, from `ONCEHOOK_OPERATOR_TOKEN`. */
+  readonly operatorToken: string | undefined
+  /** Whether people read standard output, and not a file or another program. */
+  readonly writesToTerminal: boolean
+  /** The terminal behind standard error, for what moves; null where nobody watches. */
+  readonly terminal: NodeJS.WritableStream | null
+  /** Asks whoever sits in front of the terminal for a line; null where nobody does. */
+  readonly ask: ((question: string) => Promise<string>) | null
+  /** Calls back at Ctrl-C, in place of ending, until the returned function is called. */
+  readonly onInterrupt: (listener: () => void) => () => void
 }

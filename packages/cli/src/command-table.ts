@@ -1,6 +1,31 @@
 import type { AddCommand } from './command.ts'
+import { addAuditListCommand } from './commands/audit-list.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
+import { addEventsListCommand } from './commands/events-list.ts'
+import { addEventsReplayCommand } from './commands/events-replay.ts'
+import { addEventsShowCommand } from './commands/events-show.ts'
+import { addOverviewCommand } from './commands/overview.ts'
+import { addProvidersListCommand } from './commands/providers-list.ts'
+import { addReceiptsListCommand } from './commands/receipts-list.ts'
+import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
+import { addReplaysCancelCommand } from './commands/replays-cancel.ts'
+import { addReplaysShowCommand } from './commands/replays-show.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
 
 /** Every command of `oncehook`. A new one is a file in `commands/` and a line here. */
-export const commandTable: readonly AddCommand[] = [addSendCommand, addSignCommand]
+export const commandTable: readonly AddCommand[] = [
+  addSendCommand,
+  addSignCommand,
+  addDoctorCommand,
+  addOverviewCommand,
+  addEventsListCommand,
+  addEventsShowCommand,
+  addEventsReplayCommand,
+  addReplaysShowCommand,
+  addReplaysCancelCommand,
+  addReceiptsListCommand,
+  addReceiptsReleaseCommand,
+  addProvidersListCommand,
+  addAuditListCommand,
+]

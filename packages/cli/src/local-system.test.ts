@@ -11,7 +11,9 @@ describe('findLocalSystem', () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080/')
     expect(await findLocalSystem(folder.dataFolder)).toMatchObject({
       gatewayUrl: 'http://127.0.0.1:8080',
+      adminUrl: 'http://127.0.0.1:8080',
       apiToken: fakeToken,
+      operatorToken: 'unused',
       providers: { shop: { scheme: 'hmac', header: 'x-signature', prefix: 'sha256=' } },
     })
   })
@@ -48,7 +50,7 @@ describe('findLocalSystem', () => {
     const { dataFolder } = folder
     await writeFile(
       join(dataFolder, 'running.json'),
-      JSON.stringify({ gatewayUrl: 'http://x', secretsFile: '.', pid: process.pid }),
+      JSON.stringify({ gatewayUrl: 'http://x', adminUrl: 'http://x', secretsFile: '.', pid: process.pid }),
     )
     await expect(findLocalSystem(dataFolder)).rejects.toThrow(`${dataFolder} cannot be read`)
   })

@@ -5,6 +5,7 @@ import { CommandFailure } from './exit-code.ts'
 
 const runningFile = z.object({
   gatewayUrl: z.url(),
+  adminUrl: z.url(),
   secretsFile: z.string(),
   pid: z.int().positive(),
 })
@@ -16,16 +17,20 @@ const providerSettings = z.looseObject({
 
 const secretsFile = z.object({
   apiTokens: z.record(z.string(), z.string()),
+  operatorTokens: z.record(z.string(), z.string()),
   providers: z.record(z.string(), providerSettings),
 })
 
 /** A provider as the running gateway knows it: scheme, secrets, and whatever else its scheme needs. */
 export type ProviderSettings = z.infer<typeof providerSettings>
 
-/** What `npm start` runs on this machine, as far as a sender needs to know. */
+/** What `npm start` runs on this machine, as far as a sender or an operator needs to know. */
 export interface LocalSystem {
+  /** Addresses without a slash at the end. */
   readonly gatewayUrl: string
+  readonly adminUrl: string
   readonly apiToken: string | undefined
+  readonly operatorToken: string | undefined
   readonly providers: Readonly<Record<string, ProviderSettings>>
 }
 
@@ -41,8 +46,13 @@ export async function findLocalSystem(dataFolder: string): Promise<LocalSystem |
   if (running === null || !isAlive(running.pid)) return null
   const secrets = await readJsonFile(resolve(dataFolder, running.secretsFile), secretsFile)
   if (secrets === null) throw new CommandFailure('The file of the development secrets is gone: start Oncehook again')
-  const gatewayUrl = running.gatewayUrl.replace(/\/+$/, '')
-  return { gatewayUrl, apiToken: Object.values(secrets.apiTokens)[0], providers: secrets.providers }
+  return {
+    gatewayUrl: running.gatewayUrl.replace(/\/+$/, ''),
+    adminUrl: running.adminUrl.replace(/\/+$/, ''),
+    apiToken: Object.values(secrets.apiTokens)[0],
+    operatorToken: Object.values(secrets.operatorTokens)[0],
+    providers: secrets.providers,
+  }
 }
 
 async function readJsonFile<T extends z.ZodType>(path: string, schema: T): Promise<z.infer<T> | null> {

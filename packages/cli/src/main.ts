@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './exit-code.ts'
@@ -20,4 +21,21 @@ process.exitCode = await runCli(process.argv.slice(2), {
   write: (text) => void process.stdout.write(text),
   warn: (text) => void process.stderr.write(text),
   dataFolder: resolve(repository, process.env.ONCEHOOK_DATA || '.data'),
+  operatorToken: process.env.ONCEHOOK_OPERATOR_TOKEN || undefined,
+  writesToTerminal: process.stdout.isTTY,
+  terminal: process.stderr.isTTY ? process.stderr : null,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
+  onInterrupt(listener) {
+    process.on('SIGINT', listener)
+    return () => process.off('SIGINT', listener)
+  },
 })
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await lines.question(question)
+  } finally {
+    lines.close()
+  }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toDuration, toMoney, toPrintable } from './output.ts'
+import { toAge, toDuration, toMoney, toPrintable, toTime } from './output.ts'
 
 describe('toPrintable', () => {
   it('keeps text and takes what steers a terminal', () => {
@@ -19,6 +19,29 @@ describe('toDuration', () => {
     [1250, '1.25 s'],
   ])('writes %d as %s', (ms, text) => {
     expect(toDuration(ms)).toBe(text)
+  })
+})
+
+describe('toTime', () => {
+  it.each([
+    ['2026-11-21T08:00:05.999Z', '2026-11-21 08:00:05Z'],
+    [null, '-'],
+    ['nonsense', '-'],
+  ])('writes %s as %s', (iso, text) => {
+    expect(toTime(iso)).toBe(text)
+  })
+})
+
+describe('toAge', () => {
+  it.each([
+    [0.4, '0 s'],
+    [119, '119 s'],
+    [121, '2 min'],
+    [9_000, '2.5 h'],
+    [345_600, '4 d'],
+    [null, '-'],
+  ])('writes %s seconds as %s', (seconds, text) => {
+    expect(toAge(seconds)).toBe(text)
   })
 })
 

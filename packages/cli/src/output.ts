@@ -22,6 +22,20 @@ export function toDuration(ms: number): string {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`
 }
 
+/** `2026-11-21 08:00:05Z` of a time in ISO 8601; a dash where there is none. */
+export function toTime(iso: string | null): string {
+  const at = new Date(iso ?? Number.NaN)
+  return Number.isNaN(at.getTime()) ? '-' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
+}
+
+/** `12 s`, `3 min`, `2.5 h`, `4 d`; a dash where it is not known. */
+export function toAge(seconds: number | null): string {
+  if (seconds === null) return '-'
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
+}
+
 /** `19.99 EUR`, with as many decimals as the currency has. */
 export function toMoney(minorUnits: number, currency: string): string {
   const { maximumFractionDigits = 2 } = readNumberFormat(currency)

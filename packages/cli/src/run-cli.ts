@@ -8,7 +8,7 @@ import { CommandFailure, type ExitCode, UsageError } from './exit-code.ts'
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = 0
   const program = new Command('oncehook')
-    .description('Deliver signed payment events to Oncehook, and look at what became of them.')
+    .description('Deliver signed payment events to Oncehook, look at what became of them, and mend what failed.')
     .configureOutput({ writeOut: context.write, writeErr: context.warn })
     .exitOverride()
   const finish = (code: ExitCode): void => {

@@ -18,22 +18,37 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     random: Math.random,
     randomId: () => Math.random().toString(36).slice(2),
     readStdin: async () => Buffer.alloc(0),
-    write: (text) => void stdout.push(text),
+    write: (text) => void stdout.push(typeof text === 'string' ? text : Buffer.from(text).toString('latin1')),
     warn: (text) => void stderr.push(text),
     dataFolder: '/nowhere',
+    operatorToken: undefined,
+    writesToTerminal: false,
+    terminal: null,
+    ask: null,
+    onInterrupt: () => () => undefined,
     ...overrides,
   })
   return { exitCode, stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
+/** What a running `npm start` would say of itself. */
+interface RunningSystem {
+  readonly pid?: number
+  /** Default: the address of the gateway. */
+  readonly adminUrl?: string
+  readonly operatorToken?: string
+  readonly apiToken?: string
+}
+
 /** A data folder as a running `npm start` leaves it, for a gateway at the given address. */
-export async function makeDataFolder(gatewayUrl: string, { pid = process.pid }: { pid?: number } = {}) {
+export async function makeDataFolder(gatewayUrl: string, system: RunningSystem = {}) {
+  const { pid = process.pid, adminUrl = gatewayUrl, operatorToken = 'unused', apiToken = fakeToken } = system
   const dataFolder = await mkdtemp(join(tmpdir(), 'oncehook-cli-'))
-  const running = { gatewayUrl, adminUrl: gatewayUrl, fulfilmentUrl: gatewayUrl, secretsFile: 'secrets.json', pid }
+  const running = { gatewayUrl, adminUrl, fulfilmentUrl: gatewayUrl, secretsFile: 'secrets.json', pid }
   const secrets = {
     serviceTokenSecret: 'unused',
-    apiTokens: { dev: fakeToken },
-    operatorTokens: { dev: 'unused' },
+    apiTokens: { dev: apiToken },
+    operatorTokens: { dev: operatorToken },
     providers: {
       shop: {
         scheme: 'hmac',

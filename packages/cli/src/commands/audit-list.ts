@@ -1,0 +1,37 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { addPageOptions, describeNext, type PageOptions, toPage } from '../operating/page-options.ts'
+import { toTime, writeJson, writeLines } from '../output.ts'
+import { toTableLines } from '../table.ts'
+
+type Options = OperatorOptions & PageOptions
+
+/** `oncehook audit list`: who did what and why, newest first. */
+export const addAuditListCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'audit', 'Look at what operators did.')
+    .command('list')
+    .description('List who did what and why, newest first.')
+    .action(async (options: Options) => {
+      await listAudit(options, context)
+      finish(0)
+    })
+  addOperatorOptions(addPageOptions(command))
+}
+
+async function listAudit(options: Options, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const page = await ask(client.audit.list.query(toPage(options)))
+  if (options.json) return writeJson(context, page)
+  writeLines(context, page.items.length === 0 ? ['Nobody has done anything yet'] : describe(page))
+}
+
+function describe({ items, next }: Awaited<ReturnType<OperatorClient['audit']['list']['query']>>): string[] {
+  const rows = items.map(({ at, by, action, reason, details }) => [
+    ...[toTime(at), by, action, reason, JSON.stringify(details)],
+  ])
+  return [...toTableLines(['WHEN', 'WHO', 'WHAT', 'WHY', 'ABOUT'], rows), ...describeNext(next)]
+}

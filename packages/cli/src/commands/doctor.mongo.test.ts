@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { CliContext } from '../cli-context.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { url, adminUrl } = system.gateway
+const { alice: operatorToken } = system.tokens.operators
+const { api: apiToken } = system.tokens
+const folder = stack.use(await makeDataFolder(url, { adminUrl, apiToken, operatorToken }))
+
+async function examine(overrides: Partial<CliContext> = {}, args: readonly string[] = []) {
+  const { exitCode, stdout } = await runCommand(['doctor', ...args, '--json'], { ...folder, ...overrides })
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+  const of = (check: string): Finding | undefined => findings.find((finding) => finding.check === check)
+  return { exitCode, findings, of, stdout }
+}
+
+describe('doctor', () => {
+  it('finds nothing to do where all is well, a line for each check', async () => {
+    const { exitCode, findings } = await examine()
+    expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...['settings', 'gateway', 'clock', 'api token', 'admin', 'mongodb', 'fulfilment', 'operator token'],
+      ...['dead events', 'backlog', 'receipts', 'secrets'],
+    ])
+    expect(exitCode).toBe(0)
+    const { stdout } = await runCommand(['doctor'], folder)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(findings.length)
+    expect(stdout).toContain(`ok      gateway         ${url} answers\n`)
+  })
+
+  it('tells of failed events, a backlog, parked receipts and secrets about to end, with what to do', async () => {
+    const secret = { ...PROVIDERS.acme.secrets[0], notAfter: new Date(Date.now() + 86_400_000).toISOString() }
+    const ended = { ...PROVIDERS.shop.secrets[0], notAfter: '2020-01-01T00:00:00Z' }
+    await system.writeProviders({
+      acme: { ...PROVIDERS.acme, secrets: [secret] },
+      shop: { ...PROVIDERS.shop, secrets: [ended] },
+    })
+    const later = new Date(Date.now() + 3_600_000)
+    const id = randomUUID()
+    const orderId = await system.order()
+    await system.deliver(paymentEvent(id, { orderId }))
+    await system.until(id, ({ state }) => state === 'done')
+    const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+    await expect.poll(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(1)
+    await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+    await system.events.insertMany([
+      sampleRecord({ state: 'dead', reason: 'amount_mismatch' }),
+      sampleRecord({ state: 'pending', dueAt: later, receivedAt: new Date(Date.now() - 7_200_000) }),
+    ])
+    await expect.poll(async () => (await examine()).of('secrets')?.level, { timeout: 5_000 }).not.toBe('ok')
+    const { exitCode, of, findings } = await examine()
+    expect(of('dead events')).toMatchObject({ level: 'warning', says: '1 failed for good: 1 amount_mismatch' })
+    expect(of('backlog')).toMatchObject({ level: 'warning', says: '1 not settled, the oldest for 2.0 h' })
+    expect(of('receipts')).toMatchObject({ level: 'warning', says: '1 parked' })
+    expect(findings.filter(({ check }) => check === 'secrets')).toMatchObject([
+      { level: 'warning', says: expect.stringMatching(/^The secret newer of acme is in use and ends 20/) },
+      { level: 'failure', says: 'Every secret of shop has ended' },
+    ])
+    for (const { level, todo } of findings) expect(todo === undefined).toBe(level === 'ok')
+    expect(exitCode).toBe(1)
+    const { stdout } = await runCommand(['doctor'], folder)
+    expect(stdout).toMatch(/^look +dead events +1 failed for good: 1 amount_mismatch\n +-> Look: oncehook events list/m)
+    await system.writeProviders(PROVIDERS)
+  })
+
+  it.each([
+    [-3_600_000, 'failure'],
+    [3_600_000, 'failure'],
+    [20_000, 'warning'],
+    [1_000, 'ok'],
+  ])('judges a clock that is %d ms away', async (awayMs, level) => {
+    const { of } = await examine({ now: () => Date.now() + awayMs })
+    expect(of('clock')?.level).toBe(level)
+  })
+
+  it('tells of a token that is not accepted, and prints none', async () => {
+    const wrong = `${operatorToken}-wrong`
+    const { exitCode, of, findings, stdout } = await examine({ operatorToken: wrong })
+    expect(of('operator token')).toMatchObject({ level: 'failure', says: 'The token is not accepted' })
+    expect(of('api token')).toMatchObject({ level: 'ok' })
+    expect(findings.at(-1)?.check).toBe('operator token')
+    expect(exitCode).toBe(1)
+    for (const token of [wrong, operatorToken, apiToken]) expect(stdout).not.toContain(token)
+  })
+
+  it('looks at another gateway without the tokens of the one that runs here', async () => {
+    const args = ['--url', 'http://127.0.0.1:1', '--admin-url', adminUrl]
+    const { exitCode, of } = await examine({}, args)
+    expect(of('settings')?.says).toBe(`As you say: http://127.0.0.1:1 and ${adminUrl}`)
+    expect(of('gateway')).toMatchObject({ level: 'failure', says: 'http://127.0.0.1:1 does not answer' })
+    expect(of('operator token')).toMatchObject({ level: 'warning', todo: 'Give --token-file' })
+    expect(exitCode).toBe(1)
+  })
+
+  it('notices addresses that are mixed up', async () => {
+    const { of } = await examine({}, ['--url', adminUrl, '--admin-url', url])
+    expect(of('gateway')).toMatchObject({ level: 'failure', says: expect.stringContaining('no public listener') })
+    expect(of('admin')).toMatchObject({ level: 'failure', says: expect.stringContaining('no private listener') })
+  })
+
+  it('says that nothing runs here', async () => {
+    const { exitCode, findings } = await examine({ dataFolder: '/nowhere' })
+    expect(findings).toMatchObject([
+      { check: 'settings', level: 'failure', says: expect.stringContaining('npm start') },
+    ])
+    expect(exitCode).toBe(1)
+  })
+
+  it('names a dependency that is away, and goes on', async () => {
+    await system.fulfilment.close()
+    const { exitCode, of } = await examine()
+    expect(of('fulfilment')).toMatchObject({ level: 'failure', says: 'The gateway does not reach fulfilment' })
+    expect(of('mongodb')).toMatchObject({ level: 'ok' })
+    expect(of('api token')).toMatchObject({ level: 'warning' })
+    expect(of('receipts')).toMatchObject({ level: 'warning', says: expect.stringContaining('Not checked') })
+    expect(of('secrets')).toBeDefined()
+    expect(exitCode).toBe(1)
+  })
+})

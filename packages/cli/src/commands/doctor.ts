@@ -1,0 +1,116 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { checkEvents, checkReceipts } from '../doctor/check-events.ts'
+import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
+import { checkSecrets } from '../doctor/check-secrets.ts'
+import { checkApiToken, checkOperatorToken } from '../doctor/check-tokens.ts'
+import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { addUrlOption } from '../gateway-address.ts'
+import { findLocalSystem, nothingRuns } from '../local-system.ts'
+import { createOperatorClient, OperatorApiFailure } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions, readOperatorToken } from '../operating/operator-options.ts'
+import { writeJson, writeLines } from '../output.ts'
+import { readSecret } from '../read-secret.ts'
+
+interface Options extends OperatorOptions {
+  readonly url?: string
+  readonly apiTokenFile?: string
+}
+
+const exits = `
+Each line is one check and, where something is wrong, what to do about it. Exits with 1 when something does not work.`
+
+/** `oncehook doctor`: what a person would look at first when something seems wrong. */
+export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
+  const command = program
+    .command('doctor')
+    .description('Check a system from outside: listeners, dependencies, clocks, tokens, failed events, secrets.')
+    .option('--api-token-file <path>', 'a file with a bearer token for /api/orders')
+    .action(async (options: Options) => finish(await examine(options, context)))
+    .addHelpText('after', exits)
+  addOperatorOptions(addUrlOption(command))
+}
+
+async function examine(options: Options, context: CliContext): Promise<ExitCode> {
+  const findings: Finding[] = []
+  for await (const finding of runChecks(options, context)) {
+    findings.push(finding)
+    if (!options.json) writeLines(context, describe(finding))
+  }
+  const healthy = findings.every(({ level }) => level !== 'failure')
+  if (options.json) writeJson(context, { healthy, findings })
+  return healthy ? 0 : 1
+}
+
+const MARKS = { ok: 'ok', warning: 'look', failure: 'FAILED' }
+
+function describe({ check, level, says, todo }: Finding): string[] {
+  const line = `${MARKS[level].padEnd(7)} ${check.padEnd(15)} ${says}`
+  return todo === undefined ? [line] : [line, `${''.padEnd(24)}-> ${todo}`]
+}
+
+async function* runChecks(options: Options, context: CliContext): AsyncGenerator<Finding> {
+  const { url, adminUrl, apiToken, operatorToken, found } = await findSettings(options, context)
+  yield found
+  if (url !== undefined) {
+    yield* await checkGateway(context, url)
+    yield await checkApiToken(context, { url, token: apiToken })
+  }
+  if (adminUrl === undefined) return
+  yield* await checkAdmin(context, adminUrl)
+  if (operatorToken === undefined) {
+    yield warning('operator token', 'Not checked: no token is known here', 'Give --token-file')
+    return
+  }
+  const accepted = await checkOperatorToken(context, { adminUrl, token: operatorToken })
+  yield accepted
+  if (accepted.level === 'ok') yield* checkInside(context, { adminUrl, token: operatorToken })
+}
+
+async function* checkInside(
+  context: CliContext,
+  address: { readonly adminUrl: string; readonly token: string },
+): AsyncGenerator<Finding> {
+  const client = createOperatorClient(context.fetch, address)
+  const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
+    ['dead events', () => checkEvents(client)],
+    ['receipts', () => checkReceipts(client)],
+    ['secrets', () => checkSecrets(client, context.now())],
+  ]
+  for (const [name, check] of checks) {
+    try {
+      yield* [await check()].flat()
+    } catch (error) {
+      if (!(error instanceof OperatorApiFailure)) throw error
+      yield warning(name, `Not checked: ${error.message}`, 'Mend what is named above, then look again')
+    }
+  }
+}
+
+interface FoundSettings {
+  readonly found: Finding
+  readonly url?: string | undefined
+  readonly adminUrl?: string | undefined
+  readonly apiToken?: string | undefined
+  readonly operatorToken?: string | undefined
+}
+
+async function findSettings(options: Options, context: CliContext): Promise<FoundSettings> {
+  const running = await findLocalSystem(context.dataFolder)
+  const isMeant =
+    (options.url ?? running?.gatewayUrl) === running?.gatewayUrl &&
+    (options.adminUrl ?? running?.adminUrl) === running?.adminUrl
+  const local = isMeant ? running : null
+  const url = options.url ?? local?.gatewayUrl
+  const adminUrl = options.adminUrl ?? local?.adminUrl
+  if (url === undefined && adminUrl === undefined) {
+    return { found: failure('settings', nothingRuns, 'Or name a gateway with --url and --admin-url') }
+  }
+  const addresses = [url, adminUrl].filter((address) => address !== undefined).join(' and ')
+  const { apiTokenFile: tokenFile } = options
+  const apiToken = tokenFile === undefined ? local?.apiToken : await readSecret('token', { tokenFile })
+  const operatorToken = await readOperatorToken(options, { context, local })
+  const says = local === null ? `As you say: ${addresses}` : `Found what runs here: ${addresses}`
+  return { found: ok('settings', says), url, adminUrl, apiToken, operatorToken }
+}

@@ -1,0 +1,43 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { describeEvent, type EventDetails, toEventDocument } from '../operating/describe-event.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { toPrintable, writeJson, writeLines } from '../output.ts'
+
+interface Options extends OperatorOptions {
+  readonly raw?: boolean
+  readonly verify?: boolean
+}
+
+/** `oncehook events show`: one event with every try, every replay and, when asked, its body. */
+export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+    .command('show')
+    .description('Show one event: what it says, every try, every replay.')
+    .argument('<id>', 'its id, as `events list` prints it')
+    .option('--raw', 'print the body, and nothing else; with --json, a member `raw` (base64)')
+    .option('--verify', 'also check the stored bytes against the secrets, as of the time of receipt')
+    .action(async (id: string, options: Options) => finish(await showEvent(id, options, context)))
+  addOperatorOptions(command)
+}
+
+async function showEvent(id: string, options: Options, context: CliContext): Promise<0 | 1> {
+  const client = await connectOperator(options, context)
+  const event = await ask(client.events.get.query({ id }))
+  const verified = options.verify ? await ask(client.events.reverify.query({ id })) : null
+  if (options.json) {
+    writeJson(context, toEventDocument(event, { verified, withBody: options.raw === true }))
+  } else if (options.raw) writeBody(event, context)
+  else writeLines(context, describeEvent(event, verified))
+  return verified?.valid === false ? 1 : 0
+}
+
+/** Byte for byte into a file or a pipe; a terminal gets nothing that would steer it. */
+function writeBody({ raw }: EventDetails, { write, writesToTerminal }: CliContext): void {
+  const body = Buffer.from(raw, 'base64')
+  if (!writesToTerminal) write(body)
+  else for (const line of body.toString().split('\n')) write(`${toPrintable(line)}\n`)
+}

@@ -1,0 +1,359 @@
+import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Binary } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { CliContext } from '../cli-context.ts'
+import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { orders } = fulfilmentClient(system.fulfilment)
+const { alice: operatorToken } = system.tokens.operators
+
+/** Runs a command against the gateway of this test. */
+function run(args: readonly string[], overrides: Partial<CliContext> = {}) {
+  return runCommand([...args, '--admin-url', system.gateway.adminUrl], { operatorToken, ...overrides })
+}
+
+async function runJson(args: readonly string[]): Promise<{ exitCode: number; document: Record<string, unknown> }> {
+  const { exitCode, stdout } = await run([...args, '--json'])
+  return { exitCode, document: JSON.parse(stdout) as Record<string, unknown> }
+}
+
+/** Delivers a payment of the wrong amount and waits until it is dead. */
+async function deadEvent(): Promise<{ id: string; eventId: string; orderId: string }> {
+  const eventId = `evt_${randomUUID()}`
+  const orderId = await system.order()
+  await system.deliver(paymentEvent(eventId, { orderId, amount: 600 }))
+  const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
+  return { id: String(_id), eventId, orderId }
+}
+
+async function mendOrder(id: string): Promise<void> {
+  const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+  await orders.patch.mutate({ id, patch: { items }, ifMatch: '*' })
+}
+
+async function insertDead(count: number, provider: string): Promise<void> {
+  const dead = () => sampleRecord({ provider, state: 'dead', reason: 'some_reason' })
+  await system.events.insertMany(Array.from({ length: count }, dead))
+}
+
+describe('events list', () => {
+  it('shows events in columns, newest first, and how to go on', async () => {
+    const first = await deadEvent()
+    const second = await deadEvent()
+    const { exitCode, stdout } = await run(['events', 'list', '--state', 'dead', '--limit', '1'])
+    expect(exitCode).toBe(0)
+    const [head, line, more] = stdout.split('\n')
+    expect(head).toMatch(/^ID +RECEIVED +PROVIDER +EVENT +TYPE +ORDER +STATE +REASON +STARTS +DELIVERIES$/)
+    expect(line?.split(/ {2,}/)).toEqual([
+      ...[second.id, expect.stringMatching(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ$/), 'acme', second.eventId],
+      ...['payment.succeeded', second.orderId, 'dead', 'amount_mismatch', '1', '1'],
+    ])
+    expect(more).toBe(`More: the same with --after ${second.id}`)
+    const next = await run(['events', 'list', '--state', 'dead', '--limit', '1', '--after', second.id])
+    expect(next.stdout).toContain(first.id)
+  })
+
+  it.each<[options: string[], expected: string[]]>([
+    [['--event-id', 'evt_wanted'], ['evt_wanted']],
+    [['--provider', 'wanted'], ['evt_wanted']],
+    [['--type', 'wanted.type'], ['evt_wanted']],
+    [['--failed-with', 'wanted_reason'], ['evt_wanted']],
+    [['--order', 'ord_wanted'], ['evt_wanted']],
+    [['--from', '3d', '--to', '1d', '--provider', 'wanted'], ['evt_wanted']],
+    [['--from', '2h', '--to', '2000-01-01'], []],
+  ])('finds by %j', async (options, expected) => {
+    await system.events.deleteMany({ eventId: 'evt_wanted' })
+    const receivedAt = new Date(Date.now() - 2 * 86_400_000)
+    const wanted = { eventId: 'evt_wanted', provider: 'wanted', type: 'wanted.type', orderId: 'ord_wanted' }
+    await system.events.insertOne(sampleRecord({ ...wanted, receivedAt, state: 'dead', reason: 'wanted_reason' }))
+    const { document } = await runJson(['events', 'list', ...options])
+    const { items } = document as { items: { eventId: string }[] }
+    expect(items.map(({ eventId }) => eventId)).toEqual(expected)
+  })
+
+  it('says when there is none', async () => {
+    expect(await run(['events', 'list', '--order', 'ord_of_nobody'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'No events\n',
+    })
+  })
+
+  it('prints what strangers have sent without steering the terminal', async () => {
+    const orderId = 'ord_\u001b[31mred\u202e'
+    await system.events.insertOne(sampleRecord({ provider: 'odd', orderId }))
+    const { stdout } = await run(['events', 'list', '--provider', 'odd'])
+    expect(stdout).toContain('ord_\ufffd[31mred\ufffd')
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it.each([
+    [['--state', 'lost']],
+    [['--limit', '101']],
+    [['--from', 'yesterday']],
+    [['--from', '2026-13-01']],
+    [['x']],
+  ])('exits with 2 for %j', async (options) => {
+    const { exitCode, stdout, stderr } = await run(['events', 'list', ...options])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).not.toBe('')
+  })
+})
+
+describe('events show', () => {
+  it('tells everything about an event but its body, its signature and any secret', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    const { exitCode, stdout } = await run(['events', 'show', id, '--verify'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain(`Event         ${eventId} of acme\n`)
+    expect(stdout).toContain(`Order         ${orderId}\n`)
+    expect(stdout).toContain('State         dead: amount_mismatch\n')
+    expect(stdout).toContain('Signed with   the secret newer\n')
+    expect(stdout).toContain('Verified now  authentic, by the secret newer\n')
+    expect(stdout).toContain('stripe-signature (kept, not shown)')
+    expect(stdout).toMatch(/^TRIED +TOOK +OUTCOME +CODE +WHAT HAPPENED$/m)
+    expect(stdout).toMatch(/dead +amount_mismatch +The amount of the event is not the amount due of the order$/m)
+    const { headers, raw } = await system.operator().events.get.query({ id })
+    const signature = /v1=(\w+)/.exec(headers['stripe-signature'] ?? '')?.[1] ?? ''
+    const { document } = await runJson(['events', 'show', id])
+    expect(document).toMatchObject({
+      eventId,
+      headers: { 'stripe-signature': null },
+      bytes: Buffer.from(raw, 'base64').length,
+    })
+    for (const told of [stdout, JSON.stringify(document)]) {
+      expect(told).not.toContain(signature)
+      expect(told).not.toContain('"amount":600')
+      expect(told).not.toContain(raw)
+    }
+  })
+
+  it('prints the body, and nothing else, when asked', async () => {
+    const { id } = await deadEvent()
+    const body = Buffer.from([0x7b, 0xff, 0x00, 0x1b, 0x7d, 0x0a])
+    const { _id, eventId } = (await system.events.find().sort({ _id: -1 }).limit(1).next())!
+    expect(String(_id)).toBe(id)
+    await system.events.updateOne({ eventId }, { $set: { raw: new Binary(body) } })
+    const { stdout } = await run(['events', 'show', id, '--raw'])
+    expect(Buffer.from(stdout, 'latin1').equals(body)).toBe(true)
+    const shown = await run(['events', 'show', id, '--raw'], { writesToTerminal: true })
+    expect(shown.stdout).toBe('{\ufffd\ufffd\ufffd}\n\n')
+    expect((await runJson(['events', 'show', id, '--raw'])).document.raw).toBe(body.toString('base64'))
+  })
+
+  it('exits with 1 when the stored bytes are not authentic', async () => {
+    const { id, eventId } = await deadEvent()
+    await system.events.updateOne({ eventId }, { $set: { raw: new Binary(Buffer.from('{}')) } })
+    const { exitCode, stdout } = await run(['events', 'show', id, '--verify'])
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain('Verified now  not authentic: signature_mismatch\n')
+  })
+
+  it.each([['0'.repeat(24)], ['evt_nothing']])('exits with 1 for %s, which is no event', async (id) => {
+    expect(await run(['events', 'show', id])).toMatchObject({
+      ...{ exitCode: 1, stdout: '', stderr: 'No event has this id (not_found)\n' },
+    })
+  })
+})
+
+describe('events replay', () => {
+  const why = ['--reason', 'the cause is mended']
+
+  it('replays one event and waits until it is settled', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    await mendOrder(orderId)
+    const { exitCode, stdout } = await run(['events', 'replay', id, ...why])
+    expect(stdout).toMatch(/^Replay [0-9a-f]{24}: 1 event\n1 settled, 0 dead again, 0 not settled yet\n$/)
+    expect(exitCode).toBe(0)
+    expect(await system.record(eventId)).toMatchObject({ state: 'done' })
+    const shown = await run(['events', 'show', id])
+    expect(shown.stdout).toMatch(/^REPLAYED +BY +WHY$/m)
+    expect(shown.stdout).toMatch(/Z +alice +the cause is mended$/m)
+  })
+
+  it('exits with 1 when an event is dead again', async () => {
+    const { id } = await deadEvent()
+    const { exitCode, document } = await runJson(['events', 'replay', id, ...why])
+    expect(exitCode).toBe(1)
+    expect(document).toMatchObject({ ended: 'settled', state: 'finished', matched: 1, done: 0, failed: 1 })
+  })
+
+  it('takes dead events only, unless told otherwise', async () => {
+    const provider = 'mixed'
+    await insertDead(3, provider)
+    await system.events.insertMany([
+      sampleRecord({ provider }),
+      sampleRecord({ provider, state: 'unhandled', reason: 'type_unhandled' }),
+    ])
+    const dryRun = async (...options: string[]) => {
+      const { document } = await runJson(['events', 'replay', '--provider', provider, '--dry-run', ...options])
+      return document.matched
+    }
+    expect(await dryRun()).toBe(3)
+    expect(await dryRun('--state', 'unhandled')).toBe(1)
+    expect(await dryRun('--state', 'done', '--include-done')).toBe(1)
+    expect(await dryRun('--include-done')).toBe(5)
+    const { stdout } = await run(['events', 'replay', '--provider', provider, '--dry-run'])
+    expect(stdout).toBe('3 events would be replayed; nothing was changed\n')
+    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBe(3)
+  })
+
+  it('keeps to the rate, and shows a bar on a terminal', async () => {
+    const provider = 'barred'
+    await insertDead(6, provider)
+    const shown: string[] = []
+    const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 40 })
+    terminal.on('data', (chunk: Buffer) => shown.push(chunk.toString()))
+    const begun = performance.now()
+    const args = ['events', 'replay', '--provider', provider, '--rate', '3', ...why]
+    expect(await run(args, { terminal })).toMatchObject({ exitCode: 0 })
+    expect(performance.now() - begun).toBeGreaterThan(1_000)
+    expect(shown.join('')).toContain('6 of 6 settled, 0 dead again')
+  })
+
+  it('does not wait when told so, and shows how it stands later', async () => {
+    const provider = 'unwatched'
+    await insertDead(2, provider)
+    const { document } = await runJson(['events', 'replay', '--provider', provider, '--no-wait', ...why])
+    const replayId = String(document.replayId)
+    expect(document).toEqual({ replayId: expect.stringMatching(/^[0-9a-f]{24}$/), matched: 2 })
+    await expect.poll(async () => (await runJson(['replays', 'show', replayId])).document.done).toBe(2)
+    const { stdout } = await run(['replays', 'show', replayId])
+    expect(stdout).toMatch(/^State {5}finished\nBegun {5}.+Z by alice: the cause is mended\nEnded {5}.+Z\n/)
+    expect(stdout).toContain('Events    2 meant, 2 made due again: 2 settled, 0 dead again\n')
+  })
+
+  /** Presses Ctrl-C as soon as somebody listens. */
+  function interrupting(): Partial<CliContext> {
+    return {
+      onInterrupt(listener) {
+        const timer = setTimeout(listener, 300)
+        return () => clearTimeout(timer)
+      },
+    }
+  }
+
+  it('goes on in the gateway after Ctrl-C', async () => {
+    const provider = 'left'
+    await insertDead(6, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '2', ...why]
+    const { exitCode, stdout } = await run(args, interrupting())
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain('the replay goes on in the gateway\n')
+    await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' }), { timeout: 5_000 }).toBe(6)
+  })
+
+  it('is cancelled by Ctrl-C where that was asked for', async () => {
+    const provider = 'interrupted'
+    await insertDead(20, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--cancel-on-interrupt', ...why]
+    const { exitCode, stdout } = await run(args, interrupting())
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/^Cancelled after [1-3] of 20: /m)
+    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBeGreaterThan(15)
+  })
+
+  it('is cancelled by its id', async () => {
+    const provider = 'stopped'
+    await insertDead(20, provider)
+    const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--no-wait', ...why]
+    const { document } = await runJson(args)
+    const { exitCode, stdout } = await run(['replays', 'cancel', String(document.replayId)])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^State {5}cancelled\n/)
+  })
+
+  it('gives up waiting after the time that was set', async () => {
+    const waiting = { type: 'payment.succeeded', orderId: 'ord_nobody_makes', state: 'pending' } as const
+    const record = sampleRecord({ ...waiting, dueAt: new Date(Date.now() + 3_600_000) })
+    const { _id, eventId } = record
+    await system.events.insertOne(record)
+    const { exitCode, stdout } = await run(['events', 'replay', String(_id), '--timeout', '0.5', ...why])
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 1,
+      stdout: expect.stringContaining('0 settled, 0 dead again, 1 not settled yet: look again with'),
+    })
+    await system.events.deleteOne({ eventId })
+  })
+
+  it('asks for the reason on a terminal', async () => {
+    const { id } = await deadEvent()
+    const ask = async (question: string): Promise<string> => {
+      expect(question).toContain('Why')
+      return ' because I say so '
+    }
+    await run(['events', 'replay', id], { ask })
+    expect((await system.operator().audit.list.query()).items[0]).toMatchObject({ reason: 'because I say so' })
+  })
+
+  it.each([
+    [['0'.repeat(24)], 'Say why with --reason'],
+    [['0'.repeat(24), '--reason', 'x'], '3 to 200 characters'],
+    [why, 'Name ids, or say which by a filter'],
+    [['0'.repeat(24), '--provider', 'acme', ...why], 'ids or a filter, not both'],
+    [['--state', 'processing', ...why], 'cannot be replayed'],
+    [['--state', 'done', ...why], '--include-done'],
+    [[...Array(1_001).fill('0'.repeat(24)), ...why], '1000 ids at most'],
+    [['--all', '--rate', '0', ...why], 'whole number from 1'],
+  ])('exits with 2 for %.60j', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(['events', 'replay', ...args])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+
+  it('exits with 1 when the gateway refuses, and changes nothing', async () => {
+    const { id, eventId } = await deadEvent()
+    const before = await system.record(eventId)
+    const { exitCode, stderr } = await run(['events', 'replay', id, '0'.repeat(24), ...why])
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: 'One of the ids is not that of an event (not_found)\n',
+    })
+    expect(await system.record(eventId)).toEqual(before)
+  })
+})
+
+describe('the gateway and its token', () => {
+  it('are found where npm start runs, and the token is for nobody else', async () => {
+    const { url, adminUrl } = system.gateway
+    await using folder = await makeDataFolder(url, { adminUrl, operatorToken })
+    const { dataFolder } = folder
+    expect(await runCommand(['events', 'list', '--limit', '1'], { dataFolder })).toMatchObject({ exitCode: 0 })
+    const elsewhere = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { dataFolder })
+    expect(elsewhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--token-file') })
+  })
+
+  it('can be named, the token by a file', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:1')
+    const tokenFile = join(folder.dataFolder, 'token')
+    await writeFile(tokenFile, `${operatorToken}\n`)
+    const args = ['events', 'list', '--admin-url', system.gateway.adminUrl, '--token-file', tokenFile]
+    expect(await runCommand(args)).toMatchObject({ exitCode: 0 })
+    await writeFile(tokenFile, ' \n')
+    expect(await runCommand(args)).toMatchObject({ exitCode: 2, stderr: 'The file of --token-file is blank\n' })
+  })
+
+  it('exits with 1 and says why when nothing runs, nobody answers, or the token is not accepted', async () => {
+    const nothing = await runCommand(['events', 'list'], { operatorToken })
+    expect(nothing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('npm start') })
+    const away = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { operatorToken })
+    expect(away).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not answer') })
+    const notAdmin = await runCommand(['events', 'list', '--admin-url', system.gateway.url], { operatorToken })
+    expect(notAdmin).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is this the admin address') })
+    const token = `${operatorToken}x`
+    const refused = await run(['events', 'list', '--json'], { operatorToken: token })
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not accept this token') })
+    expect(JSON.parse(refused.stdout)).toMatchObject({ result: 'failed' })
+    expect(refused.stdout + refused.stderr).not.toContain(token)
+  })
+})

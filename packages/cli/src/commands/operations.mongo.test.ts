@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { runCommand } from '../testing/run-command.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { alice: operatorToken } = system.tokens.operators
+const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+const why = ['--reason', 'the customer got none']
+
+function run(args: readonly string[]) {
+  return runCommand([...args, '--admin-url', system.gateway.adminUrl], { operatorToken })
+}
+
+async function runJson<T>(args: readonly string[]): Promise<T> {
+  return JSON.parse((await run([...args, '--json'])).stdout) as T
+}
+
+/** Pays an order and parks its receipt, as if nobody knew whether it left. */
+async function parkedReceipt(): Promise<{ orderId: string; key: string }> {
+  const id = randomUUID()
+  const orderId = await system.order()
+  await system.deliver(paymentEvent(id, { orderId }))
+  const list = () => runJson<{ items: { key: string; state: string }[] }>(['receipts', 'list', '--order', orderId])
+  await expect.poll(list, { timeout: 10_000 }).toMatchObject({ items: [{ state: 'sent' }] })
+  const lastError = { code: 'receipt_outcome_unknown', at: new Date() }
+  const parked = { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null, 'receipts.0.lastError': lastError }
+  await orders.updateOne({ _id: orderId }, { $set: parked })
+  return { orderId, key: (await list()).items[0]?.key ?? '' }
+}
+
+describe('receipts', () => {
+  it('lists those that are parked, with the error that parked them', async () => {
+    const { orderId, key } = await parkedReceipt()
+    const { exitCode, stdout } = await run(['receipts', 'list', '--state', 'parked', '--order', orderId])
+    expect(exitCode).toBe(0)
+    const [head, line] = stdout.split('\n')
+    expect(head).toMatch(/^KEY +ORDER +PAYMENT +AMOUNT +PAID +STATE +ATTEMPTS +LAST ERROR +SENT$/)
+    expect(line?.split(/ {2,}/).slice(0, 4)).toEqual([key, orderId, expect.stringMatching(/^pay_/), '3.00 EUR'])
+    expect(line).toMatch(/ parked +1 +receipt_outcome_unknown /)
+    expect((await run(['receipts', 'list', '--order', 'ord_of_nobody'])).stdout).toBe('No receipts\n')
+  })
+
+  it('releases one, with a reason, once', async () => {
+    const { orderId, key } = await parkedReceipt()
+    const released = await run(['receipts', 'release', key, ...why])
+    expect(released).toMatchObject({ exitCode: 0, stdout: `Released: the receipt of order ${orderId} is sent now\n` })
+    const list = () => runJson<{ items: object[] }>(['receipts', 'list', '--order', orderId])
+    await expect.poll(list, { timeout: 10_000 }).toMatchObject({ items: [{ state: 'sent', attempts: 2 }] })
+    const again = await run(['receipts', 'release', key, ...why])
+    expect(again).toMatchObject({ exitCode: 1, stderr: 'No parked receipt has this key (receipt_not_parked)\n' })
+  })
+
+  it('releases none without a reason', async () => {
+    expect(await run(['receipts', 'release', 'some-key'])).toMatchObject({
+      ...{ exitCode: 2, stderr: expect.stringContaining('--reason') },
+    })
+  })
+})
+
+describe('providers list', () => {
+  it('shows what came from each and which secrets matched, never a value', async () => {
+    const ends = '2099-01-01T00:00:00Z'
+    const [newer, older] = PROVIDERS.acme.secrets
+    await system.writeProviders({
+      ...PROVIDERS,
+      acme: { ...PROVIDERS.acme, secrets: [newer, { ...older, notAfter: ends }] },
+    })
+    await system.deliver(paymentEvent(randomUUID(), {}, 'customer.created'), { secret: system.secrets.older })
+    const list = async () => (await run(['providers', 'list'])).stdout
+    await expect.poll(list, { timeout: 5_000 }).toMatch(/^acme +older +2099-01-01 00:00:00Z +1 +20/m)
+    const stdout = await list()
+    expect(stdout).toMatch(/^PROVIDER +SCHEME +PATH +OLDEST UNSETTLED +DELIVERIES$/m)
+    expect(stdout).toMatch(/^acme +stripe +\/api\/webhooks\/acme +- +.*\d+ unhandled/m)
+    expect(stdout).toMatch(/^shop +hmac +\/api\/webhooks\/shop +- +none yet$/m)
+    expect(stdout).toMatch(/^shop +only +never +0 +-$/m)
+    const json = JSON.stringify(await runJson(['providers', 'list']))
+    for (const secret of Object.values(system.secrets)) expect(stdout + json).not.toContain(secret)
+  })
+})
+
+describe('overview', () => {
+  it('counts the events by state and the dead by reason', async () => {
+    await system.events.deleteMany()
+    const later = new Date(Date.now() + 3_600_000)
+    const receivedAt = new Date(Date.now() - 9_000_000)
+    await system.events.insertMany([
+      sampleRecord(),
+      sampleRecord({ state: 'dead', reason: 'amount_mismatch' }),
+      sampleRecord({ state: 'dead', reason: 'amount_mismatch' }),
+      sampleRecord({ state: 'dead', reason: 'order_unknown' }),
+      sampleRecord({ state: 'pending', dueAt: later, receivedAt }),
+    ])
+    const { exitCode, stdout } = await run(['overview'])
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: [
+        ...['Pending     1', 'Processing  0', 'Done        1', 'Unhandled   0', 'Dead        3'],
+        ...['  amount_mismatch: 2', '  order_unknown: 1', 'Oldest      2.5 h unsettled'],
+        ...['Received    4 within the last minute', ''],
+      ].join('\n'),
+    })
+    expect(await runJson(['overview'])).toMatchObject({ states: { dead: 3, pending: 1 } })
+  })
+})
+
+describe('audit list', () => {
+  it('shows who did what and why, and how to go on', async () => {
+    const { key } = await parkedReceipt()
+    await run(['receipts', 'release', key, ...why])
+    await run(['events', 'replay', '--all', '--no-wait', '--reason', 'all of them'])
+    const { exitCode, stdout } = await run(['audit', 'list', '--limit', '2'])
+    expect(exitCode).toBe(0)
+    const [head, first, second, more] = stdout.split('\n')
+    expect(head).toMatch(/^WHEN +WHO +WHAT +WHY +ABOUT$/)
+    expect(first).toMatch(/Z +alice +events\.replay +all of them +\{"filter":\{"state":"dead"\},"matched":\d/)
+    expect(second).toMatch(/Z +alice +receipts\.release +the customer got none +\{"key":"/)
+    expect(more).toMatch(/^More: the same with --after [0-9a-f]{24}$/)
+    const { items } = await runJson<{ items: object[] }>(['audit', 'list', '--after', more?.split(' ').at(-1) ?? ''])
+    expect(items.length).toBeGreaterThan(0)
+  })
+})

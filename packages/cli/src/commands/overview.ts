@@ -1,0 +1,42 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { toAge, toPrintable, writeJson, writeLines } from '../output.ts'
+
+/** `oncehook overview`: how many events are in which state, and how old the oldest unsettled one is. */
+export const addOverviewCommand: AddCommand = (program, { context, finish }) => {
+  const command = program
+    .command('overview')
+    .description('Show how many events are in which state, and what failed.')
+    .action(async (options: OperatorOptions) => {
+      await showOverview(options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function showOverview(options: OperatorOptions, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const overview = await ask(client.overview.query())
+  if (options.json) return writeJson(context, overview)
+  writeLines(context, describe(overview))
+}
+
+type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
+
+function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMinute }: Overview): string[] {
+  const count = (value: number | null): string => (value === null ? 'not known' : String(value))
+  const reasons = Object.entries(deadByReason ?? {}).map(([reason, number]) => `  ${toPrintable(reason)}: ${number}`)
+  return [
+    `Pending     ${count(states.pending)}`,
+    `Processing  ${count(states.processing)}`,
+    `Done        ${count(states.done)}`,
+    `Unhandled   ${count(states.unhandled)}`,
+    `Dead        ${count(states.dead)}`,
+    ...reasons,
+    `Oldest      ${oldestUnsettledSeconds === 0 ? 'nothing waits' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
+    `Received    ${count(receivedLastMinute)} within the last minute`,
+  ]
+}

@@ -1,0 +1,56 @@
+import { Option } from 'commander'
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { addPageOptions, describeNext, type PageOptions, toPage } from '../operating/page-options.ts'
+import { toMoney, toTime, writeJson, writeLines } from '../output.ts'
+import { toTableLines } from '../table.ts'
+
+const states = ['owed', 'sending', 'sent', 'parked'] as const
+
+interface Options extends OperatorOptions, PageOptions {
+  readonly order?: string
+  readonly state?: (typeof states)[number]
+}
+
+/** `oncehook receipts list`: receipts that are owed, sent, or parked for an operator. */
+export const addReceiptsListCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'receipts', 'Look at receipts and release those that are parked.')
+    .command('list')
+    .description('List receipts, by order.')
+    .option('--order <id>', 'of this order')
+    .addOption(new Option('--state <state>', 'in this state').choices(states))
+    .action(async (options: Options) => {
+      await listReceipts(options, context)
+      finish(0)
+    })
+  addOperatorOptions(addPageOptions(command))
+}
+
+async function listReceipts(options: Options, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const { order, state } = options
+  const page = await ask(
+    client.receipts.list.query({
+      ...toPage(options),
+      ...(order === undefined ? {} : { orderId: order }),
+      ...(state === undefined ? {} : { state }),
+    }),
+  )
+  if (options.json) return writeJson(context, page)
+  writeLines(context, page.items.length === 0 ? ['No receipts'] : describe(page))
+}
+
+const HEAD = ['KEY', 'ORDER', 'PAYMENT', 'AMOUNT', 'PAID', 'STATE', 'ATTEMPTS', 'LAST ERROR', 'SENT']
+
+function describe({ items, next }: Awaited<ReturnType<OperatorClient['receipts']['list']['query']>>): string[] {
+  const rows = items.map((receipt) => [
+    ...[receipt.key, receipt.orderId, receipt.paymentId, toMoney(receipt.amount, receipt.currency)],
+    ...[toTime(receipt.paidAt), receipt.state, receipt.attempts, receipt.lastError?.code ?? null],
+    toTime(receipt.sentAt),
+  ])
+  return [...toTableLines(HEAD, rows), ...describeNext(next)]
+}

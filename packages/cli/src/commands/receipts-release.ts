@@ -1,0 +1,34 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { readReason } from '../operating/read-reason.ts'
+import { toPrintable, writeJson, writeLines } from '../output.ts'
+
+interface Options extends OperatorOptions {
+  readonly reason?: string
+}
+
+/** `oncehook receipts release`: a parked receipt is to be sent after all. */
+export const addReceiptsReleaseCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'receipts', 'Look at receipts and release those that are parked.')
+    .command('release')
+    .description('Send a parked receipt after all; the customer may get it twice.')
+    .argument('<key>', 'its key, as `receipts list` prints it')
+    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .action(async (key: string, options: Options) => {
+      await releaseReceipt(key, options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function releaseReceipt(key: string, options: Options, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const reason = await readReason(options.reason, context)
+  const released = await ask(client.receipts.release.mutate({ key, reason }))
+  if (options.json) return writeJson(context, released)
+  writeLines(context, [`Released: the receipt of order ${toPrintable(released.orderId)} is sent now`])
+}

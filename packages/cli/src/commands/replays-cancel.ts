@@ -1,0 +1,28 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { describeReplay } from '../operating/describe-replay.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { writeJson, writeLines } from '../output.ts'
+
+/** `oncehook replays cancel`: a replay hands on no more events. */
+export const addReplaysCancelCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'replays', 'Look at a replay that was begun, or cancel it.')
+    .command('cancel')
+    .description('Hand on no more events of a replay; those that are due again stay so.')
+    .argument('<id>', 'its id, as `events replay` prints it')
+    .action(async (id: string, options: OperatorOptions) => {
+      await cancelReplay(id, options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function cancelReplay(replayId: string, options: OperatorOptions, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const progress = await ask(client.replays.cancel.mutate({ replayId }))
+  if (options.json) writeJson(context, { replayId, ...progress })
+  else writeLines(context, describeReplay(progress))
+}

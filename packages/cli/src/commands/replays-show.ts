@@ -1,0 +1,28 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { describeReplay } from '../operating/describe-replay.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { writeJson, writeLines } from '../output.ts'
+
+/** `oncehook replays show`: how a replay stands. */
+export const addReplaysShowCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'replays', 'Look at a replay that was begun, or cancel it.')
+    .command('show')
+    .description('Show how a replay stands.')
+    .argument('<id>', 'its id, as `events replay` prints it')
+    .action(async (id: string, options: OperatorOptions) => {
+      await showReplay(id, options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function showReplay(replayId: string, options: OperatorOptions, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const progress = await ask(client.replays.get.query({ replayId }))
+  if (options.json) writeJson(context, { replayId, ...progress })
+  else writeLines(context, describeReplay(progress))
+}

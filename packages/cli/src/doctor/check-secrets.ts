@@ -1,0 +1,46 @@
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { toPrintable, toTime } from '../output.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
+
+const SOON_MS = 7 * 86_400_000
+
+type Provider = Awaited<ReturnType<OperatorClient['providers']['list']['query']>>[number]
+type Secret = Provider['secrets'][number]
+
+/** Whether every provider has a secret that counts, and whether one that is in use is about to end. */
+export async function checkSecrets(client: OperatorClient, now: number): Promise<Finding[]> {
+  const providers = await ask(client.providers.list.query())
+  if (providers.length === 0) {
+    return [warning('secrets', 'There is no provider, so every delivery is 404', 'Set PROVIDERS or PROVIDERS_FILE')]
+  }
+  const findings = providers.flatMap((provider) => checkProvider(provider, now))
+  return findings.length > 0 ? findings : [ok('secrets', `None of ${providers.length} providers has one about to end`)]
+}
+
+function checkProvider({ name, secrets }: Provider, now: number): Finding[] {
+  const living = secrets.filter((secret) => endOf(secret) > now)
+  if (living.length === 0) {
+    return [
+      failure('secrets', `Every secret of ${toPrintable(name)} has ended`, 'Add the secret that it signs with now'),
+    ]
+  }
+  return living
+    .filter((secret) => endOf(secret) - now <= SOON_MS && isInUse(secret, living))
+    .map(({ id, notAfter }) =>
+      warning(
+        'secrets',
+        `The secret ${toPrintable(id)} of ${toPrintable(name)} is in use and ends ${toTime(notAfter)}`,
+        'Let the provider sign with the new secret before then, or put the end off',
+      ),
+    )
+}
+
+function endOf({ notAfter }: Secret): number {
+  return notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter)
+}
+
+/** It was the last one that matched, or the only one there is. */
+function isInUse(secret: Secret, living: readonly Secret[]): boolean {
+  const last = ({ lastMatchedAt }: Secret): number => Date.parse(lastMatchedAt ?? '') || 0
+  return living.length === 1 || (last(secret) > 0 && last(secret) >= Math.max(...living.map(last)))
+}

@@ -1,0 +1,33 @@
+import type { CliContext } from '../cli-context.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
+import { probe } from './probe.ts'
+
+/** Whether the orders API takes the token. */
+export async function checkApiToken(
+  context: CliContext,
+  { url, token }: { readonly url: string; readonly token: string | undefined },
+): Promise<Finding> {
+  if (token === undefined) return warning('api token', 'Not checked: no token is known here', 'Give --api-token-file')
+  const answer = await probe(context, `${url}/api/orders?limit=1`, token)
+  return describeToken('api token', answer?.status, 'API_TOKENS')
+}
+
+/** Whether the operator API takes the token. */
+export async function checkOperatorToken(
+  context: CliContext,
+  { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
+): Promise<Finding> {
+  const answer = await probe(context, `${adminUrl}/operator/audit.list`, token)
+  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS')
+}
+
+function describeToken(check: string, status: number | undefined, setting: string): Finding {
+  if (status === 401) return failure(check, 'The token is not accepted', `Use one of the gateway's ${setting}`)
+  if (status === 200) return ok(check, 'The token is accepted')
+  const says = status === undefined ? 'There is no answer' : `The answer is ${status}`
+  return warning(
+    check,
+    `${says}: nobody knows whether the token is accepted`,
+    'Mend what is named above, then look again',
+  )
+}

@@ -1,0 +1,91 @@
+import { toPrintable, toTime } from '../output.ts'
+import { toTableLines } from '../table.ts'
+import type { OperatorClient } from './operator-client.ts'
+
+/** An event with everything that is kept of it, as the operator API shows it. */
+export type EventDetails = Awaited<ReturnType<OperatorClient['events']['get']['query']>>
+
+/** Whether the stored bytes are authentic, as the operator API says. */
+export type Verification = Awaited<ReturnType<OperatorClient['events']['reverify']['query']>>
+
+// The others are what proves a delivery: they belong on no screen and in no log.
+const SHOWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'user-agent'])
+
+/** An event for programs: without values of headers that prove it, and without its body unless asked for. */
+export function toEventDocument(
+  { raw, headers, ...event }: EventDetails,
+  { verified, withBody }: { readonly verified: Verification | null; readonly withBody: boolean },
+): object {
+  const shown = Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADERS.has(name) ? value : null])
+  return {
+    ...event,
+    bytes: byteLength(raw),
+    headers: Object.fromEntries(shown),
+    ...(withBody ? { raw } : {}),
+    ...(verified === null ? {} : { verified }),
+  }
+}
+
+/** An event for people. */
+export function describeEvent(event: EventDetails, verified: Verification | null): string[] {
+  const lines: (readonly [name: string, value: string | null])[] = [
+    ['Event', `${event.eventId} of ${event.provider}`],
+    ['Type', event.type],
+    ['Object', event.objectId],
+    ['Order', event.orderId],
+    ['State', event.reason === null ? event.state : `${event.state}: ${event.reason}`],
+    ['Outcome', describeOutcome(event)],
+    ['Last error', event.lastError === null ? null : `${event.lastError.code}: ${event.lastError.message}`],
+    ['Received', `${toTime(event.receivedAt)}, ${event.deliveries} times${describeMismatches(event)}`],
+    ['Due', event.dueAt === null ? null : toTime(event.dueAt)],
+    ['Settled', event.settledAt === null ? null : toTime(event.settledAt)],
+    ['Signed with', `the secret ${event.secretId}`],
+    ['Verified now', describeVerification(verified)],
+    ['Headers', Object.entries(event.headers).map(describeHeader).join(', ')],
+    ['Body', `${byteLength(event.raw)} bytes (--raw prints them)`],
+  ]
+  return [
+    ...lines.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(14)}${toPrintable(value)}`])),
+    ...describeAttempts(event),
+    ...describeReplays(event),
+  ]
+}
+
+function byteLength(base64: string): number {
+  return Buffer.from(base64, 'base64').length
+}
+
+function describeOutcome({ outcome }: EventDetails): string | null {
+  if (outcome === null) return null
+  return outcome.version === null ? outcome.kind : `${outcome.kind}, order version ${outcome.version}`
+}
+
+function describeMismatches({ mismatches }: EventDetails): string {
+  return mismatches === 0 ? '' : `, ${mismatches} of them with another body`
+}
+
+function describeVerification(verified: Verification | null): string | null {
+  if (verified === null) return null
+  return verified.valid ? `authentic, by the secret ${verified.secretId}` : `not authentic: ${verified.failure}`
+}
+
+function describeHeader([name, value]: [string, string]): string {
+  return SHOWN_HEADERS.has(name) ? `${name}: ${value}` : `${name} (kept, not shown)`
+}
+
+function describeAttempts({ attempts }: EventDetails): string[] {
+  if (attempts.length === 0) return []
+  const rows = attempts.map(({ at, ms, outcome, code, message }) => [toTime(at), `${ms} ms`, outcome, code, message])
+  return ['', ...toTableLines(['TRIED', 'TOOK', 'OUTCOME', 'CODE', 'WHAT HAPPENED'], rows)]
+}
+
+function describeReplays({ replays }: EventDetails): string[] {
+  if (replays.length === 0) return []
+  return [
+    '',
+    ...toTableLines(
+      ['REPLAYED', 'BY', 'WHY'],
+      replays.map(({ at, by, reason }) => [toTime(at), by, reason]),
+    ),
+  ]
+}

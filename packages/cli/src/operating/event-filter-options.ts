@@ -1,0 +1,75 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+
+const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead'] as const
+
+type EventState = (typeof eventStates)[number]
+
+/** Which events are meant, in the form of the operator API. Times are ISO 8601. */
+export interface EventFilter {
+  readonly provider?: string
+  readonly eventId?: string
+  readonly type?: string
+  readonly state?: EventState
+  readonly reason?: string
+  readonly orderId?: string
+  readonly from?: string
+  readonly to?: string
+}
+
+/** The options by which a command names events. */
+export interface EventFilterOptions {
+  readonly provider?: string
+  readonly eventId?: string
+  readonly type?: string
+  readonly state?: EventState
+  readonly failedWith?: string
+  readonly order?: string
+  readonly from?: Age | Date
+  readonly to?: Age | Date
+}
+
+/** A time so many milliseconds ago. */
+interface Age {
+  readonly agoMs: number
+}
+
+/** Gives a command the options of `EventFilterOptions`. */
+export function addEventFilterOptions(command: Command): Command {
+  return command
+    .option('--provider <name>', 'from this provider')
+    .option('--event-id <id>', "with this id, the provider's own")
+    .option('--type <type>', 'of this type, such as payment.succeeded')
+    .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
+    .option('--failed-with <code>', 'that failed for this reason, such as amount_mismatch')
+    .option('--order <id>', 'about this order')
+    .option('--from <time>', 'received since then: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
+    .option('--to <time>', 'received before then', readTime)
+}
+
+/** The filter that the options mean. `now` is milliseconds since 1970. */
+export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
+  const { provider, eventId, type, state, failedWith, order, from, to } = options
+  const members = {
+    ...{ provider, eventId, type, state, reason: failedWith, orderId: order },
+    from: from === undefined ? undefined : toInstant(from, now),
+    to: to === undefined ? undefined : toInstant(to, now),
+  }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+function readTime(text: string): Age | Date {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) }
+  const instant = new Date(INSTANT.test(text) ? text : Number.NaN)
+  if (!Number.isNaN(instant.getTime())) return instant
+  throw new InvalidArgumentError(
+    'It is a time such as 2026-11-21T08:00:00Z or 2026-11-21, or an age such as 90m, 2h, 3d.',
+  )
+}
+
+function toInstant(time: Age | Date, now: number): string {
+  return (time instanceof Date ? time : new Date(now - time.agoMs)).toISOString()
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import type { CliContext } from '../cli-context.ts'
+import { CommandFailure, UsageError } from '../exit-code.ts'
+import { findLocalSystem, type LocalSystem, nothingRuns } from '../local-system.ts'
+import { readUrl } from '../option-values.ts'
+import { readSecret } from '../read-secret.ts'
+
+/** The options by which a command that operates a gateway names it. */
+export interface OperatorOptions {
+  readonly adminUrl?: string
+  readonly tokenFile?: string
+  readonly json?: boolean
+}
+
+/** A gateway's private listener and the right to call its operator API. */
+export interface OperatorAddress {
+  /** Without a slash at the end. */
+  readonly adminUrl: string
+  readonly token: string
+}
+
+/** Gives a command the options of `OperatorOptions`. */
+export function addOperatorOptions(command: Command): Command {
+  return command
+    .option('--admin-url <url>', 'the private address of a gateway (default: the one that runs here)', readUrl)
+    .option('--token-file <path>', 'a file with the token of an operator (default: ONCEHOOK_OPERATOR_TOKEN)')
+    .option('--json', 'print one JSON document and nothing else')
+}
+
+/**
+ * The gateway to operate.
+ * @throws CommandFailure when none is named and none runs here
+ * @throws UsageError when one is named without a token
+ */
+export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
+  const running = await findLocalSystem(context.dataFolder)
+  const adminUrl = options.adminUrl ?? running?.adminUrl
+  // The tokens of what runs here are not for strangers.
+  const local = adminUrl === running?.adminUrl ? running : null
+  if (adminUrl === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --admin-url`)
+  const token = await readOperatorToken(options, { context, local })
+  if (token === undefined) {
+    throw new UsageError('With --admin-url give --token-file too, or set ONCEHOOK_OPERATOR_TOKEN')
+  }
+  return { adminUrl, token }
+}
+
+/**
+ * The token of the operator: from its file, else from the environment, else that of the system which runs here.
+ * @throws UsageError when the file cannot be read or is blank
+ */
+export async function readOperatorToken(
+  options: OperatorOptions,
+  { context, local }: { readonly context: CliContext; readonly local: LocalSystem | null },
+): Promise<string | undefined> {
+  const { tokenFile } = options
+  const given = tokenFile === undefined ? undefined : await readSecret('token', { tokenFile })
+  return given ?? context.operatorToken?.trim() ?? local?.operatorToken
+}
