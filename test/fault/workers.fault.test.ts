@@ -8,7 +8,7 @@ import { until, untilEqual } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const LEASE_MS = 1_000
-const BACKLOG = 2_000
+const BACKLOG = 1_000
 const COPIES = 50
 const EVENTS = 10
 

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Where a fault strikes: at the nth request that carries a text, before it gets there or after its effect. */
 export interface Fault {
@@ -10,13 +11,17 @@ export interface Fault {
   readonly swallows: 'request' | 'reply'
 }
 
-/** A TCP proxy between two parts that loses what it is told to lose, and stands still at that place. */
+/** A TCP proxy between two parts that loses what it is told to lose and stands still at that place, or is slow, or breaks. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
   /** Where connections lead to from now on. */
   leadTo(port: number): void
   /** Sets the next fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
   strike(fault: Fault): Promise<void>
+  /** From now on everything takes so many milliseconds longer, in either direction. */
+  delay(ms: number): void
+  /** Resets so many in a hundred of the open connections, one at least where any is open, and tells how many. */
+  breakSome(percent: number): number
 }
 
 interface ArmedFault extends Fault {
@@ -29,7 +34,22 @@ interface ArmedFault extends Fault {
 export async function startFaultProxy(): Promise<FaultProxy> {
   let target = 0
   let armed: ArmedFault | null = null
+  let delayMs = 0
   const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
+
+  /** Hands chunks on in their order, each as late as was set when it came. */
+  const forwardTo = (socket: Socket): ((chunk: Buffer) => void) => {
+    let earlier = Promise.resolve()
+    return (chunk) => {
+      const dueAt = performance.now() + delayMs
+      earlier = earlier.then(async () => {
+        const waitMs = dueAt - performance.now()
+        if (waitMs > 0) await sleep(waitMs)
+        if (!socket.destroyed) socket.write(chunk)
+      })
+    }
+  }
 
   /** Whether a chunk goes through. */
   const passes = (client: Socket, direction: Fault['swallows'], chunk: Buffer): boolean => {
@@ -50,9 +70,14 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       socket.on('error', () => undefined)
       socket.on('close', () => sockets.delete(socket))
     }
-    client.on('data', (chunk) => void (passes(client, 'request', chunk) && upstream.write(chunk)))
-    upstream.on('data', (chunk) => void (passes(client, 'reply', chunk) && client.write(chunk)))
-    client.on('close', () => upstream.destroy())
+    clients.add(client)
+    const [toUpstream, toClient] = [forwardTo(upstream), forwardTo(client)]
+    client.on('data', (chunk) => void (passes(client, 'request', chunk) && toUpstream(chunk)))
+    upstream.on('data', (chunk) => void (passes(client, 'reply', chunk) && toClient(chunk)))
+    client.on('close', () => {
+      clients.delete(client)
+      upstream.destroy()
+    })
     upstream.on('close', () => client.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -65,6 +90,17 @@ export async function startFaultProxy(): Promise<FaultProxy> {
     strike: (fault) => {
       armed = { ...fault, seen: 0, struckBy: null, struck: Promise.withResolvers<void>() }
       return armed.struck.promise
+    },
+    delay: (ms) => {
+      delayMs = ms
+    },
+    breakSome: (percent) => {
+      const broken = [...clients]
+        .map((client) => ({ client, rank: Math.random() }))
+        .toSorted((a, b) => a.rank - b.rank)
+        .slice(0, Math.ceil((clients.size * percent) / 100))
+      for (const { client } of broken) client.resetAndDestroy()
+      return broken.length
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()

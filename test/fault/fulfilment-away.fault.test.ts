@@ -1,0 +1,179 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { until, untilEqual } from '../support/until.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const BACKLOG = 5_000
+const CALL_MS = 10_000
+
+async function unsettledByMetric(stack: Stack): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${stack.place.adminPort}/metrics`)).text()
+  return Number(/^oncehook_events_unsettled (\d+)/m.exec(metrics)?.[1])
+}
+
+/** Once it is told to, answers three of ten calls for fulfilment with a 500 of its own and hands on the others. */
+async function startUnreliableFront(target: () => number) {
+  let isUnreliable = false
+  let refused = 0
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part as Buffer)
+    if (isUnreliable && Math.random() < 0.3) {
+      refused += 1
+      return response.writeHead(500).end()
+    }
+    const { 'content-length': _, connection: __, 'transfer-encoding': ___, ...headers } = request.headers
+    const answer = await fetch(`http://127.0.0.1:${target()}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      ...(parts.length > 0 ? { body: Buffer.concat(parts) } : {}),
+    })
+    const type = answer.headers.get('content-type') ?? 'application/json'
+    return response.writeHead(answer.status, { 'content-type': type }).end(Buffer.from(await answer.arrayBuffer()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    beginToFail: () => {
+      isUnreliable = true
+    },
+    refused: () => refused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('fulfilment that', () => {
+  it(`FP-06: is away while ${BACKLOG} events come in: accepts go on, all are applied once afterwards, none is dead`, async () => {
+    await using stack = await startStack()
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 2_000, parallel: 100 })
+    const orders = await createOrders(stack, BACKLOG / 5)
+    for (let failed = 0; failed < 4; failed += 1) {
+      for (const order of orders) {
+        source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${failed}_${order.id}` }))
+      }
+    }
+    for (const order of orders) source.add(paymentOf(order))
+    await stack.fulfilment.kill('SIGKILL')
+    await source.run()
+    const refusals = source.log.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)
+    expect(refusals, 'answers that tell of the outage').toEqual([])
+    expect(await unsettledByMetric(stack)).toBe(BACKLOG)
+
+    await stack.fulfilment.restart()
+    await stack.untilSettled()
+    expect(await unsettledByMetric(stack)).toBe(0)
+    expect(await stack.events.countDocuments({ state: 'done' })).toBe(BACKLOG)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+
+  it('FP-07: answers 500 to three calls of ten is asked again: every event has one effect', async () => {
+    let port = 0
+    await using front = await startUnreliableFront(() => port)
+    const settings = { FULFILMENT_URL: `http://127.0.0.1:${front.port}`, DISPATCH_BATCH: '20' }
+    await using stack = await startStack({ gateway: settings })
+    port = stack.place.fulfilmentPort
+    const orders = await createOrders(stack, 120)
+    front.beginToFail()
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 200, parallel: 50 })
+    addMixedLoad(source, orders)
+    await source.run()
+    await stack.untilSettled()
+    expect(front.refused()).toBeGreaterThan(5)
+    expect(source.accepted).toBeGreaterThanOrEqual(500)
+    const again = await stack.events.countDocuments({ 'attempts.1': { $exists: true } })
+    expect(again, 'events that were tried more than once').toBeGreaterThan(0)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+})
+
+// Both wait for the end of a call that nobody answers: 10 s.
+describe.concurrent('a call to fulfilment', () => {
+  it('FP-08: that hangs is given up within 12 s; everything settles once it answers again', async () => {
+    await using stack = await startStack()
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 50 })
+    addMixedLoad(source, await createOrders(stack, 120))
+    const finished = source.run()
+    await source.untilAccepted(50)
+    stack.fulfilment.pause()
+    const timedOut = { 'attempts.ms': { $gte: CALL_MS - 500 } }
+    await until(
+      () => stack.events.countDocuments(timedOut),
+      (count) => count > 0,
+    )
+    stack.fulfilment.resume()
+    await finished
+    await stack.untilSettled()
+    const longest = await stack.events.countDocuments({ 'attempts.ms': { $gt: 12_000 } })
+    expect(longest, 'calls that were open for longer than 12 s').toBe(0)
+    // Claims that wait behind a call that hangs are kept: nobody took them over.
+    expect(stack.gateway.countOf('event.taken-over')).toBe(0)
+    expect(source.log.flatMap(({ answers }) => answers)).not.toContain(500)
+    expect(source.accepted).toBeGreaterThanOrEqual(500)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+
+  it('P9: that did its work and was not heard is made again: the event is done, not dead, with one effect', async () => {
+    await using between = await startFaultProxy()
+    await using stack = await startStack({ gateway: { FULFILMENT_URL: `http://127.0.0.1:${between.port}` } })
+    between.leadTo(stack.place.fulfilmentPort)
+    const orders = await createOrders(stack, 5)
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 10 })
+    const struck = between.strike({ marker: 'payments.applyEvents', swallows: 'reply' })
+    for (const order of orders) source.add(paymentOf(order))
+    await source.run()
+    await struck
+    const [first] = await stack.orderRecords.find({ status: 'paid' }).toArray()
+    expect(first, 'an order that was paid before the gateway knew').toBeDefined()
+    await stack.untilSettled()
+    const records = await stack.events.find().toArray()
+    expect(records.map(({ state }) => state)).toEqual(orders.map(() => 'done'))
+    const tries = records.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
+    expect(tries).toEqual(expect.arrayContaining(['deferred', 'duplicate']))
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+})
+
+describe('a wait between two tries', () => {
+  it('FP-21: survives a restart of the gateway: not begun anew, not cut short', async () => {
+    const patient = { RETRY_BASE_MS: '60000', RETRY_CAP_MS: '60000' }
+    await using stack = await startStack({ gateway: patient })
+    const [sample] = await createOrders(stack, 1)
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 200, parallel: 20 })
+    const ids = Array.from({ length: 100 }, (_, index) => `ord_waits_${index}`)
+    for (const id of ids) source.add(paymentOf({ ...(sample ?? expect.unreachable()), id }))
+    await source.run()
+    const deferred = { 'attempts.code': 'order_unknown', state: 'pending' } as const
+    await untilEqual(() => stack.events.countDocuments(deferred), ids.length)
+    const read = async () => {
+      const found = await stack.events
+        .find({ 'attempts.1': { $exists: false } })
+        .sort({ _id: 1 })
+        .toArray()
+      return found as unknown as { eventId: string; dueAt: Date; starts: number }[]
+    }
+    const before = await read()
+    await stack.gateway.kill('SIGKILL')
+    await stack.gateway.restart()
+    await sleep(2_000)
+    const now = (await stack.events.db.command({ hello: 1 })).localTime as Date
+    const after = await read()
+    // Who was not yet due a second ago has not been touched; who was due a second ago has been tried.
+    const waits = before.filter(({ dueAt }) => dueAt.getTime() > now.getTime())
+    expect(waits.length, 'waits that the restart fell into').toBeGreaterThan(50)
+    const untouched = new Map(after.map((record) => [record.eventId, record.dueAt.getTime()]))
+    for (const { eventId, dueAt } of waits) expect(untouched.get(eventId)).toBe(dueAt.getTime())
+    const overdue = after.filter(({ dueAt }) => dueAt.getTime() < now.getTime() - 1_500)
+    expect(overdue).toEqual([])
+    const counts = await stack.events.find({ 'attempts.1': { $exists: true } }).toArray()
+    for (const { starts, attempts } of counts) expect(starts).toBe(attempts.length)
+  })
+})
