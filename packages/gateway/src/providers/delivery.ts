@@ -29,6 +29,12 @@ export function headerLines(rawHeaders: readonly string[], name: string): string
 
 /** The value of a header that occurs on exactly one line; null when it is missing or repeated. */
 export function singleHeader(rawHeaders: readonly string[], name: string): string | null {
-  const lines = headerLines(rawHeaders, name)
-  return lines.length === 1 ? (lines[0] ?? null) : null
+  let value: string | null = null
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const candidate = rawHeaders[at]
+    if (candidate?.length !== name.length || candidate.toLowerCase() !== name) continue
+    if (value !== null) return null
+    value = rawHeaders[at + 1] ?? ''
+  }
+  return value
 }

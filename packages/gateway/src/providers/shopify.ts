@@ -30,7 +30,7 @@ export const shopify = defineScheme(
       algorithm: 'sha256',
       headers: ['x-shopify-hmac-sha256', 'shopify-hmac-sha256'],
       encoding: 'base64',
-      readHeaders: ['x-shopify-topic', 'shopify-topic', 'x-shopify-event-id', 'shopify-event-id'],
+      readHeaders: ['x-shopify-topic', 'x-shopify-webhook-id', 'shopify-topic', 'shopify-webhook-id'],
     }),
     prepareReader: (settings) => (delivery) => {
       const body = readStrictObject(delivery.rawBody, true)

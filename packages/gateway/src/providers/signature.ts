@@ -37,11 +37,12 @@ export function findSigner(
   candidates: readonly Uint8Array[],
   { now, macOf }: { readonly now: number; readonly macOf: (key: KeyObject) => Buffer },
 ): string | null {
+  const looked = candidates.length > MAX_CANDIDATES ? candidates.slice(0, MAX_CANDIDATES) : candidates
   let signer: string | null = null
   for (const secret of secrets) {
     if (!isLive(secret, now)) continue
     const expected = macOf(secret.key)
-    for (const candidate of candidates.slice(0, MAX_CANDIDATES)) {
+    for (const candidate of looked) {
       const equal = candidate.length === expected.length && timingSafeEqual(candidate, expected)
       if (equal) signer ??= secret.id
     }
@@ -49,12 +50,12 @@ export function findSigner(
   return signer
 }
 
-const HEX = /^(?:[0-9a-f]{2})+$/
+const HEX = /^[0-9a-f]+$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** The bytes of lower-case hexadecimal digits, or null for anything else. */
 export function decodeHex(text: string): Buffer | null {
-  return HEX.test(text) ? Buffer.from(text, 'hex') : null
+  return text.length % 2 === 0 && HEX.test(text) ? Buffer.from(text, 'hex') : null
 }
 
 /** The bytes of padded, canonical base64 (RFC 4648 section 4), or null for anything else. */

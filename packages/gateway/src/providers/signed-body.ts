@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { headerLines } from './delivery.ts'
+import { headerLines, singleHeader } from './delivery.ts'
 import type { CheckSignature, SchemeParts } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { createDecoder, findSigner, hmac, type SignatureForm } from './signature.ts'
@@ -9,7 +9,7 @@ export interface SignedBody extends SignatureForm {
   readonly algorithm: 'sha1' | 'sha256' | 'sha512'
   /** The headers that may carry the signature, in lower case; exactly one line of all of them must be there. */
   readonly headers: readonly string[]
-  /** Headers that the reader uses although they are not signed, in lower case. */
+  /** Headers that are not signed, in lower case, which the reader uses or an operator may want to see. */
   readonly readHeaders?: readonly string[]
 }
 
@@ -24,9 +24,8 @@ export function signedBody({ algorithm, headers, readHeaders = [], ...form }: Si
     signsTime: () => false,
     prepare(_, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now) => {
-        const lines = headers.flatMap((name) => headerLines(rawHeaders, name))
-        const [value] = lines
-        if (value === undefined || lines.length > 1) return { refused: 'header_missing' }
+        const value = onlyLine(rawHeaders, headers)
+        if (value === null) return { refused: 'header_missing' }
         const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
         const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac(algorithm, key, [rawBody]) })
@@ -34,6 +33,14 @@ export function signedBody({ algorithm, headers, readHeaders = [], ...form }: Si
       }
     },
   }
+}
+
+/** The value of the only line that all these headers have together. */
+function onlyLine(rawHeaders: readonly string[], [name = '', ...others]: readonly string[]): string | null {
+  const value = singleHeader(rawHeaders, name)
+  if (others.length === 0) return value
+  const lines = [name, ...others].flatMap((one) => headerLines(rawHeaders, one))
+  return lines.length === 1 ? (lines[0] ?? null) : null
 }
 
 /**
