@@ -38,7 +38,7 @@ export interface PaymentKey {
 /** Where a receipt stands. `sending`: an attempt was begun and its outcome is not known yet. */
 export type ReceiptState = 'owed' | 'sending' | 'sent' | 'parked'
 
-/** A receipt owed to a customer: it appears in the same write as the payment, and says what it said then for ever. */
+/** A receipt owed to a customer: it appears in the same write as the payment, and says what it said then for ever, but for the address. */
 export interface StoredReceipt {
   /** The idempotency key of every attempt to send it. */
   readonly key: string

@@ -3,7 +3,8 @@ import { receiptNotParked } from '../errors.ts'
 import type { Orders } from '../orders/order-store.ts'
 
 /**
- * Makes a parked receipt due again: an operator has decided that a possible second copy is better than none.
+ * Makes a parked receipt due again: an operator has decided that a possible second copy is better than none. It goes to
+ * the address that the order has now, for a missing or wrong one is a usual reason to park it.
  * @throws receiptNotParked when no parked receipt has this key, unavailable
  */
 export async function releaseReceipt(orders: Orders, key: string): Promise<{ key: string; orderId: string }> {
@@ -20,7 +21,7 @@ export async function releaseReceipt(orders: Orders, key: string): Promise<{ key
                 in: {
                   $cond: [
                     { $and: [{ $eq: ['$$this.key', { $literal: key }] }, { $eq: ['$$this.state', 'parked'] }] },
-                    { $mergeObjects: ['$$this', { state: 'owed', dueAt: '$$NOW' }] },
+                    { $mergeObjects: ['$$this', { state: 'owed', dueAt: '$$NOW', email: ADDRESS }] },
                     '$$this',
                   ],
                 },
@@ -37,3 +38,5 @@ export async function releaseReceipt(orders: Orders, key: string): Promise<{ key
     throw toUnavailable(error) ?? error
   }
 }
+
+const ADDRESS = { $ifNull: ['$email', '$$this.email'] }
