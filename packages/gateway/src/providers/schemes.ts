@@ -1,3 +1,5 @@
+import { adyen } from './adyen.ts'
+import { adyenPlatform } from './adyen-platform.ts'
 import { cashfree } from './cashfree.ts'
 import { checkout } from './checkout.ts'
 import { discord } from './discord.ts'
@@ -11,16 +13,20 @@ import { mollie } from './mollie.ts'
 import { paddle } from './paddle.ts'
 import { razorpay } from './razorpay.ts'
 import type { Scheme } from './scheme.ts'
+import { sendgrid } from './sendgrid.ts'
 import { shopify } from './shopify.ts'
 import { slack } from './slack.ts'
 import { square } from './square.ts'
 import { standardWebhooks } from './standard-webhooks.ts'
 import { stripe } from './stripe.ts'
+import { twilio } from './twilio.ts'
 import { woocommerce } from './woocommerce.ts'
 import { x } from './x.ts'
 import { zoom } from './zoom.ts'
 
 const schemes: readonly Scheme[] = [
+  adyen,
+  adyenPlatform,
   cashfree,
   checkout,
   discord,
@@ -33,11 +39,13 @@ const schemes: readonly Scheme[] = [
   mollie,
   paddle,
   razorpay,
+  sendgrid,
   shopify,
   slack,
   square,
   standardWebhooks,
   stripe,
+  twilio,
   woocommerce,
   x,
   zoom,

@@ -1,0 +1,39 @@
+import { readAdyenKey } from './adyen-key.ts'
+import { minorUnitsOfAdyen } from './adyen-money.ts'
+import { resolvePointer } from './json-pointer.ts'
+import { readStrictObject } from './read-event.ts'
+import { defineScheme } from './scheme.ts'
+import { idOfBytes, signedBody } from './signed-body.ts'
+import { toEvent } from './to-event.ts'
+
+/**
+ * Adyen's platform and management webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures):
+ * HMAC-SHA256 of the body in base64 in `HmacSignature`, keyed with the decoded hexadecimal key. It signs no time. The id
+ * in the body is that of the object, which may change often: the event's is made of the body. None of these webhooks
+ * tells that an order is paid; what they mean the settings may map, with the status behind the type.
+ */
+export const adyenPlatform = defineScheme(
+  'adyen-platform',
+  {},
+  {
+    ...signedBody({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
+    readKey: readAdyenKey,
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
+        const found = {
+          id: idOfBytes(rawBody),
+          type: body.type,
+          status: data('status'),
+          objectId: data('id') ?? data('balanceAccount/id') ?? data('accountHolder/id') ?? data('merchantId'),
+          orderId: data('reference'),
+          amount: minorUnitsOfAdyen(data('amount/value'), data('amount/currency')),
+          currency: data('amount/currency'),
+          occurredAt: body.timestamp ?? body.createdAt,
+        }
+        return [toEvent(found, { ...settings, types: {}, document: body })]
+      },
+  },
+)

@@ -1,0 +1,41 @@
+/** The names and values of a form, in the order sent. */
+export type TwilioForm = readonly (readonly [name: string, value: string])[]
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+// What is signed are the decoded fields: only one way to write them is taken.
+const WRITTEN = /^(?:[^%\s]|%[0-9A-F]{2})*$/u
+
+/** The fields of a form (application/x-www-form-urlencoded) that may repeat names; null for what is no such form. */
+export function readTwilioForm(rawBody: Buffer): TwilioForm | null {
+  try {
+    const text = decoder.decode(rawBody)
+    if (text === '') return []
+    if (!WRITTEN.test(text)) return null
+    return text.split('&').map((pair) => {
+      const equals = pair.indexOf('=')
+      if (equals === -1) return [decode(pair), '']
+      return [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))]
+    })
+  } catch {
+    return null
+  }
+}
+
+function decode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}
+
+/** What Twilio signs of a form: names and values, sorted by code units; a repeated pair counts once. */
+export function textOfForm(form: TwilioForm): string {
+  const byName = Map.groupBy(form, ([name]) => name)
+  const names = [...byName.keys()].sort()
+  return names
+    .map((name) => {
+      const values = new Set((byName.get(name) ?? []).map(([, value]) => value))
+      return [...values]
+        .sort()
+        .map((value) => `${name}${value}`)
+        .join('')
+    })
+    .join('')
+}

@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { singleHeader } from './delivery.ts'
+import { resolvePointer } from './json-pointer.ts'
+import { readStrictObject } from './read-event.ts'
+import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
+import { publicUrl } from './shared-settings.ts'
+import { decodeBase64, findSigner, hmac } from './signature.ts'
+import { idOfBytes } from './signed-body.ts'
+import { type FoundEvent, toEvent } from './to-event.ts'
+import { readTwilioForm, textOfForm } from './twilio-form.ts'
+
+/** A charge that a caller made by `<Pay>`; what only makes a token of a card is no payment. */
+const TYPES = {
+  'pay.success': 'payment.succeeded',
+  'pay.payment-connector-error': 'payment.failed',
+  'pay.too-many-failed-attempts': 'payment.failed',
+} as const
+
+/**
+ * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64, keyed with the auth token, over the
+ * public address with the query as it came and, of a form, every name and value, sorted by name. A JSON body is signed by
+ * its SHA-256 in the query's last member, `bodySHA256`. The address counts with and without its default port. It signs
+ * no time and no id: the id is made of what is signed.
+ */
+export const twilio = defineScheme(
+  'twilio',
+  { publicUrl },
+  {
+    problemsOf: ({ publicUrl: url }) => (/[?#]/.test(url) ? ['publicUrl must end before the query'] : []),
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => ['x-twilio-signature'],
+    signsTime: () => false,
+    takesForms: true,
+    prepare({ publicUrl: url }, secrets): CheckSignature {
+      const addresses = addressesOf(url)
+      return ({ rawHeaders, rawBody, query }, now): Finding => {
+        const value = singleHeader(rawHeaders, 'x-twilio-signature')
+        if (value === null) return { refused: 'header_missing' }
+        const signature = decodeBase64(value)
+        const signed = signedText(rawBody, query)
+        if (signature === null || signed === null) return { refused: 'header_malformed' }
+        const signers = addresses.map((address) =>
+          findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
+        )
+        const secretId = signers.find((signer) => signer !== null)
+        return secretId === undefined ? { refused: 'signature_mismatch' } : { secretId }
+      }
+    },
+    prepareReader:
+      (settings) =>
+      ({ rawBody, query }) => {
+        const isJson = BODY_HASH.test(query)
+        const document = isJson ? readStrictObject(rawBody, true) : fieldsOf(rawBody)
+        const found = isJson ? findInJson(document) : findInForm(document)
+        const id = isJson ? idOfBytes(rawBody) : idOfBytes(Buffer.from(textOfForm(readTwilioForm(rawBody) ?? [])))
+        return [toEvent({ ...found, id }, { ...settings, types: TYPES, document })]
+      },
+  },
+)
+
+/** The address as it is configured, and the other way to write its port where it is the default one. */
+function addressesOf(url: string): readonly string[] {
+  const [, origin = '', port, path = ''] = /^(https?:\/\/(?:\[[^\]]*\]|[^/:]*))(?::(\d+))?(.*)$/.exec(url) ?? []
+  const standard = origin.startsWith('https:') ? '443' : '80'
+  if (port !== undefined && port !== standard) return [url]
+  return [`${origin}${path}`, `${origin}:${standard}${path}`]
+}
+
+// The last member: so that no field of a form, moved into the query, could pose as it.
+const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
+
+/** What is signed behind the address, or null where the body is not what the query or the form demands. */
+function signedText(rawBody: Buffer, query: string): string | null {
+  const target = query === '' ? '' : `?${query}`
+  const bodyHash = BODY_HASH.exec(query)?.[1]
+  if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? target : null
+  const form = readTwilioForm(rawBody)
+  return form === null ? null : `${target}${textOfForm(form)}`
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The fields of a form; of a repeated one the first. */
+function fieldsOf(rawBody: Buffer): Fields {
+  return Object.fromEntries((readTwilioForm(rawBody) ?? []).toReversed())
+}
+
+type Found = Omit<FoundEvent, 'id'>
+
+function findInJson(document: Fields): Found {
+  return {
+    type: document.type,
+    objectId: resolvePointer(document, '/data/id') ?? document.id ?? document.Sid,
+    occurredAt: document.time ?? document.Timestamp,
+  }
+}
+
+function findInForm(fields: TwilioFields): Found {
+  const { MessageSid: message, CallSid: call } = fields
+  const { Result: result, PaymentConfirmationCode: code } = fields
+  if (result !== undefined && call !== undefined) {
+    // Without a confirmation nothing was charged, a card was only made a token of.
+    const status = result === 'success' && code === undefined ? 'token' : result
+    return { type: 'pay', status, objectId: code ?? call }
+  }
+  if (message !== undefined) {
+    return { type: 'message', status: fields.MessageStatus ?? fields.SmsStatus, objectId: message }
+  }
+  return {
+    type: call === undefined ? 'unknown' : 'call',
+    status: fields.CallStatus,
+    objectId: call ?? fields.AccountSid,
+  }
+}
+
+type TwilioFields = Fields & {
+  readonly MessageSid?: unknown
+  readonly CallSid?: unknown
+  readonly Result?: unknown
+  readonly PaymentConfirmationCode?: unknown
+}
