@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '..')
+const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const { orders } = fulfilmentClient(system.fulfilment)
+const operator = system.operator()
+const content = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'book', quantity: 2, unitAmount: 150 }] }
+
+/** The data folder of an `npm start` whose system is the one of this test. */
+function makeDataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'oncehook-operations-'))
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  const { url: gatewayUrl, adminUrl } = system.gateway
+  const running = { gatewayUrl, adminUrl, secretsFile: 'secrets.json', pid: process.pid }
+  const { operators: operatorTokens, api } = system.tokens
+  const secrets = { apiTokens: { dev: api }, operatorTokens, providers: PROVIDERS }
+  writeFileSync(join(folder, 'running.json'), JSON.stringify(running))
+  writeFileSync(join(folder, 'secrets.json'), JSON.stringify(secrets))
+  return folder
+}
+
+/** An event that failed, and whose cause is mended. */
+async function mendedEvent(): Promise<string> {
+  const eventId = randomUUID()
+  const orderId = await system.order()
+  await system.deliver(paymentEvent(eventId, { orderId, amount: 600 }))
+  const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
+  const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+  await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
+  return String(_id)
+}
+
+/** An event that came before its order, which is there now. */
+async function earlyEvent(): Promise<string> {
+  const eventId = randomUUID()
+  const orderId = `ord_${randomUUID()}`
+  await system.deliver(paymentEvent(eventId, { orderId }))
+  await system.until(eventId, ({ state, reason }) => state === 'dead' && reason === 'order_unknown')
+  await orders.put.mutate({ id: orderId, order: content })
+  return eventId
+}
+
+async function parkedReceipt(): Promise<string> {
+  const eventId = randomUUID()
+  const orderId = await system.order()
+  await system.deliver(paymentEvent(eventId, { orderId }))
+  await expect.poll(() => operator.receipts.list.query({ orderId, state: 'sent' })).toMatchObject({ items: [{}] })
+  const documents = system.fulfilment.db.collection<{ _id: string }>('orders')
+  await documents.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+  return (await operator.receipts.list.query({ orderId })).items[0]?.key ?? ''
+}
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs a line of a shell as it stands in a document, with `npm run oncehook --` as the program that it starts. */
+async function run(line: string, variables: Readonly<Record<string, string>>): Promise<Ran> {
+  const program = `"${process.execPath}" "${join(repository, 'packages/cli/src/main.ts')}"`
+  const command = line.replace(/^npm run (?:--silent )?oncehook --/, program)
+  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
+  const child = spawn('sh', ['-c', command], { env: { PATH, ...variables }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close') as Promise<[number | null]>
+  const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { code, output: output + complaint }
+}
+
+/** The lines of the document's shell blocks that call the command line. */
+function commandLines(document: string): string[] {
+  const blocks = document.matchAll(/^```sh\n([\s\S]*?)^```$/gm)
+  const lines = Array.from(blocks, ([, block = '']) => block.split('\n')).flat()
+  return lines.filter((line) => line.startsWith('npm run'))
+}
+
+describe('docs/operations.md', () => {
+  it('holds commands that all work as they stand', { timeout: 180_000 }, async () => {
+    const early = await earlyEvent()
+    const { replayId } = await operator.events.replay.mutate({
+      ...{ filter: { provider: 'nobody' }, reason: 'to have one' },
+    })
+    const variables = {
+      ONCEHOOK_DATA: makeDataFolder(),
+      EVENT: await mendedEvent(),
+      RECEIPT: await parkedReceipt(),
+      REPLAY: replayId ?? '',
+    }
+    const lines = commandLines(operations)
+    expect(lines.length).toBeGreaterThan(20)
+    for (const line of lines) {
+      const elsewhere = line.includes('http://10.0.0.5:8081')
+      const token = elsewhere ? { ONCEHOOK_OPERATOR_TOKEN: system.tokens.operators.bob } : {}
+      const { code, output } = await run(line.replace('http://10.0.0.5:8081', system.gateway.adminUrl), {
+        ...variables,
+        ...token,
+      })
+      expect({ line, code, output }).toEqual({ line, code: 0, output: expect.stringMatching(/\S/) })
+      for (const secret of [...Object.values(system.secrets), ...Object.values(system.tokens.operators)]) {
+        expect(output).not.toContain(secret)
+      }
+    }
+    expect(await system.record(early)).toMatchObject({ state: 'done' })
+    expect(await operator.events.get.query({ id: variables.EVENT })).toMatchObject({ state: 'done' })
+    const told = (await operator.audit.list.query({ limit: 100 })).items.map(({ action, reason }) => [action, reason])
+    expect(told).toContainEqual(['receipts.release', 'not in the log of the mail server'])
+    expect(told).toContainEqual(['replays.cancel', null])
+  })
+
+  it('names only log lines that are written', () => {
+    const source = globSync('packages/*/src/**/*.ts', { cwd: repository })
+      .map((path) => readFileSync(join(repository, path), 'utf8'))
+      .join('\n')
+    const named = Array.from(operations.matchAll(/`([a-z]+\.[a-z-]+)`/g), ([, name]) => name)
+    expect(named.length).toBeGreaterThan(5)
+    for (const name of named) expect(source).toContain(`'${name}'`)
+  })
+})
+
+describe('docs/failure-modes.md', () => {
+  it('holds a command for a restore that works', { timeout: 30_000 }, async () => {
+    const document = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
+    const [, line = ''] = /`(npm run oncehook -- events replay [^`]+)`/.exec(document) ?? []
+    const command = line.replace('<time of the backup>', new Date(Date.now() - 3_600_000).toISOString())
+    expect(await run(command, { ONCEHOOK_DATA: makeDataFolder() })).toMatchObject({ code: 0 })
+  })
+})
