@@ -192,6 +192,13 @@ describe('Idempotency-Key', () => {
     expect(again).toMatchObject({ status: 201, text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
 
+  it('E13 the order of parameters does not matter, their values do', async () => {
+    const key = newKey()
+    const first = await post(key, { target: `${ORDERS}?b=2&a=1` })
+    expect(await post(key, { target: `${ORDERS}?a=1&b=2` })).toMatchObject({ status: 201, text: first.text })
+    expect((await post(key, { target: `${ORDERS}?a=2&b=1` })).status).toBe(422)
+  })
+
   it('E14 headers that are no part of the request may differ', async () => {
     const key = newKey()
     const first = await post(key)

@@ -111,6 +111,9 @@ describe('what a body must be', () => {
     const { target } = await makeOrder(system)
     const expected = { GET: 200, HEAD: 200, DELETE: 204 }[method]
     expect((await call({ method, target, body: 'x'.repeat(262_145) })).status).toBe(413)
+    const headers = { 'transfer-encoding': 'chunked', 'content-length': undefined }
+    const chunks = `40001\r\n${'x'.repeat(262_145)}\r\n0\r\n\r\n`
+    expect((await call({ method, target, headers, body: chunks })).status).toBe(413)
     expect((await call({ method, target, body: '{broken', headers: { 'content-type': 'a/b' } })).status).toBe(expected)
   })
 

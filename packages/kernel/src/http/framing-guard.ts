@@ -55,8 +55,6 @@ interface Prepared extends Pick<GuardOptions, 'makeRequestId'> {
 }
 
 function prepare({ server, exchanges, makeRequestId }: Prepared): void {
-  // Node would drop lines beyond its own bound without a word, be it a second Host or an If-Match.
-  server.maxHeadersCount = 0
   const refuseExpectation: RequestListener = (request, response) =>
     exchanges.inOrder(request, response, () => refuse(response, expectationFailed(), makeRequestId()))
   server.on('checkExpectation', refuseExpectation)
@@ -94,7 +92,8 @@ function takeRequest(request: IncomingMessage, maxTargetBytes: number): AppError
   return refusal
 }
 
-// Node counts the octets of names and values only, so short lines could be many.
+// Node counts the octets of names and values only, so short lines could be many; beyond 2,000 it drops them without a word,
+// be it a second Host or an If-Match.
 const MAX_HEADER_LINES = 500
 
 /** A request line without a version reads as 0.9 here, and is none. */
