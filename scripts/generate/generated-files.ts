@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Say } from '../progress.ts'
+import { vectorFiles } from '../vectors/vector-files.ts'
 import { describeOrders } from './order-schemas.ts'
 
 /** A file of the repository that follows from the sources. */
@@ -29,6 +30,7 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
         return withTable(readFileSync(join(repository, http), 'utf8'), describeHttp())
       },
     },
+    ...vectorFiles(),
   ]
 }
 

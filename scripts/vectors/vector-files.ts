@@ -1,3 +1,4 @@
+import type { GeneratedFile } from '../generate/generated-files.ts'
 import { bodyCases } from './body-cases.ts'
 import { headerCases } from './header-cases.ts'
 import { keyCases } from './key-cases.ts'
@@ -10,14 +11,8 @@ import type { Vector } from './vector.ts'
 const ABOUT =
   'Deliveries and what a verifier has to say of them. secret: as the provider shows it; notAfter: when it ended, if it did; now: seconds since 1970 at which the delivery is judged, with a window of 300 s unless settings say otherwise; headers: lines in the order sent, one character a byte (ISO 8859-1); body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" carry only headers that are signed or sign.'
 
-/** A file of `contracts/vectors` that is made by rule. */
-export interface MadeFile {
-  readonly path: string
-  readonly content: string
-}
-
 /** The vectors of a recipe: the delivery that others have signed too, every negative class, and its own ones. */
-export function vectorsOf(recipe: Recipe): Vector[] {
+function vectorsOf(recipe: Recipe): Vector[] {
   if (signatureOf(recipe) !== recipe.independent) throw new Error(`${recipe.scheme}: not what others have signed`)
   return [
     accepted(recipe, 'signed as the provider signs'),
@@ -31,11 +26,16 @@ export function vectorsOf(recipe: Recipe): Vector[] {
 }
 
 /** All files that are made by rule; those of the first three schemes were written by hand. */
-export function vectorFiles(): MadeFile[] {
+export function vectorFiles(): GeneratedFile[] {
   return RECIPES.map((recipe) => {
     const { scheme } = recipe
-    const lines = vectorsOf(recipe).map((vector) => `    ${JSON.stringify(vector)}`)
-    const head = `  "scheme": ${JSON.stringify(scheme)},\n  "about": ${JSON.stringify(ABOUT)},\n  "cases": [`
-    return { path: `contracts/vectors/${scheme}.json`, content: `{\n${head}\n${lines.join(',\n')}\n  ]\n}\n` }
+    return { path: `contracts/vectors/${scheme}.json`, content: async () => fileOf(scheme, vectorsOf(recipe)) }
   })
+}
+
+/** One delivery a line, so that a change of one shows as one. */
+function fileOf(scheme: string, vectors: readonly Vector[]): string {
+  const lines = vectors.map((vector) => `    ${JSON.stringify(vector)}`)
+  const head = `  "scheme": ${JSON.stringify(scheme)},\n  "about": ${JSON.stringify(ABOUT)},\n  "cases": [`
+  return `{\n${head}\n${lines.join(',\n')}\n  ]\n}\n`
 }
