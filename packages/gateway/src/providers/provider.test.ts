@@ -24,6 +24,10 @@ describe('createProvider', () => {
     expect(files.map(({ scheme }) => scheme)).toEqual(expect.arrayContaining([...SCHEMES.keys()]))
   })
 
+  it.each(files)('has at least 25 deliveries that $scheme refuses', ({ cases }) => {
+    expect(cases.filter(({ verdict }) => verdict === 'refused').length).toBeGreaterThanOrEqual(25)
+  })
+
   describe.each(files)('with the vectors of $scheme', ({ scheme, cases }) => {
     it.each(cases)('$verdict: $why', async (vector) => {
       const delivery = deliveryOf(vector)
