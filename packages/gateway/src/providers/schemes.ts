@@ -3,6 +3,7 @@ import { adyenPlatform } from './adyen-platform.ts'
 import { cashfree } from './cashfree.ts'
 import { checkout } from './checkout.ts'
 import { discord } from './discord.ts'
+import { fusionauth } from './fusionauth.ts'
 import { github } from './github.ts'
 import { gitlab } from './gitlab.ts'
 import { gocardless } from './gocardless.ts'
@@ -30,6 +31,7 @@ const schemes: readonly Scheme[] = [
   cashfree,
   checkout,
   discord,
+  fusionauth,
   github,
   gitlab,
   gocardless,
