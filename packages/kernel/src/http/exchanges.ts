@@ -34,11 +34,14 @@ export function createExchanges(): Exchanges {
       const exchanges = open.get(socket) ?? []
       open.set(socket, exchanges)
       const earlier = exchanges.at(-1)
-      const ended = new Promise<void>((resolve) => response.once('close', resolve))
+      const { promise: ended, resolve } = Promise.withResolvers<void>()
       const exchange = { request, response, ended }
       exchanges.push(exchange)
       latest.set(socket, exchange)
-      response.once('close', () => exchanges.splice(exchanges.indexOf(exchange), 1))
+      response.once('close', () => {
+        exchanges.splice(exchanges.indexOf(exchange), 1)
+        resolve()
+      })
       if (earlier === undefined) return handle()
       void earlier.ended.then(() => {
         if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isHost, readTarget } from './request-target.ts'
+
+const read = (url: string, method = 'GET') => readTarget({ url, method } as IncomingMessage, 100)
+
+describe('readTarget', () => {
+  it.each([
+    ['/a/b?c=d', '/a/b?c=d'],
+    ['/%61/%2D%7e?%61', '/a/-~?%61'],
+    ['/%2F/%2f/%25', '/%2F/%2f/%25'],
+    ['http://a', '/'],
+    ['HTTPS://a:443/b?c', '/b?c'],
+    ['http://[::1]:80?c', '/?c'],
+    ['//a/b', '//a/b'],
+    [`/${'x'.repeat(99)}`, `/${'x'.repeat(99)}`],
+  ])('reads %s', (url, target) => {
+    expect(read(url)).toBe(target)
+  })
+
+  it('reads * of OPTIONS, by whatever name', () => {
+    expect([read('*', 'OPTIONS'), read('http://a', 'OPTIONS'), read('http://a/', 'OPTIONS')]).toEqual(['*', '*', '/'])
+  })
+
+  it.each([
+    '*',
+    '',
+    'a',
+    '?',
+    '#',
+    '/#',
+    '/ ',
+    '/\u00e9',
+    '/%',
+    '/%1',
+    '/%zz',
+    '/?%',
+    'ftp://a/',
+    'http://',
+    'http:///a',
+  ])('refuses %j', (url) => {
+    expect(read(url)).toMatchObject({ status: 400 })
+  })
+
+  it('refuses what is too long', () => {
+    expect(read(`/${'x'.repeat(100)}`)).toMatchObject({ status: 414 })
+  })
+
+  it('says what it has said before of its own result', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, size: 'small' }), (url) => {
+        const target = readTarget({ url, method: 'GET' } as IncomingMessage, 10_000)
+        if (typeof target === 'string') expect(readTarget({ url: target } as IncomingMessage, 10_000)).toBe(target)
+      }),
+    )
+  })
+})
+
+describe('isHost', () => {
+  it.each(['', 'a', 'a.b-c', 'a:80', 'a:', '[::1]', '[::ffff:1.2.3.4]:8080', '1.2.3.4', "a!$&'()*+;=", '%20'])(
+    '%j is one',
+    (host) => {
+      expect(isHost(host)).toBe(true)
+    },
+  )
+
+  it.each([' ', 'a b', 'a,b', 'a/', 'a@b', 'a?', 'a#', 'a:b', 'a:123456', '[', '[::1', '::1', '[g]', '%2', 'é'])(
+    '%j is none',
+    (host) => {
+      expect(isHost(host)).toBe(false)
+    },
+  )
+})
