@@ -63,7 +63,8 @@ async function watch(
 }
 
 function describeEnd({ progress: { state, matched, started, done, failed }, ended }: WatchedReplay): string[] {
-  const settled = `${done} settled, ${failed} dead again, ${started - done - failed} not settled yet`
+  const open = started - done - failed
+  const settled = `${done} settled, ${failed} dead again${open > 0 ? `, ${open} not settled yet` : ''}`
   const skipped =
     state === 'finished' && started < matched ? [`${matched - started} had changed and were left alone`] : []
   if (state === 'cancelled') return [`Cancelled after ${started} of ${matched}: ${settled}`]

@@ -8,15 +8,15 @@ export type EventDetails = Awaited<ReturnType<OperatorClient['events']['get']['q
 /** Whether the stored bytes are authentic, as the operator API says. */
 export type Verification = Awaited<ReturnType<OperatorClient['events']['reverify']['query']>>
 
-// The others are what proves a delivery: they belong on no screen and in no log.
-const SHOWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'user-agent'])
+// The others may be what proves a delivery: they belong on no screen and in no log.
+const SHOWN_HEADER = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
 
 /** An event for programs: without values of headers that prove it, and without its body unless asked for. */
 export function toEventDocument(
   { raw, headers, ...event }: EventDetails,
   { verified, withBody }: { readonly verified: Verification | null; readonly withBody: boolean },
 ): object {
-  const shown = Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADERS.has(name) ? value : null])
+  const shown = Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADER.test(name) ? value : null])
   return {
     ...event,
     bytes: byteLength(raw),
@@ -36,7 +36,7 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ['State', event.reason === null ? event.state : `${event.state}: ${event.reason}`],
     ['Outcome', describeOutcome(event)],
     ['Last error', event.lastError === null ? null : `${event.lastError.code}: ${event.lastError.message}`],
-    ['Received', `${toTime(event.receivedAt)}, ${event.deliveries} times${describeMismatches(event)}`],
+    ['Received', `${toTime(event.receivedAt)}, ${describeDeliveries(event)}`],
     ['Due', event.dueAt === null ? null : toTime(event.dueAt)],
     ['Settled', event.settledAt === null ? null : toTime(event.settledAt)],
     ['Signed with', `the secret ${event.secretId}`],
@@ -60,8 +60,9 @@ function describeOutcome({ outcome }: EventDetails): string | null {
   return outcome.version === null ? outcome.kind : `${outcome.kind}, order version ${outcome.version}`
 }
 
-function describeMismatches({ mismatches }: EventDetails): string {
-  return mismatches === 0 ? '' : `, ${mismatches} of them with another body`
+function describeDeliveries({ deliveries, mismatches }: EventDetails): string {
+  const times = deliveries === 1 ? 'once' : `${deliveries} times`
+  return mismatches === 0 ? times : `${times}, ${mismatches} of them with another body`
 }
 
 function describeVerification(verified: Verification | null): string | null {
@@ -70,7 +71,7 @@ function describeVerification(verified: Verification | null): string | null {
 }
 
 function describeHeader([name, value]: [string, string]): string {
-  return SHOWN_HEADERS.has(name) ? `${name}: ${value}` : `${name} (kept, not shown)`
+  return SHOWN_HEADER.test(name) ? `${name}: ${value}` : `${name} (kept, not shown)`
 }
 
 function describeAttempts({ attempts }: EventDetails): string[] {
