@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, MongoClient, type MongoClientOptions, MongoParseError, MongoServerSelectionError } from 'mongodb'
+import { type Db, MongoClient, type MongoClientOptions, MongoServerSelectionError } from 'mongodb'
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
@@ -98,10 +98,9 @@ function refuseWeakWrites(uri: Secret): void {
   let asked: MongoClient['options']['writeConcern']
   try {
     asked = new MongoClient(uri.reveal()).options.writeConcern
-  } catch (cause) {
+  } catch {
     // A parse error may quote the address, and with it a password.
-    const why = cause instanceof MongoParseError ? 'cannot be parsed' : 'is not valid'
-    throw new SettingsError([`MONGODB_URI ${why}`])
+    throw new SettingsError(['MONGODB_URI cannot be parsed'])
   }
   const problems: string[] = []
   if (asked?.w !== undefined && asked.w !== 'majority')
