@@ -12,6 +12,7 @@ import { hook0 } from './hook0.ts'
 import { lemonsqueezy } from './lemonsqueezy.ts'
 import { mollie } from './mollie.ts'
 import { paddle } from './paddle.ts'
+import { paypal } from './paypal.ts'
 import { razorpay } from './razorpay.ts'
 import type { Scheme } from './scheme.ts'
 import { sendgrid } from './sendgrid.ts'
@@ -40,6 +41,7 @@ const schemes: readonly Scheme[] = [
   lemonsqueezy,
   mollie,
   paddle,
+  paypal,
   razorpay,
   sendgrid,
   shopify,

@@ -1,0 +1,123 @@
+import { type KeyObject, verify } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+import { crc32 } from 'node:zlib'
+import { z } from 'zod'
+import { type Delivery, singleHeader } from './delivery.ts'
+import { resolvePointer } from './json-pointer.ts'
+import { minorUnits } from './money.ts'
+import {
+  type CertificateSources,
+  createCertificateFinder,
+  isCertificateAddress,
+  isValidAt,
+  readCertificates,
+} from './paypal-certificates.ts'
+import { readStrictObject } from './read-event.ts'
+import { defineScheme, type Finding, type Refusal, type Scheme } from './scheme.ts'
+import { decodeBase64, isLive, type LiveSecret } from './signature.ts'
+import { toEvent } from './to-event.ts'
+
+const TYPES = {
+  'PAYMENT.CAPTURE.COMPLETED': 'payment.succeeded',
+  'PAYMENT.CAPTURE.DENIED': 'payment.failed',
+  'PAYMENT.CAPTURE.DECLINED': 'payment.failed',
+  'PAYMENT.SALE.COMPLETED': 'payment.succeeded',
+  'PAYMENT.SALE.DENIED': 'payment.failed',
+} as const
+
+const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
+const shape = { certificates: z.array(z.string().max(65_536)).min(1).max(8).optional() }
+
+/**
+ * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
+ * webhook id and CRC-32 of the body, joined by pipes; the secret is the webhook id. The certificate comes from PayPal's
+ * own hosts, its chain checked, or is one of `certificates`, which pin. The CRC does not keep a body from being
+ * exchanged for another with the same one by whoever caught a delivery: the window of time is what limits that.
+ */
+export const paypal = createPaypal({ fetch: (...asked) => globalThis.fetch(...asked), roots: rootCertificates })
+
+/** Creates the scheme of PayPal with what its certificates come from. */
+export function createPaypal(sources: CertificateSources): Scheme {
+  return defineScheme('paypal', shape, {
+    problemsOf: ({ certificates = [] }) =>
+      certificates.some((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType !== 'rsa')
+        ? ['certificates must be PEM, with RSA keys']
+        : [],
+    readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
+    signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
+    signsTime: () => true,
+    prepare({ certificates, toleranceSeconds }, secrets) {
+      const findKey = createCertificateFinder(sources)
+      const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
+      return (delivery, now) => {
+        const sent = readHeaders(delivery)
+        if (typeof sent === 'string') return { refused: sent }
+        if (!(Math.abs(now - Date.parse(sent.time)) <= toleranceSeconds * 1_000))
+          return { refused: 'timestamp_outside_window' }
+        if (pinned === undefined) {
+          return findKey(sent.url, now).then((key) => findWebhook({ sent, now }, secrets, key === null ? [] : [key]))
+        }
+        const keys = pinned.filter((certificate) => isValidAt(certificate, now)).map(({ publicKey }) => publicKey)
+        return findWebhook({ sent, now }, secrets, keys)
+      }
+    },
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const resource = (member: string): unknown => resolvePointer(body, `/resource/${member}`)
+        const currency = resource('amount/currency_code') ?? resource('amount/currency')
+        const found = {
+          id: body.id,
+          type: body.event_type,
+          objectId: resource('id'),
+          orderId:
+            resource('custom_id') ??
+            resource('custom') ??
+            resource('invoice_id') ??
+            resource('invoice_number') ??
+            resource('supplementary_data/related_ids/order_id'),
+          amount: minorUnits(resource('amount/value') ?? resource('amount/total'), currency),
+          currency,
+          occurredAt: body.create_time,
+        }
+        return [toEvent(found, { ...settings, types: TYPES, document: body })]
+      },
+  })
+}
+
+interface Sent {
+  readonly time: string
+  readonly url: string
+  readonly signature: Buffer
+  /** What is signed before and behind the id of the webhook. */
+  readonly before: string
+  readonly behind: string
+}
+
+const TRANSMISSION = /^[A-Za-z0-9-]{1,100}$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
+
+function readHeaders({ rawHeaders, rawBody }: Delivery): Sent | Refusal {
+  const [id, time, signed] = HEADERS.map((name) => singleHeader(rawHeaders, name))
+  const url = singleHeader(rawHeaders, 'paypal-cert-url')
+  if (!id || !time || !signed || !url) return 'header_missing'
+  if (singleHeader(rawHeaders, 'paypal-auth-algo') !== 'SHA256withRSA' || !isCertificateAddress(url))
+    return 'header_malformed'
+  const signature = decodeBase64(signed)
+  if (signature === null || !TRANSMISSION.test(id) || !TIME.test(time)) return 'header_malformed'
+  return { time, url, signature, before: `${id}|${time}|`, behind: `|${crc32(rawBody)}` }
+}
+
+function findWebhook(
+  { sent, now }: { readonly sent: Sent; readonly now: number },
+  secrets: readonly LiveSecret[],
+  keys: readonly KeyObject[],
+): Finding {
+  const signer = secrets.find((secret) => {
+    if (!isLive(secret, now)) return false
+    const text = Buffer.from(`${sent.before}${secret.key.export().toString()}${sent.behind}`)
+    return keys.some((key) => verify('sha256', text, key, sent.signature))
+  })
+  return signer === undefined ? { refused: 'signature_mismatch' } : { secretId: signer.id }
+}
