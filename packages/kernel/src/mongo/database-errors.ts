@@ -1,4 +1,4 @@
-import { type Document, MongoError } from 'mongodb'
+import { type Document, MongoError, MongoWriteConcernError } from 'mongodb'
 import { Counter, type Registry } from 'prom-client'
 import { errorClass } from './write-outcome.ts'
 
@@ -25,7 +25,7 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
   })
   const count = (error: unknown): void => {
     const cause = driverErrorIn(error)
-    if (cause !== null) errors.inc({ class: errorClass(cause) })
+    if (cause !== null) errors.inc({ class: classOf(cause) })
   }
   return {
     count,
@@ -37,6 +37,11 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
     },
     watch: (methods) => watched(methods, count),
   }
+}
+
+/** A driver throws what its reply says of a missing majority, in most calls. */
+function classOf(error: MongoError): string {
+  return error instanceof MongoWriteConcernError ? `write_concern_${error.code}` : errorClass(error)
 }
 
 function driverErrorIn(error: unknown): MongoError | null {
