@@ -3,6 +3,7 @@ import { adyenPlatform } from './adyen-platform.ts'
 import { cashfree } from './cashfree.ts'
 import { checkout } from './checkout.ts'
 import { discord } from './discord.ts'
+import { flutterwave } from './flutterwave.ts'
 import { fusionauth } from './fusionauth.ts'
 import { github } from './github.ts'
 import { gitlab } from './gitlab.ts'
@@ -32,6 +33,7 @@ const schemes: readonly Scheme[] = [
   cashfree,
   checkout,
   discord,
+  flutterwave,
   fusionauth,
   github,
   gitlab,
