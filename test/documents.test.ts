@@ -30,3 +30,17 @@ describe('docs/errors.md', () => {
     expect(listed.toSorted()).toEqual(declared.toSorted())
   })
 })
+
+describe('docs/failure-modes.md', () => {
+  it('names for every fault a test file in which its id stands, and no fault twice', () => {
+    const text = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
+    const rows = Array.from(text.matchAll(/^\| (FP-\d\d) \| .+ \| `(.+)` \|$/gm), ([, id = '', file = '']) => ({
+      id,
+      file,
+    }))
+    expect(rows.length).toBeGreaterThan(20)
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length)
+    const missing = rows.filter(({ id, file }) => !readFileSync(join(repository, file), 'utf8').includes(id))
+    expect(missing).toEqual([])
+  })
+})

@@ -61,7 +61,7 @@ export class MongodUnderTest implements AsyncDisposable {
 }
 
 /** A replica set of one test, its nodes and how they are reached. */
-export interface ReplicaSetUnderTest extends AsyncDisposable {
+interface ReplicaSetUnderTest extends AsyncDisposable {
   readonly uri: string
   readonly nodes: readonly MongodUnderTest[]
   /** The node that is primary now; waits for the end of an election. */

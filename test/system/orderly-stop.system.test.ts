@@ -21,7 +21,7 @@ async function stopUnderLoad(stack: Stack, service: ServiceUnderTest) {
   return { ending, log: source.log }
 }
 
-describe('SIGTERM under load', () => {
+describe('FP-11: SIGTERM under load', () => {
   it.each(['gateway', 'fulfilment'] as const)('ends the %s with 0 within 10 s, and no event is lost', async (name) => {
     await using stack = await startStack()
     const { ending, log } = await stopUnderLoad(stack, stack[name])

@@ -39,8 +39,20 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { error: describeError, err: describeError },
     hooks: { logMethod: withoutForeignMessage },
   }
-  // At once, so that lines keep their order and the last one before an exit is not lost.
-  return pino(settings, options.destination ?? pino.destination({ dest: 1, sync: true }))
+  return pino(settings, options.destination ?? standardOutput())
+}
+
+const MAX_WAITING_BYTES = 1_048_576
+
+/**
+ * Lines go out at once, so that they keep their order and the last one before an exit is not lost. Where they cannot (a
+ * full disk), a MiB of them waits and the others are lost until the next start: a service goes on without its log.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_WAITING_BYTES })
+  output.removeAllListeners('error') // pino's own, which ends the process
+  output.on('error', () => undefined)
+  return output
 }
 
 type LogMethod = NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']>
