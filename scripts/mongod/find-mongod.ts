@@ -88,12 +88,16 @@ function download({ env, say }: MongodSearch): Promise<string> {
   const cache = cacheFolder(env)
   provisionedMongod(cache) // throws where nothing is pinned for this machine: nothing to compare a download with
   say(`Fetching MongoDB ${MONGOD_VERSION} from mongodb.org into ${cache} (once, 70 MB) …`)
-  return provision(cache, async (folder) => {
+  const fetching = provision(cache, async (folder) => {
     const script = join(import.meta.dirname, 'download-mongod.ts')
     // The library verifies certificates only where npm's strict-ssl says so.
     const childEnv = { ...env, npm_config_strict_ssl: 'true', MONGOMS_MAX_RETRIES: '1' }
     const { stdout } = await promisify(execFile)(process.execPath, [script, folder], { env: childEnv }).catch(rethrow)
     return stdout.trim().split('\n').at(-1) ?? fail('it ended without an answer')
+  })
+  return fetching.catch((error: Error) => {
+    say(`That failed: ${error.message}`)
+    throw error
   })
 }
 
