@@ -52,6 +52,8 @@ export interface Stack extends AsyncDisposable {
   untilSettled(): Promise<void>
   /** Waits until the gateway reaches all that it needs. */
   untilReady(): Promise<void>
+  /** What of this stack's secrets, signatures and bodies stands in a text, in words that do not repeat it. */
+  leaksIn(text: string): string[]
 }
 
 /** Starts a stack; both services are ready when it resolves. */
@@ -64,7 +66,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const signatures = new Set<string>()
   const fulfilment = new ServiceUnderTest('fulfilment', { ...fulfilmentSettings(place), ...options.fulfilment })
   const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...options.gateway })
-  resources.defer(() => throwProblems([fulfilment, gateway], { place, signatures }))
+  const databaseAddresses = addressesOf(place.mongoUri)
+  const leaksIn = (text: string): string[] => findLeaks(text, { secrets: place.secrets, signatures, databaseAddresses })
+  resources.defer(() => throwProblems([fulfilment, gateway], leaksIn))
   resources.use(fulfilment)
   resources.use(gateway)
   await Promise.all([fulfilment.start(), gateway.start()])
@@ -90,6 +94,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     receipts: () => readReceipts(place.receiptsFile),
     untilSettled: () => untilSettled(events, orderRecords),
     untilReady: () => untilReady(place.adminPort),
+    leaksIn,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -200,17 +205,11 @@ async function untilReady(adminPort: number): Promise<void> {
   await until(probe, (answer) => answer.startsWith('{"status":"ok"'))
 }
 
-interface Watched {
-  readonly place: StackPlace
-  readonly signatures: ReadonlySet<string>
-}
-
 /** What must hold for every process of every test, whatever the test was about. */
-function throwProblems(services: readonly ServiceUnderTest[], { place, signatures }: Watched): void {
-  const forbidden = { secrets: place.secrets, signatures, databaseAddresses: addressesOf(place.mongoUri) }
+function throwProblems(services: readonly ServiceUnderTest[], leaksIn: Stack['leaksIn']): void {
   const problems = services.flatMap((service) => [
     ...service.faults,
-    ...findLeaks(service.written, forbidden).map((leak) => `${service.name}: ${leak}`),
+    ...leaksIn(service.written).map((leak) => `${service.name}: ${leak}`),
     ...service.lines
       .filter(({ msg }) => msg === 'service.crashed' || msg === 'request.failed')
       .map((line) => `${service.name}: ${JSON.stringify(line)}`),

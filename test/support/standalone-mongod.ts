@@ -7,12 +7,19 @@ export interface StandaloneMongod extends AsyncDisposable {
   readonly uri: string
 }
 
+const READY_MS = 45_000
+
 /** Starts a standalone server on a port chosen by the system; it vanishes with its data. */
 export async function startStandaloneMongod(): Promise<StandaloneMongod> {
   const { binary, version } = await findMongod({ env: process.env, say: console.error })
   const server = await MongoMemoryServer.create({
     binary: { systemBinary: binary, version },
-    instance: { ip: '127.0.0.1', storageEngine: 'wiredTiger', args: ['--nounixsocket', ...SMALL_SERVER] },
+    instance: {
+      ip: '127.0.0.1',
+      storageEngine: 'wiredTiger',
+      args: ['--nounixsocket', ...SMALL_SERVER],
+      launchTimeout: READY_MS,
+    },
   })
   return {
     uri: server.getUri(),

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { BODY_CANARY, findLeaks, makeSecrets } from '../support/canaries.ts'
+import { sendRaw } from '../support/raw-request.ts'
+import { signedDelivery, withHeader } from '../support/signed-delivery.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+
+/** Good, bad and strange deliveries to every provider; every body is marked. */
+async function deliverAllSorts(stack: Stack): Promise<void> {
+  for (const name of ['acme', 'stripe', 'shop'] as const) {
+    const provider = stack.provider(name)
+    const message = provider.write(paymentOf(await stack.orders.create()))
+    await provider.deliver(message)
+    await provider.deliver(message)
+    for (const corruption of ['body', 'signature'] as const) await provider.deliver(message, corruption)
+    await provider.deliver(provider.write(paymentOf(await stack.orders.create(), { amount: 1 })))
+    await provider.deliver(provider.write(paymentOf(await stack.orders.create(), { type: 'moon.full' })))
+    const broken = Buffer.from(`{"${BODY_CANARY}":`)
+    await provider.deliver({ eventId: 'evt_broken', body: broken })
+    await provider.deliver({ eventId: 'evt_shapeless', body: Buffer.from(JSON.stringify({ memo: BODY_CANARY })) })
+  }
+  const good = signedDelivery({ body: Buffer.from(BODY_CANARY), secret: stack.secrets.acme.current })
+  await sendRaw(stack.url, withHeader(good, 'content-encoding', BODY_CANARY))
+  await sendRaw(stack.url, withHeader(good, 'content-type', BODY_CANARY))
+  await sendRaw(stack.url, withHeader(good, 'webhook-timestamp', BODY_CANARY))
+}
+
+/** Calls of the orders API that are refused, each for another reason. */
+async function callWrongly(stack: Stack): Promise<string[]> {
+  const json = { 'content-type': 'application/json' }
+  const answers = await Promise.all([
+    stack.orders.send('', { method: 'POST', headers: json, body: JSON.stringify({ note: BODY_CANARY }) }),
+    stack.orders.send('', { method: 'POST', headers: json, body: `{"note":"${BODY_CANARY}` }),
+    stack.orders.send('/ord_1', { method: 'PATCH', headers: json, body: JSON.stringify({ note: BODY_CANARY }) }),
+    stack.orders.send('/ord_1', { headers: { authorization: `Bearer ${stack.secrets.operatorToken}` } }),
+    stack.orders.send('/ord_1', { headers: { authorization: `Basic ${stack.secrets.apiToken}` } }),
+  ])
+  return answers.map(({ body }) => JSON.stringify(body))
+}
+
+async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+}
+
+describe('a stack that has seen everything', () => {
+  it('tells no secret, no signature and nothing of a body in any log line, error or metric', async () => {
+    await using stack = await startStack()
+    const { gateway, fulfilment, place } = stack
+    await deliverAllSorts(stack)
+    const errors = await callWrongly(stack)
+    const order = await stack.orders.create()
+    await fulfilment.kill('SIGKILL')
+    errors.push(JSON.stringify((await stack.orders.send(`/${order.id}`)).body))
+    await stack.deliver(paymentOf(order))
+    await until(
+      () => gateway.countOf('fulfilment.unreachable'),
+      (count) => count > 0,
+    )
+    await fulfilment.restart()
+    await gateway.kill('SIGTERM')
+    await gateway.restart()
+    await stack.untilReady()
+    const metrics = await Promise.all([metricsOf(place.adminPort), metricsOf(place.fulfilmentPort)])
+
+    expect(stack.leaksIn([...errors, ...metrics].join('\n'))).toEqual([])
+    expect(stack.leaksIn(gateway.written)).toEqual([])
+    expect(stack.leaksIn(fulfilment.written)).toEqual([])
+
+    const told = new Set(gateway.lines.map(({ msg }) => msg))
+    const wanted = ['webhook.recorded', 'webhook.duplicate', 'webhook.refused', 'event.unhandled', 'event.dead']
+    expect([...told]).toEqual(expect.arrayContaining([...wanted, 'event.settled', 'fulfilment.unreachable']))
+    expect(fulfilment.countOf('request.completed')).toBeGreaterThan(0)
+  })
+})
+
+describe('the search for leaks itself', () => {
+  const secrets = makeSecrets()
+  const signature = 'A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0U1v='
+  const forbidden = { secrets, signatures: new Set([`v1,${signature}`]), databaseAddresses: ['127.0.0.1:27099'] }
+
+  it.each([
+    ['a service token secret', secrets.serviceToken],
+    ['an API token', secrets.apiToken],
+    ['an operator token', secrets.operatorToken],
+    ['a whole webhook secret', secrets.acme.current],
+    ['the key in a webhook secret', secrets.acme.previous.slice('whsec_'.length)],
+    ['a decoded key', Buffer.from(secrets.acme.expired.slice('whsec_'.length), 'base64').toString()],
+    ['a secret that is text', secrets.shop],
+    ['a signature', `sha256=${signature}`],
+    ['a body', `{"memo":"${BODY_CANARY}"}`],
+    ['a service token', 'Bearer eyJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJnYXRld2F5In0.c2lnbmF0dXJl'],
+    ['the address of the database', 'connect ECONNREFUSED 127.0.0.1:27099'],
+  ])('finds %s in a log line, and does not repeat it', (_, planted) => {
+    const leaks = findLeaks(JSON.stringify({ level: 'info', msg: 'webhook.recorded', planted }), forbidden)
+    expect(leaks).not.toEqual([])
+    expect(leaks.join()).not.toContain(planted)
+  })
+
+  it('finds nothing in what may be told', () => {
+    const line = { msg: 'webhook.recorded', eventId: 'evt_1', secretId: 'current', orderId: 'ord_1', port: 27_099 }
+    expect(findLeaks(JSON.stringify(line), forbidden)).toEqual([])
+  })
+})
