@@ -53,7 +53,7 @@ it('the gateway answers payment providers as the contract says', async () => {
     logLevel: 'error',
     requestFilter: signWith(() => secret) as never,
     stateHandlers: {
-      'the event is not known': enter('unknown', async () => void (await stored.deleteMany({}))),
+      'the event is not known': enter('unknown', async () => undefined),
       'the event is stored': enter('stored', async () => deliverOnce(gateway.url)),
       'the sender has another secret': enter('forged', async () => {
         secret = OTHER_SECRET
@@ -65,8 +65,7 @@ it('the gateway answers payment providers as the contract says', async () => {
   expect(states.toSorted()).toEqual(['forged', 'stored', 'unknown', 'unknown'])
   expect(interactions).toHaveLength(states.length)
   const records = await stored.find().toArray()
-  expect(records.map(({ eventId }) => eventId)).not.toContain('evt_forged')
-  expect(records.map(({ eventId }) => eventId)).not.toContain('evt_malformed')
+  expect(records.map(({ eventId }) => eventId).toSorted()).toEqual(['evt_again', 'evt_new'])
 })
 
 async function deliverOnce(url: string): Promise<void> {
