@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
+import { readProviders } from '@oncehook/gateway/providers/read-providers'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { readVectorFiles } from '@oncehook/gateway/testing/vectors'
+import { describe, expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '..')
+const text = readFileSync(join(repository, 'docs/providers.md'), 'utf8')
+
+interface Section {
+  readonly scheme: string
+  readonly body: string
+}
+
+const sections: readonly Section[] = text
+  .split(/^## /m)
+  .map((body) => ({ scheme: /^`([a-z0-9-]+)`: \S/.exec(body)?.[1] ?? '', body }))
+  .filter(({ scheme }) => scheme !== '')
+
+/** A secret that the scheme can read: that of its first vector. */
+function secretOf(scheme: string): string {
+  const secret = readVectorFiles().find((file) => file.scheme === scheme)?.cases[0]?.secret
+  if (secret === undefined) throw new Error(`There are no vectors of ${scheme}`)
+  return secret
+}
+
+function blocksOf({ body }: Section): string[] {
+  return Array.from(body.matchAll(/^```json\n(.*?)^```$/gms), ([, json = '']) => json)
+}
+
+/** The names in a part of a section, sorted. */
+function namesOf({ body }: Section, part: string): string[] {
+  const [, list = ''] = new RegExp(`^- \\*\\*${part}\\*\\*: ([^]*?)\\n(?! )`, 'm').exec(body) ?? []
+  return Array.from(list.matchAll(/`([^`]+)`/g), ([, name = '']) => name).toSorted()
+}
+
+/** The provider's types that a scheme's file maps to one of ours. */
+function mappedBy(scheme: string, ours: string): string[] {
+  const source = readFileSync(join(repository, `packages/gateway/src/providers/${scheme}.ts`), 'utf8')
+  return Array.from(source.matchAll(/(?:'([^']+)'|(\w+)): '(payment\.\w+)'/g))
+    .filter(([, , , type]) => type === ours)
+    .map(([, quoted, bare]) => quoted ?? bare ?? '')
+    .toSorted()
+}
+
+describe('docs/providers.md', () => {
+  it('has a section for every scheme, in order, and for nothing else', () => {
+    expect(sections.map(({ scheme }) => scheme)).toEqual([...SCHEMES.keys()].toSorted())
+  })
+
+  it('has settings in its sections only', () => {
+    expect(Array.from(text.matchAll(/^```json$/gm))).toHaveLength(sections.flatMap(blocksOf).length)
+  })
+})
+
+describe.each(sections)('the section of $scheme', (section) => {
+  const { scheme, body } = section
+
+  it('shows settings that a gateway starts with once the secrets are there', () => {
+    const blocks = blocksOf(section)
+    expect(blocks).not.toEqual([])
+    for (const json of blocks) {
+      const shown = providersSettings.parse(JSON.parse(json))
+      expect(Object.values(shown).map((settings) => settings.scheme)).toEqual([scheme])
+      // The secrets of published vectors are short.
+      const lenient = Object.entries(shown).map(([name, settings]) => [name, { ...settings, acceptShortSecret: true }])
+      const secret = secretOf(scheme)
+      const sources = { readEnv: () => secret, readFile: () => secret, maxBytes: 1_048_576, toleranceSeconds: 300 }
+      expect(readProviders(JSON.stringify(Object.fromEntries(lenient)), sources).size).toBe(1)
+    }
+  })
+
+  it('tells where the secret is, what the provider does and what is signed', () => {
+    for (const part of ['**Secret**: ', '- **Habits**: ', '- **Signed**: ', '- **Paid**: ', '- **Failed**: ']) {
+      expect(body.split(`\n${part}`), part).toHaveLength(2)
+    }
+  })
+
+  it.each([
+    ['Paid', 'payment.succeeded'],
+    ['Failed', 'payment.failed'],
+  ])('lists under %s every type that counts as %s', (part, ours) => {
+    // A type that is called as ours counts by itself.
+    expect(namesOf(section, part).filter((name) => name !== ours)).toEqual(mappedBy(scheme, ours))
+  })
+})
