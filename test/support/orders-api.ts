@@ -3,7 +3,7 @@ import type { ApiOrder } from './records.ts'
 import { until } from './until.ts'
 
 /** What an answer of the orders API came to. */
-export interface OrdersAnswer {
+interface OrdersAnswer {
   readonly status: number
   readonly etag: string | null
   /** The order, or the error body. */

@@ -16,7 +16,7 @@ export interface StackPlace {
 const HOUR_MS = 3_600_000
 
 /** The header of the provider `shop`, and how its signature is written. */
-export const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const
+const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const
 
 /** `PROVIDERS` of a stack: one provider for each scheme. */
 export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string, object> {
