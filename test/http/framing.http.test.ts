@@ -407,6 +407,53 @@ describe('time', () => {
     }
   })
 
+  it('H22 more slow connections than there may be do not keep anybody away either', async () => {
+    const sockets = Array.from({ length: 1_200 }, () => connect(system.port, '127.0.0.1').on('error', () => undefined))
+    for (const [n, socket] of sockets.entries()) {
+      if (n % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
+      if (n % 3 === 0) socket.write('X: y\r\n\r\nGET')
+    }
+    await sleep(200)
+    for (let n = 0; n < 20; n += 1) {
+      const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
+      expect((await deliver(event)).status).toBe(200)
+    }
+    for (const socket of sockets) socket.destroy()
+  })
+
+  /** Holds bodies open that announce so many octets and bring the rest of them but one; resolves when all have begun. */
+  async function holdBodies(count: number, octets: number, brought: number): Promise<void> {
+    const { headers, ...rest } = system.delivery('{}')
+    const head = write({ ...rest, headers: { ...headers, 'content-length': `${octets}` }, body: '' })
+    const begun = Array.from({ length: count }, () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      void system.send(async (socket) => {
+        socket.write(head)
+        socket.write(Buffer.alloc(brought, ' '), () => resolve())
+      }, 4_000)
+      return promise
+    })
+    await Promise.all(begun)
+    await sleep(100)
+  }
+
+  it('H22 neither do those that announce more than all memory and bring nothing', async () => {
+    for (const octets of [1_000_000, 40_000, 5_000, 10]) await holdBodies(55, octets, 0)
+    for (let n = 0; n < 10; n += 1) {
+      const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
+      expect((await deliver(event)).status).toBe(200)
+    }
+  })
+
+  it('H22 nor those that fill it and never end: what has been arriving for a second gives way', async () => {
+    for (const octets of [1_000_000, 40_000, 5_000, 10]) await holdBodies(55, octets, octets - 1)
+    await sleep(1_000)
+    for (let n = 0; n < 10; n += 1) {
+      const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
+      expect((await deliver(event)).status).toBe(200)
+    }
+  })
+
   it('H23 a header section that does not end is 408', async () => {
     expect(await statusOf('GET /healthz HTTP/1.1\r\nHost: a\r\n')).toBe(408)
     expect(await statusOf('GE')).toBe(408)

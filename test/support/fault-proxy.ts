@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Where a fault strikes: at the nth request that carries a text, before it gets there or after its effect. */
-export interface Fault {
+interface Fault {
   /** What makes the request known: any text in its octets. */
   readonly marker: string
   /** Default: the first. */

@@ -48,7 +48,7 @@ function createFrontApp(foundation: Foundation, inbox: Inbox) {
         provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
       },
       trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-      budget: new BodyBudget(BODY_BYTES),
+      budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
     },
     orders: {
       fulfilment,

@@ -9,7 +9,7 @@ import type { DeliveryMetrics } from '../metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/receive-webhook.ts'
-import type { BodyBudget } from './body-budget.ts'
+import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { clientAddress, type RateLimit } from './rate-limit.ts'
 import type { RequestState } from './request-context.ts'
 import { resourceAt } from './resources.ts'
@@ -68,12 +68,13 @@ interface Call {
 async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): Promise<void> {
   const startedAt = performance.now()
   const { requestId } = ctx.state
-  let release = (): void => undefined
+  let share: BodyShare | undefined
   try {
     refuseAnnounced(ctx.req, provider)
     refuseExhausted(deps, ctx, provider)
-    release = deps.budget.reserve(ctx.req)
-    const rawBody = await readRawBody(ctx.req, provider.maxBytes)
+    share = deps.budget.open()
+    const rawBody = await readRawBody(ctx.req, provider.maxBytes, share)
+    share.complete()
     const delivery = { rawBody, rawHeaders: ctx.req.rawHeaders, query: queryOf(ctx.req) }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
     ctx.set(deps.limits.provider.headers(deps.limits.provider.count(provider.name)))
@@ -84,7 +85,7 @@ async function answerDelivery(deps: WebhookRouteDeps, { ctx, provider }: Call): 
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
     throw error.code === 'internal' ? thrown : error
   } finally {
-    release()
+    share?.release()
   }
 }
 

@@ -87,12 +87,36 @@ describe('listen', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('drops connections beyond its bound', async () => {
-    await using listener = await opened({ maxConnections: 1 })
-    await using first = await rawSocket(listener.port)
-    const second = await rawSocket(listener.port)
+  it('lets the connection that has waited longest give way to one beyond its bound', async () => {
+    await using listener = await opened({ maxConnections: 2 })
+    const [first, second] = [await rawSocket(listener.port), await rawSocket(listener.port)]
+    first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(first, 'data')
+    await using third = await rawSocket(listener.port)
     await once(second, 'close')
+    third.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(third, 'data')
     expect(first.destroyed).toBe(false)
+    first.destroy()
+  })
+
+  it('lets a connection give way whose request does not come to its end, none that waits for its answer', async () => {
+    const held = heldHandler()
+    await using listener = await opened({ maxConnections: 2, handler: held.handler })
+    await using whole = await rawSocket(listener.port)
+    whole.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await held.arrived
+    const slow = await rawSocket(listener.port)
+    slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx')
+    await sleep(20)
+    await using next = await rawSocket(listener.port)
+    next.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(slow, 'close')
+    const beyond = await rawSocket(listener.port)
+    await once(beyond, 'close')
+    held.release()
+    expect(String((await once(whole, 'data'))[0])).toContain('held')
+    expect(String((await once(next, 'data'))[0])).toContain('held')
   })
 
   it('lets its maker add what Node would answer by itself', async () => {

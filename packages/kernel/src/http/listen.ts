@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../settings.ts'
+import { boundConnections } from './bound-connections.ts'
 
 /** Where and how a listener takes requests. Times are milliseconds. */
 export interface ListenOptions {
@@ -9,6 +10,7 @@ export interface ListenOptions {
   readonly port: number
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
+  /** Beyond so many, one without a whole request under way gives way to a new one. Default: 1,000. */
   readonly maxConnections?: number
   /** After so long without an octet in either direction a connection is closed. Default: 30 s. */
   readonly stalledMs?: number
@@ -49,11 +51,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
     options.handler,
   )
-  server.maxConnections = options.maxConnections ?? 1_000
   // Node waits for ever for a sender that does not read its answer.
   server.setTimeout(options.stalledMs ?? 30_000)
   options.prepare?.(server)
-  const sockets = openSockets(server)
+  const sockets = boundConnections(server, options.maxConnections ?? 1_000)
   await bind(server, options)
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => close({ server, sockets, graceMs }) }
 }
@@ -70,16 +71,6 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
       resolve()
     })
   })
-}
-
-/** The connections that are open now. */
-function openSockets(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  return sockets
 }
 
 interface Closing {

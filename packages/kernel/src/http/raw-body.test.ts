@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
 import { listen } from './listen.ts'
-import { readRawBody } from './raw-body.ts'
+import { type BodyWatch, readRawBody } from './raw-body.ts'
 
 interface Reading extends AsyncDisposable {
   /** What became of the body of the one request that came. */
@@ -19,6 +19,7 @@ interface Reading extends AsyncDisposable {
 async function reading(
   maxBytes: number,
   before: (request: IncomingMessage) => Promise<unknown> = async () => undefined,
+  watch?: BodyWatch,
 ) {
   const outcome = Promise.withResolvers<Buffer | AppError>()
   const arrived = Promise.withResolvers<IncomingMessage>()
@@ -28,7 +29,7 @@ async function reading(
     handler: (request, response) => {
       arrived.resolve(request)
       void before(request)
-        .then(() => readRawBody(request, maxBytes))
+        .then(() => readRawBody(request, maxBytes, watch))
         .then(outcome.resolve, outcome.resolve)
         .then(() => response.end('read'))
     },
@@ -152,6 +153,30 @@ describe('readRawBody', () => {
     expect(['data', 'end', 'error', 'close'].map((name) => request.listeners(name).filter(isOurs).length)).toEqual([
       0, 0, 0, 0,
     ])
+  })
+
+  it('tells its watch of every chunk, and ends when that throws', async () => {
+    const seen: number[] = []
+    const onBytes = (count: number): void => {
+      seen.push(count)
+      if (count === 300) throw new Error('enough')
+    }
+    await using call = await reading(1_000, undefined, { onBytes, onReading: () => undefined })
+    for (const size of [100, 200, 300]) {
+      call.socket.write(size === 100 ? CHUNKED + chunk(size) : chunk(size))
+      await sleep(20)
+    }
+    expect(await settled(call)).toEqual(new Error('enough'))
+    expect(seen).toEqual([100, 200, 300])
+  })
+
+  it('ends with the reason that its watch gives at any time', async () => {
+    const { promise, resolve } = Promise.withResolvers<(reason: Error) => void>()
+    await using call = await reading(1_000, undefined, { onBytes: () => undefined, onReading: resolve })
+    call.socket.write(CHUNKED + chunk(100))
+    const end = await promise
+    end(new Error('somebody else needs the room'))
+    expect(await settled(call)).toEqual(new Error('somebody else needs the room'))
   })
 })
 

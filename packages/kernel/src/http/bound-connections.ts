@@ -1,0 +1,40 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/**
+ * Keeps the connections of a server below a number and returns those that are open now. Beyond it the one gives way that
+ * has done nothing for the longest time and has no whole request under way, so that nobody can keep others out by holding
+ * connections; where all are at work, the new one is closed.
+ */
+export function boundConnections(server: Server, max: number): ReadonlySet<Socket> {
+  // In the order of their last answer, or of their beginning.
+  const open = new Set<Socket>()
+  const latest = new WeakMap<Socket, IncomingMessage>()
+  const isWaiting = (socket: Socket): boolean => latest.get(socket)?.complete !== true
+
+  server.on('connection', (socket) => {
+    if (open.size >= max) {
+      const idle = firstOf(open, isWaiting) ?? socket
+      open.delete(idle)
+      idle.destroy()
+      if (idle === socket) return
+    }
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    latest.set(socket, request)
+    response.once('close', () => {
+      if (latest.get(socket) !== request) return
+      latest.delete(socket)
+      if (open.delete(socket)) open.add(socket)
+    })
+  })
+  return open
+}
+
+function firstOf<T>(values: Iterable<T>, isWanted: (value: T) => boolean): T | undefined {
+  for (const value of values) if (isWanted(value)) return value
+  return undefined
+}
