@@ -172,13 +172,16 @@ function signerOf(scheme: string): Signer {
   return signer
 }
 
-/** The same signer, whose bodies can be recognised wherever they turn up. */
+/**
+ * The same signer, whose bodies can be recognised wherever they turn up, and have blanks that no serialiser would write
+ * again: who stores anything but the bytes as they came is found out.
+ */
 function marked(signer: Signer): Signer {
   return {
     ...signer,
     writeEvent(event) {
       const body = JSON.parse(Buffer.from(signer.writeEvent(event)).toString()) as object
-      return Buffer.from(JSON.stringify({ ...body, memo: BODY_CANARY }))
+      return Buffer.from(` ${JSON.stringify({ ...body, memo: BODY_CANARY }, null, 3)}\n`)
     },
   }
 }
