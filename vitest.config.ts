@@ -65,9 +65,8 @@ export default defineConfig({
         test: {
           name: 'fault',
           include: ['test/fault/**/*.fault.test.ts'],
-          // They wait for leases and time-outs most of the time.
-          maxWorkers: 2,
-          testTimeout: 120_000,
+          fileParallelism: false,
+          testTimeout: 300_000,
           sequence: { groupOrder: 6 },
         },
       },
