@@ -3,6 +3,7 @@ import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endProcess } from '../../scripts/end-process.ts'
+import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
 
 /** How a service of ours is run. */
 export interface ServiceRun {
@@ -29,7 +30,7 @@ const LEAVE_WITH_PARENT = import.meta.resolve('../../scripts/start/leave-with-pa
 export async function startService(run: ServiceRun): Promise<Service> {
   const log = openSync(join(run.logFolder, `${run.name}.log`), 'w')
   const main = join(ROOT, 'packages', run.name, 'src', 'main.ts')
-  const child = spawn(process.execPath, [...run.nodeFlags, '--import', LEAVE_WITH_PARENT, main], {
+  const child = spawn(process.execPath, [...SERVICE_FLAGS, ...run.nodeFlags, '--import', LEAVE_WITH_PARENT, main], {
     env: { ...process.env, NODE_ENV: 'production', ...run.env },
     stdio: ['ignore', log, log, 'ipc'],
   })

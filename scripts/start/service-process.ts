@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { endProcess } from '../end-process.ts'
 import type { Say } from '../progress.ts'
+import { SERVICE_FLAGS } from './node-flags.ts'
 import { ServiceLog } from './service-log.ts'
 
 /** How a service is run. */
@@ -39,7 +40,7 @@ const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-pa
 export function startService(options: ServiceOptions): ServiceProcess {
   const { name, script, env, logFile, say } = options
   const log = new ServiceLog({ service: basename(logFile, '.log'), path: logFile, say })
-  const child = spawn(process.execPath, ['--import', LEAVE_WITH_PARENT, script], {
+  const child = spawn(process.execPath, [...SERVICE_FLAGS, '--import', LEAVE_WITH_PARENT, script], {
     detached: true,
     env,
     stdio: ['ignore', log.fd, log.fd, 'ipc'],
