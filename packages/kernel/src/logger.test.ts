@@ -34,7 +34,7 @@ const LEAKY: [string, unknown][] = [
   ['a JSON parser', thrownBy(() => JSON.parse(`{"${CANARY}": nothing}`))],
   ['a URL parser', thrownBy(() => new URL(`http://u:${CANARY}@[`))],
   ['a schema', thrownBy(() => z.literal(CANARY).parse('x'))],
-  ['a message of several lines', new Error(`first\n    at ${CANARY} (file:///work/${CANARY}.ts:1:1)\n    at last`)],
+  ['a message of several lines', new Error(`first\n    at ${CANARY} (file:///app/${CANARY}.ts:1:1)\n    at last`)],
   ['an error of several', new AggregateError([new Error(CANARY)], CANARY)],
   ['a chain', new Error('outer', { cause: new Error(CANARY, { cause: CANARY }) })],
   ['a refusal caused by the driver', unavailable({}, { cause: duplicateKey() })],
