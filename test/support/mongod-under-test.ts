@@ -107,7 +107,7 @@ export async function startReplicaSet(count: 1 | 3): Promise<ReplicaSetUnderTest
 }
 
 /** Runs a command of the administrator on one node. */
-export async function command(port: number, document: object): Promise<Record<string, unknown>> {
+async function command(port: number, document: object): Promise<Record<string, unknown>> {
   await using client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: 2_000,
   })
