@@ -1,12 +1,15 @@
 import { setup as startMongod } from '../test/support/mongod-setup.ts'
 import { startStack } from '../test/support/stack.ts'
-import { installSchemathesis } from './schemathesis/install-schemathesis.ts'
+import { installPythonTool } from './python-tools/install-python-tool.ts'
 import { runSchemathesis } from './schemathesis/run-schemathesis.ts'
 
 const [cases = '2000', ...args] = process.argv.slice(2)
 const NO_LIMITS = { RATE_LIMIT_API: '0', RATE_LIMIT_FAILED: '0', RATE_LIMIT_PROVIDER: '0' }
 
-const tool = await installSchemathesis(process.env, console.error)
+// The one version that our configuration is written for.
+const SCHEMATHESIS = { name: 'schemathesis', version: '4.32.5', command: 'schemathesis' }
+
+const tool = await installPythonTool(SCHEMATHESIS, process.env, console.error)
 const stopMongod = await startMongod()
 try {
   await using stack = await startStack({ gateway: NO_LIMITS })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { InstalledTool } from './install-schemathesis.ts'
+import type { InstalledTool } from '../python-tools/install-python-tool.ts'
 
 /** A running system, and what it takes to be let in. */
 export interface ApiUnderTest {

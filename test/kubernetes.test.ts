@@ -1,0 +1,171 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
+import { gatewaySchema } from '@oncehook/gateway/settings'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { type InstalledTool, installPythonTool } from '../scripts/python-tools/install-python-tool.ts'
+
+const repository = resolve(import.meta.dirname, '..')
+const folder = join(repository, 'docker/kubernetes')
+const files = globSync('*.yaml', { cwd: folder }).filter((name) => name !== 'kustomization.yaml')
+
+// It carries the schemas of every version that it knows, so that no cluster and no network is asked.
+const VALIDATOR = { name: 'kubernetes-validate', version: '1.37.0', command: 'kubernetes-validate' }
+const VERSIONS = ['1.30.0', '1.37.0']
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  // biome-ignore lint/suspicious/noExplicitAny: the validator has checked the shape; the tests read it as the cluster does.
+  readonly spec: any
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+const manifests = files.flatMap((file) =>
+  parseAllDocuments(readFileSync(join(folder, file), 'utf8')).map((document) => document.toJS() as Manifest),
+)
+const ofKind = (kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind)
+const named = (kind: string, name: string): Manifest =>
+  ofKind(kind).find((manifest) => manifest.metadata.name === name) ?? expect.unreachable(`${kind} ${name}`)
+
+describe('the Kubernetes manifests', () => {
+  let tool: InstalledTool
+  beforeAll(async () => {
+    tool = await installPythonTool(VALIDATOR, process.env, say)
+  }, 120_000)
+
+  const validate = (version: string, paths: readonly string[]) =>
+    spawnSync(tool.command, ['--strict', '--kubernetes-version', version, ...paths], {
+      env: tool.env,
+      encoding: 'utf8',
+    })
+
+  it.each(VERSIONS)('are what the schemas of version %s allow, to the last member', (version) => {
+    const { status, stdout, stderr } = validate(
+      version,
+      files.map((file) => join(folder, file)),
+    )
+    expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
+    expect(stdout.match(/^INFO .+ passed /gm)).toHaveLength(manifests.length)
+  })
+
+  it('are refused when a member is misspelt', () => {
+    const path = mkdtempSync(join(tmpdir(), 'oncehook-kubernetes-'))
+    const broken = join(path, 'gateway.yaml')
+    writeFileSync(
+      broken,
+      readFileSync(join(folder, 'gateway.yaml'), 'utf8').replace('readinessProbe:', 'readynessProbe:'),
+    )
+    expect(validate('1.37.0', [broken]).stdout).toMatch(/^ERROR .+'readynessProbe' was unexpected/m)
+    rmSync(path, { recursive: true })
+  })
+
+  it('are all listed for kustomize', () => {
+    const [kustomization] = parseAllDocuments(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'))
+    expect(kustomization?.toJS().resources.toSorted()).toEqual(files.toSorted())
+  })
+
+  it.each([
+    ['gateway', gatewaySchema],
+    ['fulfilment', fulfilmentSchema],
+  ])('set what the %s knows, and secrets by files that are mounted', (name, schema) => {
+    const mounts: { mountPath: string }[] = containerOf(name).volumeMounts
+    for (const [setting, value] of Object.entries(named('ConfigMap', name).data ?? {})) {
+      expect(Object.keys(schema.shape)).toContain(setting.replace(/_FILE$/, ''))
+      if (!setting.endsWith('_FILE')) continue
+      expect(mounts.map(({ mountPath }) => mountPath)).toContain(value.slice(0, value.lastIndexOf('/')))
+    }
+    const given = Object.keys(named('ConfigMap', name).data ?? {}).map((setting) => setting.replace(/_FILE$/, ''))
+    const needed = Object.entries<{ safeParse(value: undefined): { success: boolean } }>(schema.shape)
+      .filter(([, setting]) => !setting.safeParse(undefined).success)
+      .map(([setting]) => setting)
+    expect(given).toEqual(expect.arrayContaining(needed))
+  })
+
+  it.each(['gateway', 'fulfilment'])(
+    'run the %s without rights: no root, nothing writable, no capabilities',
+    (name) => {
+      const { template } = named('Deployment', name).spec
+      expect(template.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1_000, seccompProfile: { type: 'RuntimeDefault' } },
+      })
+      expect(containerOf(name)).toMatchObject({
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        resources: { limits: { memory: '256Mi' } },
+      })
+    },
+  )
+
+  it.each(['gateway', 'fulfilment'])(
+    'let a %s drain before it is killed, and keep one through a drained node',
+    (name) => {
+      const { spec } = named('Deployment', name)
+      const pause: number = containerOf(name).lifecycle.preStop.sleep.seconds
+      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(pause + 10)
+      expect(spec.replicas).toBeGreaterThan(named('PodDisruptionBudget', name).spec.minAvailable)
+    },
+  )
+
+  it('keep taking deliveries while fulfilment is away: the readiness of a gateway does not ask for it', () => {
+    expect(containerOf('gateway').readinessProbe.httpGet).toEqual({ path: '/healthz', port: 'public' })
+  })
+
+  it('choose pods and ports that exist', () => {
+    for (const { kind, metadata, spec } of manifests) {
+      const labels = selected(kind, spec)
+      if (labels === undefined) continue
+      const pods = ofKind('Deployment').filter(({ spec: { template } }) =>
+        Object.entries(labels).every(([key, value]) => template.metadata.labels[key] === value),
+      )
+      expect(pods, `${kind} ${metadata.name}`).not.toEqual([])
+      for (const port of targets(kind, spec)) {
+        for (const pod of pods) expect(portNames(pod.metadata.name), `${kind} ${metadata.name}`).toContain(port)
+      }
+    }
+  })
+
+  it('publish neither the operator API nor metrics nor fulfilment', () => {
+    const services = ofKind('Ingress').flatMap(({ spec }) =>
+      spec.rules.flatMap((rule: { http: { paths: { backend: { service: unknown } }[] } }) =>
+        rule.http.paths.map(({ backend }) => backend.service),
+      ),
+    )
+    expect(services).toEqual([{ name: 'gateway', port: { name: 'public' } }])
+    expect(ofKind('Service').map(({ spec }) => spec.type ?? 'ClusterIP')).toEqual(
+      ofKind('Service').map(() => 'ClusterIP'),
+    )
+    expect(named('NetworkPolicy', 'default-deny').spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+  })
+})
+
+function containerOf(name: string) {
+  return named('Deployment', name).spec.template.spec.containers[0]
+}
+
+function portNames(deployment: string): string[] {
+  return containerOf(deployment).ports.map(({ name }: { name: string }) => name)
+}
+
+function selected(kind: string, spec: Manifest['spec']): Record<string, string> | undefined {
+  if (kind === 'Service') return spec.selector
+  if (kind === 'PodDisruptionBudget') return spec.selector.matchLabels
+  if (kind === 'NetworkPolicy') return spec.podSelector.matchLabels
+  return undefined
+}
+
+function targets(kind: string, spec: Manifest['spec']): string[] {
+  if (kind === 'Service') return spec.ports.map(({ targetPort }: { targetPort: string }) => targetPort)
+  if (kind !== 'NetworkPolicy') return []
+  const ingress: { ports: { port: string }[] }[] = spec.ingress ?? []
+  return ingress.flatMap(({ ports }) => ports.map(({ port }) => port))
+}
