@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type ErrorSpec, toAppError } from '@oncehook/kernel/errors'
 import { describe, expect, it } from 'vitest'
@@ -44,3 +44,36 @@ describe('docs/failure-modes.md', () => {
     expect(missing).toEqual([])
   })
 })
+
+describe('a document', () => {
+  it('links only to files and headings that are there', () => {
+    const documents = globSync(['*.md', 'docs/*.md', '{bench,contracts,docker}/**/*.md', 'packages/*/*.md'], {
+      cwd: repository,
+    })
+    expect(documents.length).toBeGreaterThan(12)
+    expect(documents.flatMap(deadLinks)).toEqual([])
+  })
+})
+
+function deadLinks(document: string): string[] {
+  const links = readFileSync(join(repository, document), 'utf8').matchAll(/\]\((?!https?:)([^)\s]+)\)/g)
+  return Array.from(links, ([, link = '']) => link)
+    .filter((link) => {
+      const [path = '', heading] = link.split('#')
+      const target = path === '' ? join(repository, document) : join(repository, dirname(document), path)
+      if (!existsSync(target)) return true
+      return heading !== undefined && !headingsOf(target).includes(heading)
+    })
+    .map((link) => `${document}: ${link}`)
+}
+
+/** The anchors that a renderer makes of headings: lower case, no punctuation, a hyphen for each blank. */
+function headingsOf(path: string): string[] {
+  const headings = readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)
+  return Array.from(headings, ([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

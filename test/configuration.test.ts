@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
+import { gatewaySchema } from '@oncehook/gateway/settings'
+import { describe, expect, it } from 'vitest'
+
+const text = readFileSync(resolve(import.meta.dirname, '../docs/configuration.md'), 'utf8')
+
+/** Name -> default as the document gives it, a text; undefined where it gives none. */
+function documented(heading: string): Record<string, string | undefined> {
+  const [section = ''] = text.slice(text.indexOf(`## ${heading}\n`)).split('\n## ')
+  const rows = Array.from(section.matchAll(/^\| (`.+?`) \| (.*?) ?\| .+ \|$/gm), ([, names = '', values = '']) => ({
+    names: Array.from(names.matchAll(/`(\w+)`/g), ([, name]) => name),
+    values: Array.from(values.matchAll(/`(.*?)`/g), ([, value]) => value),
+  }))
+  return Object.fromEntries(rows.flatMap(({ names, values }) => names.map((name, index) => [name, values[index]])))
+}
+
+describe('docs/configuration.md', () => {
+  it.each([
+    ['Gateway', gatewaySchema.shape],
+    ['Fulfilment', fulfilmentSchema.shape],
+  ])('names every setting of %s with its default, and none that does not exist', (heading, shape) => {
+    const listed = documented(heading)
+    expect(Object.keys(listed).toSorted()).toEqual(Object.keys(shape).toSorted())
+    for (const [name, setting] of Object.entries(shape)) {
+      const given = setting.safeParse(listed[name])
+      const absent = setting.safeParse(undefined)
+      expect({ name, value: given.data, ok: given.success }).toEqual({ name, value: absent.data, ok: absent.success })
+      const { data } = absent
+      const hasDefault = data !== undefined && !(data instanceof Set && data.size === 0) && data !== ''
+      expect({ name, documented: listed[name] !== undefined }).toEqual({ name, documented: hasDefault })
+    }
+  })
+})
