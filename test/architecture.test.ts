@@ -1,0 +1,55 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '..')
+
+interface Import {
+  readonly file: string
+  readonly from: string
+  readonly typeOnly: boolean
+}
+
+/** What the sources of a folder import; tests and what serves tests may reach further. */
+function importsOf(folder: string): Import[] {
+  const files = globSync(`${folder}/**/*.ts`, { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
+  return files.flatMap((file) => {
+    const statements = readFileSync(join(repository, file), 'utf8').matchAll(
+      /^(?:import|export)( type)? [^;'"]*?from '([^']+)'/gms,
+    )
+    return Array.from(statements, ([, type, from = '']) => ({ file, from, typeOnly: type !== undefined }))
+  })
+}
+
+describe('packages', () => {
+  it.each([
+    ['kernel', [], []],
+    ['gateway', ['kernel'], ['fulfilment']],
+    ['fulfilment', ['kernel'], []],
+    ['simulator', [], []],
+    ['cli', ['simulator'], ['gateway']],
+  ])('%s imports only %s, and only types of %s', (name, values, types) => {
+    const own = importsOf(`packages/${name}/src`)
+    expect(own.length).toBeGreaterThan(10)
+    const forbidden = own.filter(({ from, typeOnly }) => {
+      const other = /^@oncehook\/(\w+)/.exec(from)?.[1]
+      return other !== undefined && !values.includes(other) && !(typeOnly && types.includes(other))
+    })
+    expect(forbidden).toEqual([])
+  })
+})
+
+describe('folders', () => {
+  it.each([
+    ['gateway', ['composition', 'operator', 'http', 'receive', 'dispatch', 'inbox', 'providers']],
+    ['fulfilment', ['http', 'payments', 'receipts', 'orders']],
+  ])('of %s import along the way of a delivery and never back', (name, order) => {
+    const back = order.flatMap((folder, index) =>
+      importsOf(`packages/${name}/src/${folder}`).filter(({ from }) => {
+        const other = /^\.\.\/(\w+)\//.exec(from)?.[1]
+        return other !== undefined && order.slice(0, index).includes(other)
+      }),
+    )
+    expect(back).toEqual([])
+  })
+})
