@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import type { RequestListener } from 'node:http'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { isHandled } from '../dispatch/handlers.ts'
-import { createApp } from '../http/app.ts'
+import { createFront } from '../http/app.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
@@ -16,7 +17,7 @@ const BODY_BYTES = 48 * 1024 * 1024
 /** Opens the public listener: from then on deliveries are taken. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {
   const { settings, registry, lifecycle } = foundation
-  const handler = timeRequests(createFrontApp(foundation, inbox).callback(), createRequestTimer(registry))
+  const handler = timeRequests(makeFront(foundation, inbox), createRequestTimer(registry))
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
@@ -28,11 +29,11 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   return listener.port
 }
 
-function createFrontApp(foundation: Foundation, inbox: Inbox) {
+function makeFront(foundation: Foundation, inbox: Inbox): RequestListener {
   const { settings, logger, clock, fetch, providers, fulfilment, metrics } = foundation
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
-  return createApp({
+  return createFront({
     logger,
     origins: settings.CORS_ORIGINS,
     webhooks: {

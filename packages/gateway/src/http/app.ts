@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { Logger } from '@oncehook/kernel/logger'
 import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'
@@ -7,7 +8,8 @@ import { createOpenApiRoute } from './openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
 import { type RequestState, requestContext } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
-import { createWebhookRoute, type WebhookRouteDeps } from './webhook-route.ts'
+import { createWebhookChecks } from './webhook-checks.ts'
+import { answerDeliveriesFirst, type WebhookRouteDeps } from './webhook-route.ts'
 
 /** What the public listener serves with. */
 export interface AppDeps {
@@ -17,14 +19,19 @@ export interface AppDeps {
   readonly orders: OrderRoutesDeps
 }
 
-/** Creates the public application: its stack, in the order in which a request meets it. */
-export function createApp(deps: AppDeps): Koa<RequestState> {
+/** Creates the handler of the public listener: deliveries first, then the application. */
+export function createFront(deps: AppDeps): RequestListener {
+  return answerDeliveriesFirst(deps.webhooks, createApp(deps).callback())
+}
+
+/** The application: its stack, in the order in which a request meets it. */
+function createApp(deps: AppDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.silent = true
   app.use(requestContext)
   app.use(createErrorResponder(deps.logger))
   app.use(refuseUnknownMethods)
-  app.use(createWebhookRoute(deps.webhooks))
+  app.use(createWebhookChecks(deps.webhooks))
   app.use(createCors(deps.origins))
   app.use(guardRoute)
   app.use(refuseLargeBody(deps.orders.maxBodyBytes))

@@ -1,0 +1,31 @@
+import { methodNotAllowed, notFound } from '@oncehook/kernel/error-codes'
+import type { Middleware } from 'koa'
+import type { RequestState } from './request-context.ts'
+import { resourceAt } from './resources.ts'
+import { answerOptions } from './route-guard.ts'
+import { providerNameOf, type WebhookRouteDeps } from './webhook-route.ts'
+
+/**
+ * Creates what a path of deliveries answers to everything but a delivery: the GET by which some providers check it,
+ * OPTIONS, unknown providers and other methods. Every other path goes on to the next middleware.
+ */
+export function createWebhookChecks({
+  providers,
+  clock,
+}: Pick<WebhookRouteDeps, 'providers' | 'clock'>): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const name = providerNameOf(ctx.req)
+    if (name === null) return next()
+    const provider = providers().get(name)
+    const resource = resourceAt(ctx.path)
+    if (provider === undefined || resource === undefined) throw notFound()
+    const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring, clock.now()) : undefined
+    if (check !== undefined && check !== null) {
+      ctx.set('Cache-Control', 'no-store')
+      ctx.body = check
+      return
+    }
+    if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: resource.methods.join(', ') } })
+    answerOptions(ctx, resource)
+  }
+}

@@ -1,0 +1,43 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AppError } from '@oncehook/kernel/errors'
+import { answerBeforeBody } from '@oncehook/kernel/http/answer-before-body'
+import { errorBody } from '@oncehook/kernel/http/error-body'
+import { qualityOf } from './accept.ts'
+
+const PROBLEM = 'application/problem+json'
+
+/**
+ * Writes an error; headers that were set before (CORS, RateLimit) stay. Whoever asks for it gets the same members in a
+ * problem document (RFC 9457). A body that has not been read is not read any more.
+ */
+export async function writeError(response: ServerResponse, error: AppError, requestId: string): Promise<void> {
+  const { req: request } = response
+  // What has begun cannot become another answer.
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const problem = wantsProblem(request.headers.accept)
+  const body = errorBody(error, requestId)
+  const content = Buffer.from(problem ? JSON.stringify({ ...problemOf(error), ...(JSON.parse(body) as object) }) : body)
+  response.statusCode = error.status
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value)
+  response.setHeader('Cache-Control', 'no-store')
+  const varies = response.getHeader('Vary')
+  response.setHeader('Vary', varies === undefined ? 'Accept' : `${varies}, Accept`)
+  response.setHeader('Content-Type', problem ? PROBLEM : 'application/json; charset=utf-8')
+  if (error.headers.Connection === 'close') return answerBeforeBody(response, content)
+  response.setHeader('Content-Length', content.length)
+  response.end(request.method === 'HEAD' ? undefined : content)
+}
+
+/** Only whoever names the type gets it, and not less gladly than plain JSON. */
+function wantsProblem(accept: string | undefined): boolean {
+  if (accept?.toLowerCase().includes(PROBLEM) !== true) return false
+  const wanted = qualityOf(accept, PROBLEM)
+  return wanted > 0 && wanted >= qualityOf(accept, 'application/json')
+}
+
+function problemOf({ status, message: detail }: AppError): object {
+  return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
+}
