@@ -19,11 +19,11 @@ const sections: readonly Section[] = text
   .map((body) => ({ scheme: /^`([a-z0-9-]+)`: \S/.exec(body)?.[1] ?? '', body }))
   .filter(({ scheme }) => scheme !== '')
 
-/** A secret that the scheme can read: that of its first vector. */
+/** A secret that the scheme can read: that of its first vector; empty where the provider has none. */
 function secretOf(scheme: string): string {
-  const secret = readVectorFiles().find((file) => file.scheme === scheme)?.cases[0]?.secret
-  if (secret === undefined) throw new Error(`There are no vectors of ${scheme}`)
-  return secret
+  const first = readVectorFiles().find((file) => file.scheme === scheme)?.cases[0]
+  if (first === undefined) throw new Error(`There are no vectors of ${scheme}`)
+  return first.secret
 }
 
 function blocksOf({ body }: Section): string[] {

@@ -25,7 +25,25 @@ export function headerCases(recipe: Recipe): Vector[] {
         ]
       : []),
     ...timeHeaderCases(recipe),
+    ...otherLineCases(recipe),
   ]
+}
+
+/** The other headers that are signed. */
+function otherLineCases(recipe: Recipe): Vector[] {
+  const all = signedLines(recipe)
+  return (recipe.lines ?? []).flatMap(([name, value]) => {
+    const others = all.filter(([one]) => one !== name)
+    return [
+      refused(recipe, `no header ${name}`, { headers: others }),
+      refused(recipe, `the header ${name} is empty`, { headers: [...others, [name, '']] }),
+      refused(recipe, `the header ${name} stands twice`, { headers: [...all, [name, value]] }),
+      refused(recipe, `the header ${name} stands twice, in another case`, {
+        headers: [...all, [name.toUpperCase(), `${value}x`]],
+      }),
+      refused(recipe, `the header ${name} was changed`, { headers: [...others, [name, `${value}x`]] }),
+    ]
+  })
 }
 
 function timeHeaderCases(recipe: Recipe): Vector[] {
@@ -33,16 +51,17 @@ function timeHeaderCases(recipe: Recipe): Vector[] {
   if (timeHeader === undefined) return []
   const [signature] = signedLines(recipe)
   if (signature === undefined) return []
+  const { lines = [] } = recipe
   const time = String(NOW)
   return [
-    refused(recipe, 'no header of the time', { headers: [signature] }),
+    refused(recipe, 'no header of the time', { headers: [signature, ...lines] }),
     refused(recipe, 'only the header of the time', { headers: [[timeHeader, time]] }),
-    refused(recipe, 'the header of the time is empty', { headers: [signature, [timeHeader, '']] }),
+    refused(recipe, 'the header of the time is empty', { headers: [signature, [timeHeader, ''], ...lines] }),
     refused(recipe, 'the header of the time stands twice', {
-      headers: [signature, [timeHeader, time], [timeHeader, time]],
+      headers: [signature, [timeHeader, time], [timeHeader, time], ...lines],
     }),
     refused(recipe, 'the header of the time stands twice, with two times', {
-      headers: [signature, [timeHeader, time], [timeHeader.toUpperCase(), String(NOW - 1)]],
+      headers: [signature, [timeHeader, time], [timeHeader.toUpperCase(), String(NOW - 1)], ...lines],
     }),
     refused(recipe, 'the header of the time was changed', {
       headers: linesAround(recipe, signatureOf(recipe), String(NOW + 1)),

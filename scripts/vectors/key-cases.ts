@@ -8,20 +8,36 @@ export function keyCases(recipe: Recipe): Vector[] {
     accepted(recipe, 'the secret is in use until after now', { notAfter: at(1) }),
     refused(recipe, 'the secret ended at this very second', { notAfter: at(0) }),
     refused(recipe, 'the secret has ended', { notAfter: at(-86_400) }),
-    refused(recipe, 'signed with another secret', { headers: signedLines(recipe, { secret: 'another_secret' }) }),
-    refused(recipe, 'signed with the empty key', { headers: signedLines(recipe, { secret: '' }) }),
-    refused(recipe, 'signed with the secret and a line feed behind it', {
-      headers: signedLines(recipe, { secret: `${recipe.secret}\n` }),
+    refused(recipe, 'signed with another secret', {
+      headers: signedLines(recipe, { secret: recipe.signer?.another ?? 'another_secret' }),
     }),
-    refused(recipe, 'signed with the secret in upper case', {
-      headers: signedLines(recipe, { secret: recipe.secret.toUpperCase() }),
-    }),
+    ...wrongKeys(recipe).map(([why, key]) =>
+      refused(recipe, why, { headers: signedLines(recipe, { key, algorithm: 'sha256' }) }),
+    ),
     ...foreignTexts(recipe).map(([why, text]) => refused(recipe, why, { headers: signedLines(recipe, { text }) })),
     ...FOREIGN.filter(({ header }) => header !== recipe.header.toLowerCase()).map(({ scheme, header, prefix }) =>
       refused(recipe, `signed as ${scheme} signs`, {
         headers: [[header, `${prefix}${macOf(recipe, { text: [BODY] }).toString('hex')}`]],
       }),
     ),
+  ]
+}
+
+/** What else an HMAC might be keyed with; where a public key is the secret, any HMAC is a forgery. */
+function wrongKeys({ secret, keyOf, signer }: Recipe): [why: string, key: Buffer][] {
+  const text: [string, Buffer] = [
+    signer === undefined ? 'signed with the text of the secret' : 'an HMAC keyed with the text of the public key',
+    Buffer.from(secret),
+  ]
+  return [
+    ['signed with the empty key', Buffer.alloc(0)],
+    ...(keyOf === undefined && signer === undefined ? [] : [text]),
+    ...(signer === undefined
+      ? ([
+          ['signed with the secret and a line feed behind it', Buffer.from(`${secret}\n`)],
+          ['signed with the secret in upper case', Buffer.from(secret.toUpperCase())],
+        ] as [string, Buffer][])
+      : []),
   ]
 }
 

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
 
 /**
- * How a provider signs with an HMAC, written down apart from the verifiers: its vectors are made of it. Every negative
- * class follows from these members.
+ * How a provider signs, written down apart from the verifiers: its vectors are made of it. Every negative class follows
+ * from these members.
  */
 export interface Recipe {
   readonly scheme: string
@@ -19,12 +19,24 @@ export interface Recipe {
   readonly timeHeader?: string
   /** The header of the signature is a list that also holds the time. */
   readonly list?: { readonly separator: string; readonly time: string; readonly signature: string }
+  /** The header of the signature is a list, its members separated by blanks. */
+  readonly blankSeparated?: true
   /** Times in milliseconds count beside those in seconds. */
   readonly millisecondsToo?: true
+  /** Other lines that are signed, or needed, in every delivery. */
+  readonly lines?: readonly HeaderLine[]
+  /** The query of the request's target. */
+  readonly query?: string
+  /** The body is not signed. */
+  readonly bodyUnsigned?: true
+  /** The key that a secret stands for. Default: its text. */
+  readonly keyOf?: (secret: string) => Buffer
+  /** Signs a text in place of an HMAC, and another secret to sign with by mistake. */
+  readonly signer?: { readonly sign: (text: Buffer, secret: string) => Buffer; readonly another: string }
   /** What is signed. */
   readonly text: (body: Buffer, time: string) => readonly (string | Buffer)[]
-  /** The signature of the common body at the common time, made elsewhere. */
-  readonly independent: string
+  /** The signature of the common body at the common time, made elsewhere; none where every signature differs. */
+  readonly independent: string | null
   /** What only this provider has. */
   readonly own?: (recipe: Recipe) => readonly Vector[]
 }
@@ -34,7 +46,10 @@ export interface Otherwise {
   readonly body?: Buffer
   readonly time?: string
   readonly secret?: string
+  /** The hash of an HMAC. */
   readonly algorithm?: string
+  /** The key of an HMAC, whatever the secret is. */
+  readonly key?: Buffer
   /** Signed in place of the recipe's text. */
   readonly text?: readonly (string | Buffer)[]
 }
@@ -47,9 +62,12 @@ export function isTimed({ timeHeader, list }: Recipe): boolean {
 /** The bytes of a signature. */
 export function macOf(recipe: Recipe, otherwise: Otherwise = {}): Buffer {
   const { body = BODY, time = String(NOW), secret = recipe.secret, algorithm = 'sha256' } = otherwise
-  const mac = createHmac(algorithm, secret)
-  for (const part of otherwise.text ?? recipe.text(body, time)) mac.update(part)
-  return mac.digest()
+  const { keyOf = (text: string) => Buffer.from(text), signer } = recipe
+  const text = Buffer.concat((otherwise.text ?? recipe.text(body, time)).map((part) => Buffer.from(part)))
+  if (signer !== undefined && otherwise.algorithm === undefined) return signer.sign(text, secret)
+  return createHmac(algorithm, otherwise.key ?? keyOf(secret))
+    .update(text)
+    .digest()
 }
 
 /** A signature as it is written. */
@@ -59,11 +77,12 @@ export function signatureOf(recipe: Recipe, otherwise: Otherwise = {}): string {
 
 /** The header lines around a signature that is already written. */
 export function linesAround(recipe: Recipe, signature: string, time = String(NOW)): HeaderLine[] {
-  const { header, prefix = '', timeHeader, list } = recipe
+  const { header, prefix = '', timeHeader, list, lines = [] } = recipe
   if (list !== undefined) {
-    return [[header, `${list.time}=${time}${list.separator}${list.signature}=${signature}`]]
+    return [[header, `${list.time}=${time}${list.separator}${list.signature}=${signature}`], ...lines]
   }
-  return [[header, `${prefix}${signature}`], ...(timeHeader === undefined ? [] : [[timeHeader, time] as const])]
+  const timeLines: HeaderLine[] = timeHeader === undefined ? [] : [[timeHeader, time]]
+  return [[header, `${prefix}${signature}`], ...timeLines, ...lines]
 }
 
 /** The header lines of a delivery. */
@@ -79,10 +98,12 @@ export interface Delivered {
   readonly notAfter?: string
   readonly secret?: string
   readonly settings?: Readonly<Record<string, unknown>>
+  readonly query?: string
 }
 
 function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 'verdict'> {
   const settings = delivered.settings ?? recipe.settings
+  const query = delivered.query ?? recipe.query
   return {
     why,
     ...(settings === undefined ? {} : { settings }),
@@ -90,6 +111,7 @@ function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 
     ...(delivered.notAfter === undefined ? {} : { notAfter: delivered.notAfter }),
     now: delivered.now ?? NOW,
     headers: delivered.headers ?? signedLines(recipe),
+    ...(query === undefined ? {} : { query }),
     body: (delivered.body ?? BODY).toString('base64'),
   }
 }

@@ -1,3 +1,4 @@
+import { manifestOf, mercadopagoCases } from './mercadopago-cases.ts'
 import {
   githubCases,
   gocardlessCases,
@@ -9,6 +10,7 @@ import {
 } from './own-body-cases.ts'
 import { cashfreeCases, hook0Cases, paddleCases, slackCases, zoomCases } from './own-time-cases.ts'
 import type { Recipe } from './recipe.ts'
+import { API } from './vector.ts'
 
 const HEX = '954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197'
 const BASE64 = 'lUFwIj/Vvo4Dlw7+Ps+xzv5NK1oEnitsvlITgL+J8Zc='
@@ -52,6 +54,21 @@ export const RECIPES: readonly Recipe[] = [
     own: hook0Cases,
   },
   { ...hexBody, scheme: 'lemonsqueezy', header: 'X-Signature', own: lemonsqueezyCases },
+  {
+    ...body,
+    scheme: 'mercadopago',
+    settings: API,
+    header: 'x-signature',
+    encoding: 'hex',
+    list: { separator: ',', time: 'ts', signature: 'v1' },
+    lines: [['x-request-id', 'req-0001']],
+    query: 'data.id=123456&type=payment',
+    bodyUnsigned: true,
+    millisecondsToo: true,
+    text: (_, time) => [manifestOf(time)],
+    independent: '79d4b2f18e429d5a0a6455e873476770385425bc92ef275b0aaeccb4b4762f64',
+    own: mercadopagoCases,
+  },
   { ...hexBody, scheme: 'mollie', header: 'X-Mollie-Signature', prefix: 'sha256=', prefixOptional: true },
   {
     ...body,

@@ -2,6 +2,7 @@ import type { GeneratedFile } from '../generate/generated-files.ts'
 import { bodyCases } from './body-cases.ts'
 import { headerCases } from './header-cases.ts'
 import { keyCases } from './key-cases.ts'
+import { mollieClassicVectors } from './mollie-classic-vectors.ts'
 import { accepted, type Recipe, signatureOf } from './recipe.ts'
 import { RECIPES } from './recipes.ts'
 import { signatureCases } from './signature-cases.ts'
@@ -9,11 +10,13 @@ import { timeCases } from './time-cases.ts'
 import type { Vector } from './vector.ts'
 
 const ABOUT =
-  'Deliveries and what a verifier has to say of them. secret: as the provider shows it; notAfter: when it ended, if it did; now: seconds since 1970 at which the delivery is judged, with a window of 300 s unless settings say otherwise; headers: lines in the order sent, one character a byte (ISO 8859-1); body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" carry only headers that are signed or sign.'
+  'Deliveries and what a verifier has to say of them. secret: as the provider shows it, empty where it has none; notAfter: when it ended, if it did; now: seconds since 1970 at which the delivery is judged, with a window of 300 s unless settings say otherwise; headers: lines in the order sent, one character a byte (ISO 8859-1); query: of the request\'s target, without the question mark; body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" carry only headers that are signed or sign.'
 
 /** The vectors of a recipe: the delivery that others have signed too, every negative class, and its own ones. */
 function vectorsOf(recipe: Recipe): Vector[] {
-  if (signatureOf(recipe) !== recipe.independent) throw new Error(`${recipe.scheme}: not what others have signed`)
+  const { independent } = recipe
+  if (independent !== null && signatureOf(recipe) !== independent)
+    throw new Error(`${recipe.scheme}: not what others have signed`)
   return [
     accepted(recipe, 'signed as the provider signs'),
     ...(recipe.own?.(recipe) ?? []),
@@ -25,12 +28,18 @@ function vectorsOf(recipe: Recipe): Vector[] {
   ]
 }
 
-/** All files that are made by rule; those of the first three schemes were written by hand. */
+/** What makes the vectors of each scheme. */
+const MAKERS: ReadonlyMap<string, () => readonly Vector[]> = new Map([
+  ...RECIPES.map((recipe) => [recipe.scheme, () => vectorsOf(recipe)] as const),
+  ['mollie-classic', mollieClassicVectors],
+])
+
+/** The files of `contracts/vectors`, every one made by rule. */
 export function vectorFiles(): GeneratedFile[] {
-  return RECIPES.map((recipe) => {
-    const { scheme } = recipe
-    return { path: `contracts/vectors/${scheme}.json`, content: async () => fileOf(scheme, vectorsOf(recipe)) }
-  })
+  return [...MAKERS].map(([scheme, make]) => ({
+    path: `contracts/vectors/${scheme}.json`,
+    content: async () => fileOf(scheme, make()),
+  }))
 }
 
 /** One delivery a line, so that a change of one shows as one. */

@@ -7,7 +7,7 @@ export interface Vector {
   readonly verdict: 'accepted' | 'refused'
   /** What the provider's settings say beside the scheme and the secrets. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** As the provider shows it to its customer. */
+  /** As the provider shows it to its customer; empty where it has none. */
   readonly secret: string
   /** When the secret ended, ISO 8601. */
   readonly notAfter?: string
@@ -22,6 +22,9 @@ export interface Vector {
 
 /** The moment of most vectors, in seconds since 1970. */
 export const NOW = 1_760_000_000
+
+/** The settings of a provider that has to be asked; nobody answers there. */
+export const API = { fetch: { baseUrl: 'http://127.0.0.1:9', token: 'a_token_of_the_api' } } as const
 
 /** The body of most vectors; two of its characters are not ASCII. */
 export const BODY = Buffer.from(

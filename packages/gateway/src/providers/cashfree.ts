@@ -3,7 +3,7 @@ import { minorUnits } from './money.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes } from './signed-body.ts'
-import { signedTime } from './signed-time.ts'
+import { secondsOf, signedTime } from './signed-time.ts'
 import { toEvent } from './to-event.ts'
 
 const TYPES = {
@@ -26,7 +26,7 @@ export const cashfree = defineScheme(
       timestampHeader: 'x-webhook-timestamp',
       encoding: 'base64',
       before: (timestamp) => timestamp,
-      toSeconds: (timestamp) => (/^\d{13}$/.test(timestamp) ? timestamp.slice(0, 10) : timestamp),
+      toSeconds: secondsOf,
     }),
     prepareReader:
       (settings) =>

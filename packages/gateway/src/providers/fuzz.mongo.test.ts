@@ -21,8 +21,15 @@ const MAX_GROWTH_BYTES = 16 * 1_048_576
 const fetch: typeof globalThis.fetch = (asked) => {
   const path = String(asked)
   if (path.length % 3 === 0) return Promise.resolve(new Response('{}', { status: 404 }))
-  const id = Number(/(\d{1,15})(?:\/verify)?$/.exec(path)?.[1] ?? 1)
-  return Promise.resolve(Response.json({ id, state: 'opened', data: { id, status: 'successful', amount: 1 } }))
+  const last =
+    path
+      .replace(/\/verify$/, '')
+      .split('/')
+      .at(-1) ?? ''
+  const id = /^\d{1,15}$/.test(last) ? Number(last) : decodeURIComponent(last)
+  const money = { value: '1.00', currency: 'EUR' }
+  const found = { id, state: 'opened', status: 'paid', amount: money, data: { id, status: 'successful', amount: 1 } }
+  return Promise.resolve(Response.json(found))
 }
 
 /** The status that the promised thing ends in; what is thrown and none of ours fails the test. */

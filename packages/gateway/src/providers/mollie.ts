@@ -1,5 +1,5 @@
-import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { orderInMetadata } from './mollie-metadata.ts'
 import { minorUnits } from './money.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
@@ -39,7 +39,7 @@ export const mollie = defineScheme(
           id: body.id,
           type: body.type,
           objectId: body.entityId,
-          orderId: orderInFreeFields(freeFieldsOf(entity('metadata'))),
+          orderId: orderInMetadata(entity('metadata')),
           amount: minorUnits(entity('amount/value'), currency),
           currency,
           occurredAt: body.createdAt,
@@ -48,13 +48,3 @@ export const mollie = defineScheme(
       },
   },
 )
-
-/** Mollie gives metadata back as it was sent: an object, or text that often is the JSON of one. */
-function freeFieldsOf(metadata: unknown): unknown {
-  if (typeof metadata !== 'string' || !metadata.startsWith('{')) return metadata
-  try {
-    return readStrictObject(Buffer.from(metadata), true)
-  } catch {
-    return undefined
-  }
-}

@@ -9,12 +9,13 @@ import { SCHEMES } from './schemes.ts'
 interface Sample {
   readonly scheme: string
   readonly about: string
-  /** Where the scheme does not take any text for a secret. */
-  readonly secret?: string
+  /** Where the scheme does not take any text for a secret; null where it has none. */
+  readonly secret?: string | null
   readonly settings?: Readonly<Record<string, unknown>>
   readonly headers?: readonly (readonly [name: string, value: string])[]
   /** The id that the scheme signs in a header. */
   readonly signedId?: string
+  readonly query?: string
   /** Text is sent as it is, anything else as JSON. */
   readonly body: unknown
   /** An id that is left out is made of the bytes, an object that is null is the event's own id. */
@@ -34,10 +35,13 @@ const samples = readdirSync(FOLDER).map((name) => ({
   sample: JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as Sample,
 }))
 
-function deliver({ scheme, secret = 'test_secret', settings, headers = [], signedId, body }: Sample) {
-  const provider = makeProvider({ settings: { scheme, ...settings }, secrets: [{ value: secret }] })
+function deliver({ scheme, secret = 'test_secret', settings, headers = [], query = '', signedId, body }: Sample) {
+  const provider = makeProvider({
+    settings: { scheme, ...settings },
+    secrets: secret === null ? [] : [{ value: secret }],
+  })
   const rawBody = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  const delivery = { rawBody, rawHeaders: headers.flat(), query: '', secretId: 's1', ...(signedId && { signedId }) }
+  const delivery = { rawBody, rawHeaders: headers.flat(), query, secretId: 's1', ...(signedId && { signedId }) }
   return { provider, delivery: delivery as unknown as VerifiedDelivery }
 }
 

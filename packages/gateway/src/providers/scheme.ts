@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import type { WebhookEvent } from '../event.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import { type SharedSettings, sharedShape } from './shared-settings.ts'
+import { noSecrets, type SharedSettings, sharedShape } from './shared-settings.ts'
 import type { LiveSecret } from './signature.ts'
 
 /** Why a delivery is not authentic: for the log only, the sender is told nothing of it. */
@@ -10,6 +10,9 @@ export type Refusal = 'header_missing' | 'header_malformed' | 'timestamp_outside
 
 /** What a scheme finds: which secret signed, and the id that it signs where it signs one. */
 export type Finding = { readonly secretId: string; readonly signedId?: string } | { readonly refused: Refusal }
+
+/** What stands in place of a secret's id where the provider signs nothing and has no secret. */
+export const UNSIGNED = 'unsigned'
 
 /**
  * Checks a delivery at `now` (milliseconds). No delivery makes it throw; a promise only where something must be fetched
@@ -48,6 +51,8 @@ export type Confirmed = { readonly event: WebhookEvent } | { readonly refused: s
 export interface SchemeParts<Settings> {
   /** What the settings lack or contradict beyond what their schema says, each a clause. */
   readonly problemsOf?: (settings: Settings) => readonly string[]
+  /** The provider signs nothing and has no secret: its settings name none, and `prepareConfirm` is what vouches. */
+  readonly signsNothing?: true
   readonly readKey: (text: string, settings: Settings) => ReadKey
   /** The headers that the check and the reader use, in lower case: they are kept, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
@@ -77,7 +82,8 @@ export function defineScheme<Shape extends z.ZodRawShape>(
   shape: Shape,
   parts: SchemeParts<z.output<z.ZodObject<Shape>> & SharedSettings>,
 ): Scheme {
-  const schema = z.strictObject({ scheme: z.literal(name), ...sharedShape, ...shape })
+  const secrets = parts.signsNothing === true ? noSecrets : sharedShape.secrets
+  const schema = z.strictObject({ scheme: z.literal(name), ...sharedShape, secrets, ...shape })
   // The table hands every scheme only settings that its own schema has read.
   return { ...(parts as unknown as SchemeParts<ProviderSettings>), name, schema: schema as unknown as Scheme['schema'] }
 }

@@ -11,7 +11,9 @@ import { gocardless } from './gocardless.ts'
 import { genericHmac } from './hmac.ts'
 import { hook0 } from './hook0.ts'
 import { lemonsqueezy } from './lemonsqueezy.ts'
+import { mercadopago } from './mercadopago.ts'
 import { mollie } from './mollie.ts'
+import { mollieClassic } from './mollie-classic.ts'
 import { paddle } from './paddle.ts'
 import { paypal } from './paypal.ts'
 import { razorpay } from './razorpay.ts'
@@ -41,7 +43,9 @@ const schemes: readonly Scheme[] = [
   genericHmac,
   hook0,
   lemonsqueezy,
+  mercadopago,
   mollie,
+  mollieClassic,
   paddle,
   paypal,
   razorpay,

@@ -37,5 +37,8 @@ export const sharedShape = {
   orderReference: pointer.optional(),
 }
 
+/** The secrets of a provider that signs nothing. */
+export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
+
 /** The settings that every provider has. */
 export type SharedSettings = z.output<z.ZodObject<typeof sharedShape>>

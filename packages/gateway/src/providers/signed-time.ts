@@ -39,3 +39,8 @@ export function signedTime(spec: SignedTime): SignedTimeParts {
     },
   }
 }
+
+/** The seconds of a timestamp that may also be in milliseconds, of 13 digits; anything else as it is. */
+export function secondsOf(timestamp: string): string {
+  return timestamp.length === 13 && /^\d+$/.test(timestamp) ? timestamp.slice(0, 10) : timestamp
+}

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
-import { deliveryOf, readVectorFiles, type Vector } from '../testing/vectors.ts'
+import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../testing/vectors.ts'
 
 interface Answer {
   readonly status: number | undefined
@@ -15,9 +15,8 @@ const files = readVectorFiles()
 const providers: Record<string, object> = {}
 const paths = new Map<string, string>()
 
-function pathOf(scheme: string, { settings, secret, notAfter }: Vector): string {
-  const only = { id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter }) }
-  const provider = { acceptShortSecret: true, ...settings, scheme, secrets: [only] }
+function pathOf(scheme: string, vector: Vector): string {
+  const provider = { acceptShortSecret: true, ...vector.settings, scheme, secrets: secretsOf(vector) }
   const key = JSON.stringify(provider)
   const path = paths.get(key) ?? `${scheme}-${paths.size}`
   paths.set(key, path)
@@ -68,10 +67,10 @@ function isSendable({ headers }: Vector): boolean {
   return types.length < 2 && headers.every(([, value]) => value === value.replace(/^[ \t]+|[ \t]+$/g, ''))
 }
 
-/** An answer without what differs from request to request. */
+/** An answer without what differs from request to request: a caller may name its request, and gets its name back. */
 function likenessOf({ status, headers, body }: Answer): unknown {
-  const { date: _date, 'x-request-id': id, ...lasting } = headers
-  return { status, lasting, body: body.replace(String(id), 'id') }
+  const { date: _date, 'x-request-id': id, 'content-length': length, ...lasting } = headers
+  return { status, lasting, length: Number(length) - String(id).length, body: body.replace(String(id), 'id') }
 }
 
 const alike: unknown[] = []

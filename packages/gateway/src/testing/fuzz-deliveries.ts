@@ -1,6 +1,6 @@
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
-import { deliveryOf, providerOf, readVectorFiles, type Vector } from './vectors.ts'
+import { deliveryOf, providerOf, readVectorFiles, secretsOf, type Vector } from './vectors.ts'
 
 /** The most bytes that a body may have for a fuzzed provider. */
 const MAX_FUZZED_BYTES = 16_384
@@ -93,9 +93,9 @@ function readBases(): { bases: Base[][]; providers: Record<string, object> } {
   const paths = new Map<string, string>()
   const bases = readVectorFiles().map(({ scheme, cases }) =>
     cases.map((vector): Base => {
-      const { settings, secret, notAfter, why } = vector
-      const only = { id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter }) }
-      const entry = { acceptShortSecret: true, maxBytes: MAX_FUZZED_BYTES, ...settings, scheme, secrets: [only] }
+      const { settings, why } = vector
+      const secrets = secretsOf(vector)
+      const entry = { acceptShortSecret: true, maxBytes: MAX_FUZZED_BYTES, ...settings, scheme, secrets }
       const key = JSON.stringify(entry)
       const path = paths.get(key) ?? `${scheme}-${paths.size}`
       paths.set(key, path)

@@ -8,6 +8,7 @@ export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'
   readonly settings?: Readonly<Record<string, unknown>>
+  /** Empty where the provider has none. */
   readonly secret: string
   /** ISO 8601. */
   readonly notAfter?: string
@@ -35,12 +36,14 @@ export function readVectorFiles(): VectorFile[] {
     .map((name) => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as VectorFile)
 }
 
-/** The provider that a vector is judged by; its only secret is `s1`. */
-export function providerOf(scheme: string, { settings, secret, notAfter }: Vector): Provider {
-  return makeProvider({
-    settings: { scheme, ...settings },
-    secrets: [{ value: secret, ...(notAfter === undefined ? {} : { notAfter }) }],
-  })
+/** The secrets of a vector as `PROVIDERS` has them: one that is called `s1`, or none. */
+export function secretsOf({ secret, notAfter }: Vector): { id: string; value: string; notAfter?: string }[] {
+  return secret === '' ? [] : [{ id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter }) }]
+}
+
+/** The provider that a vector is judged by. */
+export function providerOf(scheme: string, vector: Vector): Provider {
+  return makeProvider({ settings: { scheme, ...vector.settings }, secrets: secretsOf(vector) })
 }
 
 /** A vector as a delivery. */

@@ -1,0 +1,55 @@
+import { createHmac } from 'node:crypto'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { example } from '../testing/example-scheme.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+
+// The one line: in the product it stands in schemes.ts. Nothing else of the gateway is replaced.
+vi.mock(import('./schemes.ts'), async (original) => ({
+  SCHEMES: new Map((await original()).SCHEMES).set(example.name, example),
+}))
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const secret = 'a_secret_of_an_example'
+const providers = { acme: { scheme: 'example', secrets: [{ id: 'only', value: secret }] } }
+const database = stack.use(await testDatabase(process.env))
+const gateway = stack.use(await startGateway({ database, providers }))
+const events = database.db.collection('events')
+const body = '{"what":"settled","which":"p_1","order":"ord_0001"}'
+
+async function deliver(sent: string, key = secret): Promise<number> {
+  const signature = `v7=${createHmac('sha512', key).update(body).digest('hex')}`
+  const headers = { 'content-type': 'application/json', 'x-example-signature': signature }
+  const response = await fetch(`${gateway.url}/api/webhooks/acme`, { method: 'POST', headers, body: sent })
+  await response.arrayBuffer()
+  return response.status
+}
+
+describe('a scheme that is added by one file and one line', () => {
+  it('takes what is authentic at the real route, once, as an event of ours', async () => {
+    expect([await deliver(body), await deliver(body)]).toEqual([200, 200])
+    expect(await events.find().toArray()).toMatchObject([
+      {
+        provider: 'acme',
+        type: 'payment.succeeded',
+        objectId: 'p_1',
+        orderId: 'ord_0001',
+        secretId: 'only',
+      },
+    ])
+  })
+
+  it('refuses what is not', async () => {
+    expect([await deliver(body, 'another_secret_of_it'), await deliver(body.replace('p_1', 'p_2'))]).toEqual([401, 401])
+    expect(await events.countDocuments()).toBe(1)
+  })
+
+  it('has its settings checked as every other', async () => {
+    const { acme } = providers
+    const started = startGateway({ database, providers: { acme: { ...acme, prefix: 'v8=' } } })
+    await expect(started).rejects.toThrow(SettingsError)
+    await expect(startGateway({ database, providers: { acme: { ...acme, scheme: 'exemple' } } })).rejects.toThrow()
+  })
+})
