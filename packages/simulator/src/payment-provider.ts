@@ -1,6 +1,12 @@
-import { type Corruption, type SignedDelivery, signCorrupted } from './corruption.ts'
+import { type Corruption, signCorrupted } from './corruption.ts'
 import type { PaymentEvent } from './payment-event.ts'
-import type { Signer, SigningRequest, SigningSettings } from './signers/signer.ts'
+import {
+  type SignedDelivery,
+  type Signer,
+  type SigningRequest,
+  type SigningSettings,
+  signDelivery,
+} from './signers/signer.ts'
 
 /** What the provider takes from the outside world. */
 export interface PaymentProviderDeps {
@@ -83,19 +89,23 @@ function sign(
   { now, corruption }: { now: number; corruption: Corruption | undefined },
 ): SignedDelivery {
   const request: SigningRequest = { body, secret, now: now + skewMs, eventId, settings }
-  return corruption ? signCorrupted(signer, request, corruption) : { headers: signer.sign(request), body }
+  return corruption ? signCorrupted(signer, request, corruption) : signDelivery(signer, request)
 }
 
 async function post(
   { fetch, now }: PaymentProviderDeps,
-  { url, timeoutMs = 10_000 }: WebhookEndpoint,
-  { eventId, headers, body }: SignedDelivery & { eventId: string },
+  { url, signer, timeoutMs = 10_000 }: WebhookEndpoint,
+  { eventId, headers, body, query }: SignedDelivery & { eventId: string },
 ): Promise<DeliveryReport> {
   const begun = now()
   try {
-    const response = await fetch(url, {
+    const response = await fetch(query === '' ? url : `${url}?${query}`, {
       method: 'POST',
-      headers: [['content-type', 'application/json'], ['user-agent', 'oncehook-simulator'], ...toPairs(headers)],
+      headers: [
+        ['content-type', signer.contentType ?? 'application/json'],
+        ['user-agent', 'oncehook-simulator'],
+        ...toPairs(headers),
+      ],
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),

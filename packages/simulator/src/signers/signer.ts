@@ -25,13 +25,56 @@ export interface Signer {
   readonly types: PaymentTypes
   /** The settings that `sign` reads. */
   readonly settings: readonly string[]
+  /** The media type of the bodies; JSON where it is left out. */
+  readonly contentType?: string
+  /** What the gateway's settings have to say before an event counts, for a scheme that knows no payments or no orders. */
+  readonly mapping?: SigningSettings
   /** The body in the scheme's own shape: the same event gives the same bytes. */
   writeEvent(event: PaymentEvent): Uint8Array
+  /** What the provider calls the payment, where that cannot be any text; the same for the same payment. */
+  paymentIdOf?(event: Pick<PaymentEvent, 'paymentId' | 'orderId'>): string
   /**
    * The header lines that prove the body.
    * @throws SigningError when the secret, the id or a setting is not one the scheme can sign with
    */
   sign(request: SigningRequest): HeaderLine[]
+  /** For a scheme whose signature stands in the body: the body with it. @throws SigningError */
+  readonly seal?: Seal
+  /** The query that belongs to the address, without the question mark, for a scheme that signs one. @throws SigningError */
+  query?(request: SigningRequest): string
+  /** What the provider's API says when it is asked about the payment, for a scheme that signs too little. */
+  describeObject?(event: PaymentEvent): ApiObject
+}
+
+/** How a signature gets into a body. */
+export interface Seal {
+  seal(request: SigningRequest): Uint8Array
+  /** Where in a body, sealed or not, a byte stands that is signed. */
+  signedOffset(body: Uint8Array): number
+}
+
+/** An object of a provider's API. */
+export interface ApiObject {
+  /** Below the base address, with a slash at its beginning. */
+  readonly path: string
+  readonly body: object
+}
+
+/** What goes on the wire, beside the address. */
+export interface SignedDelivery {
+  readonly headers: readonly HeaderLine[]
+  readonly body: Uint8Array
+  /** Without the question mark; empty where there is none. */
+  readonly query: string
+}
+
+/**
+ * Everything that a delivery of these bytes is made of.
+ * @throws SigningError
+ */
+export function signDelivery(signer: Signer, request: SigningRequest): SignedDelivery {
+  const body = signer.seal?.seal(request) ?? request.body
+  return { headers: signer.sign(request), body, query: signer.query?.(request) ?? '' }
 }
 
 /** Nothing could be signed: the message names what is wrong, never its value. */

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { plainTypes, writePlainEvent } from '../payment-event.ts'
 import { readBase64Secret } from './secret-bytes.ts'
 import {
@@ -11,8 +11,9 @@ import {
 } from './signer.ts'
 
 /**
- * Standard Webhooks v1 (github.com/standard-webhooks/standard-webhooks, spec): HMAC-SHA256 over `id.timestamp.body`.
- * The setting `headerPrefix` is `webhook-` unless said otherwise; Svix sends `svix-`.
+ * Standard Webhooks (github.com/standard-webhooks/standard-webhooks, spec): HMAC-SHA256 over `id.timestamp.body` (v1), or
+ * Ed25519 (v1a) with a private key, `whsk_` and the base64 of seed and public key. The setting `headerPrefix` is
+ * `webhook-` unless said otherwise; Svix sends `svix-`.
  */
 export const standardWebhooks: Signer = {
   types: plainTypes,
@@ -25,13 +26,25 @@ function signStandardWebhooks(request: SigningRequest): HeaderLine[] {
   const id = readMessageId(request.eventId)
   const prefix = readTextSetting(request.settings, 'headerPrefix') ?? 'webhook-'
   const timestamp = toSeconds(request.now)
-  const key = readBase64Secret(request.secret.replace(/^whsec_/, ''))
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(request.body).digest('base64')
+  const text = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), request.body])
+  const signature = request.secret.startsWith('whsk_')
+    ? `v1a,${sign(null, text, readSigningKey(request.secret)).toString('base64')}`
+    : `v1,${createHmac('sha256', readBase64Secret(request.secret.replace(/^whsec_/, '')))
+        .update(text)
+        .digest('base64')}`
   return [
     [`${prefix}id`, id],
     [`${prefix}timestamp`, timestamp],
-    [`${prefix}signature`, `v1,${signature}`],
+    [`${prefix}signature`, signature],
   ]
+}
+
+function readSigningKey(secret: string): KeyObject {
+  const bytes = readBase64Secret(secret.slice('whsk_'.length))
+  if (bytes.length !== 64) throw new SigningError('The secret is not whsk_ and the base64 of 64 bytes')
+  const d = bytes.subarray(0, 32).toString('base64url')
+  const x = bytes.subarray(32).toString('base64url')
+  return createPrivateKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', d, x } })
 }
 
 function readMessageId(id: string | undefined): string {

@@ -1,0 +1,43 @@
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../payment-event.ts'
+import { bodyMac } from './body-mac.ts'
+import type { Signer } from './signer.ts'
+import { writeJson } from './write-json.ts'
+
+const types: PaymentTypes = { succeeded: 'payments.confirmed', failed: 'payments.failed' }
+
+/**
+ * GoCardless (developer.gocardless.com, "Staying up to date with webhooks"): HMAC-SHA256 of the body in hexadecimal in
+ * `Webhook-Signature`. It names no amount.
+ */
+export const gocardless: Signer = {
+  types,
+  settings: [],
+  writeEvent,
+  sign: bodyMac({ header: 'Webhook-Signature', encoding: 'hex' }),
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  const type = toSchemeType(types, event.type)
+  const [resource = '', action = ''] = type.split('.')
+  const details =
+    type === types.failed
+      ? {
+          origin: 'bank',
+          cause: 'insufficient_funds',
+          scheme: 'sepa_core',
+          reason_code: 'AM04',
+          will_attempt_retry: false,
+        }
+      : { origin: 'gocardless', cause: `payment_${action}`, description: 'Payment was confirmed as collected' }
+  const item = {
+    id: event.id,
+    created_at: new Date(event.occurredAt).toISOString(),
+    resource_type: resource,
+    action,
+    links: { [resource.replace(/s$/, '')]: event.paymentId },
+    details,
+    metadata: {},
+    resource_metadata: { order_id: event.orderId },
+  }
+  return writeJson({ events: [item], meta: { webhook_id: `WB_${event.id}` } })
+}

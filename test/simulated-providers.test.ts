@@ -1,0 +1,153 @@
+import type { WebhookEvent } from '@oncehook/gateway/event'
+import type { Delivery } from '@oncehook/gateway/providers/delivery'
+import type { Provider } from '@oncehook/gateway/providers/provider'
+import { readProviders } from '@oncehook/gateway/providers/read-providers'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { corruptions, signCorrupted } from '@oncehook/simulator/corruption'
+import { makeAsymmetricStandardSecret } from '@oncehook/simulator/development-secret'
+import { startObjectApi } from '@oncehook/simulator/object-api'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/simulator/signers/signer'
+import { signers } from '@oncehook/simulator/signers/signers'
+import { describe, expect, it } from 'vitest'
+import { simulateProvider } from './support/simulated-provider.ts'
+
+const NOW = 1_760_000_000_000
+const API_TOKEN = 'a-token-of-the-simulated-api'
+const place = { publicUrl: 'https://pay.example.com/api/webhooks/p', apiToken: API_TOKEN, now: NOW }
+
+const paid: PaymentEvent = {
+  id: 'evt_1',
+  type: 'payment.succeeded',
+  paymentId: 'pay_1',
+  orderId: 'ord_1',
+  amount: 1999,
+  currency: 'EUR',
+  occurredAt: NOW - 5_000,
+}
+const failed: PaymentEvent = { ...paid, id: 'evt_2', type: 'payment.failed', paymentId: 'pay_2', orderId: 'ord_2' }
+
+/** What these tell of a payment has no amount in it, or none that the gateway reads. */
+const WITHOUT_AMOUNT = 'discord fusionauth github gitlab gocardless sendgrid slack twilio x zoom'.split(' ')
+/** Their events have an id of their own, in signed bytes. */
+const WITH_OWN_ID =
+  'checkout gitlab gocardless hmac mollie paddle paypal sendgrid slack standard-webhooks stripe'.split(' ')
+
+function readProvider(settings: object): Provider {
+  const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+  const provider = readProviders(JSON.stringify({ p: settings }), sources).get('p')
+  if (provider === undefined) throw new Error('The provider was not read')
+  return provider
+}
+
+function toDelivery({ headers, body, query }: SignedDelivery): Delivery {
+  return { rawBody: Buffer.from(body), rawHeaders: headers.flat(), query }
+}
+
+async function receive(provider: Provider, delivery: Delivery): Promise<WebhookEvent> {
+  const verdict = await provider.verify(delivery, NOW)
+  if ('refused' in verdict) throw new Error(verdict.refused)
+  const [event, ...more] = provider.readEvents(verdict)
+  expect(more).toEqual([])
+  if (event === undefined) throw new Error('The delivery tells of nothing')
+  const confirmed = await provider.confirm?.(event, fetch)
+  if (confirmed === undefined) return event
+  if ('refused' in confirmed) throw new Error(confirmed.refused)
+  return confirmed.event
+}
+
+describe('the simulator', () => {
+  it('signs every scheme that the gateway verifies, and no other', () => {
+    expect([...signers.keys()].toSorted()).toEqual([...SCHEMES.keys()].toSorted())
+  })
+})
+
+const variants: readonly (readonly [name: string, scheme: string, settings: Readonly<Record<string, unknown>>])[] = [
+  ...[...SCHEMES.keys()].map((scheme) => [scheme, scheme, {}] as const),
+  ['hook0, v0', 'hook0', { version: 'v0' }] as const,
+]
+
+describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
+  it.each([
+    ['succeeded', paid],
+    ['failed', failed],
+  ])('is understood as a payment that %s', async (_, event) => {
+    await using api = await startObjectApi({ port: 0, token: API_TOKEN })
+    const { signer, settings, request } = simulateProvider(scheme, { ...place, apiUrl: api.url }, more)
+    const object = signer.describeObject?.(event)
+    if (object !== undefined) api.add(object)
+    const provider = readProvider(settings)
+    const delivery = toDelivery(signDelivery(signer, request(event, NOW)))
+    const read = await receive(provider, delivery)
+    const { type, orderId, amount, currency } = event
+    expect(read).toMatchObject({
+      ...(WITH_OWN_ID.includes(scheme) ? { id: event.id } : {}),
+      type,
+      facts: { orderId, ...(WITHOUT_AMOUNT.includes(scheme) ? {} : { amount, currency }) },
+    })
+    expect(read.facts).not.toHaveProperty('unreadable')
+    const isNamed = !(scheme === 'shopify' && event === failed)
+    if (isNamed) expect(read.objectId).toBe(signer.paymentIdOf?.(event) ?? event.paymentId)
+    // The same event, delivered again, is the same event here; another payment is another.
+    expect((await receive(provider, toDelivery(signDelivery(signer, request(event, NOW + 1_000))))).id).toBe(read.id)
+    if (settings.fetch !== undefined) return expect(api.asked).not.toEqual([])
+    const other = { ...event, id: 'evt_9', paymentId: 'pay_9', orderId: 'ord_9' }
+    expect((await receive(provider, toDelivery(signDelivery(signer, request(other, NOW))))).id).not.toBe(read.id)
+  })
+
+  it('is refused once a byte of what is signed was changed', async () => {
+    const { signer, settings, request } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    const provider = readProvider(settings)
+    const spoiled = corruptions.flatMap((corruption) => {
+      try {
+        return [signCorrupted(signer, request(paid, NOW), corruption)]
+      } catch (error) {
+        // What a scheme does not sign cannot be spoiled.
+        if (error instanceof SigningError) return []
+        throw error
+      }
+    })
+    if (settings.fetch === undefined) expect(spoiled.length).toBe(provider.signsTime ? 3 : 2)
+    for (const one of spoiled) expect(await provider.verify(toDelivery(one), NOW)).toHaveProperty('refused')
+  })
+
+  it('is refused under another secret', async () => {
+    const { settings } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    if (settings.scheme === 'mollie-classic') return // it has none: only what its API says counts
+    const other = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    const delivery = toDelivery(signDelivery(other.signer, other.request(paid, NOW)))
+    expect(await readProvider(settings).verify(delivery, NOW)).toHaveProperty('refused')
+  })
+})
+
+describe('standard webhooks with a pair of keys', () => {
+  it('is accepted with the public half, and refused once a byte was changed', async () => {
+    const { signWith, value } = makeAsymmetricStandardSecret()
+    const signer = signers.get('standard-webhooks')!
+    const provider = readProvider({ scheme: 'standard-webhooks', secrets: [{ id: 's1', value }] })
+    const request = { body: signer.writeEvent(paid), secret: signWith, now: NOW, eventId: 'evt_1' }
+    expect(await receive(provider, toDelivery(signDelivery(signer, request)))).toMatchObject({ id: 'evt_1' })
+    for (const corruption of corruptions) {
+      const spoiled = toDelivery(signCorrupted(signer, request, corruption))
+      expect(await provider.verify(spoiled, NOW)).toHaveProperty('refused')
+    }
+  })
+})
+
+describe('gitlab with a clear token', () => {
+  it('counts by what its API says', async () => {
+    await using api = await startObjectApi({ port: 0, token: API_TOKEN })
+    const signer = signers.get('gitlab')!
+    const provider = readProvider({
+      scheme: 'gitlab',
+      ...signer.mapping,
+      orderReference: '/title',
+      fetch: { baseUrl: api.url, token: API_TOKEN },
+      secrets: [{ id: 's1', value: 'a clear token of gitlab' }],
+    })
+    api.add(signer.describeObject!(paid))
+    const request = { body: signer.writeEvent(paid), secret: 'a clear token of gitlab', now: NOW, eventId: 'evt_1' }
+    const event = await receive(provider, toDelivery(signDelivery(signer, request)))
+    expect(event).toMatchObject({ type: 'payment.succeeded', facts: { orderId: 'ord_1' } })
+  })
+})
