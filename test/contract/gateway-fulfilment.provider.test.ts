@@ -1,60 +1,135 @@
-import { join } from 'node:path'
+import { createIdempotencyKeys, type KeyedRequest } from '@oncehook/fulfilment/idempotency-keys'
+import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/order-document'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
-import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Secret } from '@oncehook/kernel/secret'
+import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { Verifier } from '@pact-foundation/pact'
-import { expect, it } from 'vitest'
-import { CONTRACTS, readPact } from './pact-files.ts'
+import { describe, expect, it } from 'vitest'
+import { untilEqual } from '../support/until.ts'
+import { contractsOf, readPact } from './pact-files.ts'
+import { type StateHandler, verifyContract } from './verify-contract.ts'
 
-const NAME = 'gateway-fulfilment.json'
 const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
+const EVERY_MEMBER = { ...CONTENT, email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }
+const CONTRACTS = contractsOf('fulfilment')
 
-interface FilteredRequest {
-  readonly path: string
-  readonly headers: Record<string, string>
+interface Named {
+  readonly name: string
 }
 
-it('fulfilment answers the gateway as the contract says', async () => {
-  await using database = await testDatabase(process.env)
-  await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name })
+/** The states of orders, by the calls that bring them about in earnest. */
+function orderStates(fulfilment: RunningFulfilment) {
   const client = fulfilmentClient(fulfilment)
-  const token = await fulfilment.token()
-  const states: string[] = []
-  const pending = (id: string) => async (): Promise<void> => {
-    states.push(id)
-    await client.orders.put.mutate({ id, order: CONTENT })
+  const orders = fulfilment.db.collection<OrderDocument>(ORDERS)
+  const pay = async ({ name }: Named, order: object = CONTENT): Promise<void> => {
+    await client.orders.put.mutate({ id: `ord_${name}`, order })
+    const event = { provider: 'acme', eventId: `evt_${name}`, type: 'payment.succeeded' as const }
+    const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR' }
+    const { results } = await client.payments.applyEvents.mutate({ events: [{ ...event, ...payment, ifMatch: '"1"' }] })
+    expect(results).toEqual([{ outcome: 'applied', version: 2 }])
   }
-  await new Verifier({
-    provider: 'fulfilment',
-    providerBaseUrl: fulfilment.url,
-    pactUrls: [join(CONTRACTS, NAME)],
-    logLevel: 'error',
-    requestFilter: ((request: FilteredRequest, _response: unknown, next: () => void) => {
-      if (!request.path.startsWith('/_pact')) request.headers.authorization = `Bearer ${token}`
-      next()
-    }) as never,
-    stateHandlers: {
-      'the order ord_present is pending in version 1': pending('ord_present'),
-      'the order ord_applied is pending in version 1': pending('ord_applied'),
-      'the order ord_stale is pending in version 2': async () => {
-        await pending('ord_stale')()
-        await client.orders.put.mutate({ id: 'ord_stale', order: { ...CONTENT, note: 'changed' } })
+  return {
+    'there is no order': async ({ orderId }: { orderId: string }) => {
+      expect(await orders.countDocuments({ _id: orderId })).toBe(0)
+    },
+    'there is an order': async ({ orderId: id, version }: { orderId: string; version: number }) => {
+      await client.orders.put.mutate({ id, order: CONTENT })
+      for (let at = 2; at <= version; at += 1) {
+        await client.orders.put.mutate({ id, order: { ...CONTENT, note: `version ${at}` } })
+      }
+      expect(await client.orders.get.query({ id })).toMatchObject({ version, status: 'pending' })
+    },
+    'an order was paid': (named: Named) => pay(named),
+    'an order with every member was paid': (named: Named) => pay(named, EVERY_MEMBER),
+    'an order was deleted': async ({ orderId: id }: { orderId: string }) => {
+      await client.orders.put.mutate({ id, order: CONTENT })
+      expect(await client.orders.delete.mutate({ id })).toEqual({ deleted: true })
+    },
+    'a receipt is parked': async ({ name }: Named) => {
+      await pay({ name })
+      const id = `ord_${name}`
+      await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': 'sent' }), 1)
+      const lastError = { code: 'receipt_refused', at: new Date() }
+      const parked = { state: 'parked', key: `rcp_${name}`, attempts: 2, dueAt: null, sentAt: null, lastError }
+      const set = Object.fromEntries(Object.entries(parked).map(([member, value]) => [`receipts.0.${member}`, value]))
+      expect((await orders.updateOne({ _id: id }, { $set: set })).modifiedCount).toBe(1)
+    },
+  }
+}
+
+/** The states of idempotency keys. */
+function keyStates(fulfilment: RunningFulfilment) {
+  const client = fulfilmentClient(fulfilment)
+  const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 60_000, leaseMs: 60_000 })
+  return {
+    'an order was made under a key': async (made: { idempotency: KeyedRequest; order: object }) => {
+      expect(await client.orders.create.mutate(made)).toMatchObject({ replayed: false })
+    },
+    'another order was made under a key': async ({ idempotency }: { idempotency: KeyedRequest }) => {
+      await client.orders.create.mutate({ order: CONTENT, idempotency: { ...idempotency, fingerprint: 'another' } })
+    },
+    'a request under a key is running': async ({ idempotency }: { idempotency: KeyedRequest }) => {
+      expect(await keys.claim(idempotency, { run: 'a run', orderId: 'ord_of_a_run' })).toMatchObject({ run: 'a run' })
+    },
+  }
+}
+
+/** The token that the next request carries, and the states that decide on it. */
+function tokenStates({ secret }: RunningFulfilment) {
+  const issue = (more: { secret?: Secret; agoMs?: number } = {}): Promise<string> => {
+    const clock = { now: () => systemClock.now() - (more.agoMs ?? 0) }
+    const options = { secret, issuer: 'gateway', audience: 'fulfilment', clock, ...more }
+    return createServiceTokens(options).issue()
+  }
+  const usual = async (): Promise<string | null> => issue()
+  let next = usual
+  return {
+    async take(): Promise<string | null> {
+      const token = await next()
+      next = usual
+      return token
+    },
+    states: {
+      'the token of the caller has expired': async () => {
+        next = () => issue({ agoMs: 3_600_000 })
       },
-      'the event evt_duplicate has paid the order ord_duplicate': async () => {
-        await pending('ord_duplicate')()
-        const event = { provider: 'acme', eventId: 'evt_duplicate', type: 'payment.succeeded' as const }
-        const payment = { paymentId: 'pay_duplicate', orderId: 'ord_duplicate', amount: 1999, currency: 'EUR' }
-        const applied = await client.payments.applyEvents.mutate({ events: [{ ...event, ...payment, ifMatch: '"1"' }] })
-        expect(applied.results).toEqual([{ outcome: 'applied', version: 2 }])
+      'the caller has another secret': async () => {
+        next = () => issue({ secret: new Secret('a-secret-of-somebody-else-that-is-long-enough') })
       },
-      'there is no order ord_unknown': async () => {
-        states.push('ord_unknown')
+      'the caller has no token': async () => {
+        next = async () => null
       },
     },
-  }).verifyProvider()
-  // A state that is missing or fails does not fail the verification by itself.
-  const { interactions } = await readPact(CONTRACTS, NAME)
-  expect(states.toSorted()).toEqual(['ord_applied', 'ord_duplicate', 'ord_present', 'ord_stale', 'ord_unknown'])
-  expect(interactions).toHaveLength(states.length)
-  expect(await fulfilment.db.collection('orders').countDocuments({ status: 'paid' })).toBe(2)
+  }
+}
+
+describe('fulfilment', () => {
+  it('has a contract with the gateway', async () => {
+    const pacts = await Promise.all(CONTRACTS.map(({ file }) => readPact(file)))
+    expect(new Set(pacts.map(({ consumer }) => consumer.name))).toEqual(new Set(['gateway']))
+  })
+
+  it.each(CONTRACTS)('answers as $name says', async (contract) => {
+    await using database = await testDatabase(process.env)
+    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name })
+    const tokens = tokenStates(fulfilment)
+    const states: Record<string, StateHandler> = {
+      'nothing in particular': async () => undefined,
+      ...orderStates(fulfilment),
+      ...keyStates(fulfilment),
+      ...tokens.states,
+    }
+    await verifyContract({
+      contract,
+      url: fulfilment.url,
+      states,
+      filter: async ({ headers }) => {
+        const token = await tokens.take()
+        if (token === null) delete headers.authorization
+        else headers.authorization = `Bearer ${token}`
+      },
+    })
+  })
 })

@@ -1,29 +1,54 @@
+import { globSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /** The folder of the contracts that are committed. */
 export const CONTRACTS = join(import.meta.dirname, '..', '..', 'contracts')
 
-interface PactFile {
+/** A condition that the provider brings about before an interaction. */
+export interface ProviderState {
+  readonly name: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+/** One request of a consumer and the answer that it counts on. */
+export interface Interaction {
+  readonly description: string
+  readonly providerStates?: readonly ProviderState[]
+}
+
+/** What one consumer counts on from one provider. */
+export interface Pact {
   readonly consumer: { readonly name: string }
   readonly provider: { readonly name: string }
-  readonly interactions: readonly { readonly description: string }[]
-  readonly metadata: object
+  readonly interactions: readonly Interaction[]
 }
 
 /**
  * The interactions of a pact in a form of their own order, without the versions of tools: two of these are equal when
  * consumers ask for the same.
  */
-export async function readPact(folder: string, name: string): Promise<Omit<PactFile, 'metadata'>> {
-  const { consumer, provider, interactions } = JSON.parse(await readFile(join(folder, name), 'utf8')) as PactFile
-  const sorted = interactions.toSorted((a, b) => a.description.localeCompare(b.description))
+export async function readPact(file: string): Promise<Pact> {
+  const { consumer, provider, interactions } = JSON.parse(await readFile(file, 'utf8')) as Pact
+  const sorted = interactions.toSorted((a, b) => (a.description < b.description ? -1 : 1))
   return { consumer, provider, interactions: sorted }
 }
 
 /** Takes a generated pact over as the committed one. */
-export async function commitPact(folder: string, name: string): Promise<void> {
-  const pact = await readPact(folder, name)
+export async function commitPact(file: string): Promise<void> {
+  const pact = await readPact(file)
   const metadata = { pactSpecification: { version: '3.0.0' } }
-  await writeFile(join(CONTRACTS, name), `${JSON.stringify({ ...pact, metadata }, null, 2)}\n`)
+  await writeFile(join(CONTRACTS, basename(file)), `${JSON.stringify({ ...pact, metadata }, null, 2)}\n`)
+}
+
+/** A contract that is verified: that of today, or that of a release, whose consumers may still be running. */
+export interface ContractFile {
+  readonly name: string
+  readonly file: string
+}
+
+/** The contracts of all consumers of a provider, those of earlier releases included. */
+export function contractsOf(provider: string): ContractFile[] {
+  const files = globSync([`*-${provider}.json`, `releases/*/*-${provider}.json`], { cwd: CONTRACTS }).toSorted()
+  return files.map((name) => ({ name, file: join(CONTRACTS, name) }))
 }

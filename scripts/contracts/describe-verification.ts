@@ -1,0 +1,45 @@
+/** One thing in which an answer differs from the one a contract holds; the words are Pact's. */
+interface Mismatch {
+  readonly type: string
+  readonly mismatch?: string
+  readonly path?: string
+  readonly key?: string
+}
+
+/** What Pact says of a failed verification. */
+interface VerificationResult {
+  readonly errors: readonly {
+    readonly interaction: string
+    readonly mismatch: { readonly mismatches?: readonly Mismatch[]; readonly message?: string }
+  }[]
+}
+
+/**
+ * Says in a line each what a failed verification found: the interaction, and what was answered otherwise. What is no
+ * result of a verification is one line of its own.
+ */
+export function describeVerification(error: unknown): string[] {
+  const message = error instanceof Error ? error.message : String(error)
+  const result = readResult(message)
+  if (result === null) return [`- ${message}`]
+  return result.errors.map(({ interaction, mismatch }) => {
+    const { mismatches = [], message: problem = 'the answer is another one' } = mismatch
+    const what = mismatches.length === 0 ? problem : mismatches.map(sayMismatch).join('; ')
+    return `- ${interaction.replace(/^Verifying a pact between .*? and \S+ ?/, '')}: ${what}`
+  })
+}
+
+function readResult(message: string): VerificationResult | null {
+  try {
+    const result = JSON.parse(message) as Partial<VerificationResult> | null
+    return Array.isArray(result?.errors) && result.errors.length > 0 ? (result as VerificationResult) : null
+  } catch {
+    return null
+  }
+}
+
+function sayMismatch({ type, mismatch = 'differs', path, key }: Mismatch): string {
+  if (type === 'StatusMismatch') return `status ${mismatch}`
+  if (type === 'HeaderMismatch') return `header ${key ?? ''}: ${mismatch}`
+  return path === undefined ? mismatch : `${path}: ${mismatch}`
+}

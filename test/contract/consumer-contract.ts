@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PactV3, type V3Interaction } from '@pact-foundation/pact'
+import { expect } from 'vitest'
+import { CONTRACTS, commitPact, readPact } from './pact-files.ts'
+
+type Body = V3Interaction['withRequest']['body']
+
+/** A condition that the provider has to bring about, with what it needs to know. */
+export interface NeededState {
+  readonly description: string
+  readonly parameters?: NonNullable<V3Interaction['states']>[number]['parameters']
+}
+
+/** One request of a consumer, and the answer that it counts on. */
+export interface Exchange {
+  readonly does: string
+  readonly states: readonly NeededState[]
+  readonly request: {
+    readonly method: string
+    readonly path: string
+    readonly query?: V3Interaction['withRequest']['query']
+    readonly headers: V3Interaction['withRequest']['headers']
+    readonly body?: Body
+  }
+  readonly answer: {
+    readonly status: number
+    readonly headers?: V3Interaction['willRespondWith']['headers']
+    readonly body?: Body
+  }
+}
+
+/** The contract of one consumer with one provider while its consumer tests write it. */
+export interface ConsumerContract extends AsyncDisposable {
+  /**
+   * Serves the answer of an exchange at an address of its own while the consumer's real code asks there.
+   * @throws naming the consumer, when it did not ask what the exchange says, or could not live with the answer
+   */
+  expectExchange(exchange: Exchange, ask: (url: string) => Promise<void>): Promise<void>
+  /** Compares what the consumer has asked for with the committed contract, or takes it over when told to. */
+  compareWithCommitted(env: NodeJS.ProcessEnv): Promise<void>
+}
+
+/** Opens the contract of a consumer with a provider. */
+export async function openConsumerContract(consumer: string, provider: string): Promise<ConsumerContract> {
+  const folder = await mkdtemp(join(tmpdir(), 'pacts-'))
+  const name = `${consumer}-${provider}.json`
+  return {
+    async expectExchange({ does, states, request, answer }, ask) {
+      const pact = new PactV3({ consumer, provider, dir: folder, logLevel: 'error' })
+      pact.addInteraction({
+        states: states.map(({ description, parameters }) => ({ description, ...(parameters && { parameters }) })),
+        uponReceiving: does,
+        withRequest: request as V3Interaction['withRequest'],
+        willRespondWith: answer as V3Interaction['willRespondWith'],
+      })
+      const problems: string[] = []
+      await pact
+        .executeTest(({ url }) => ask(url).catch((error: unknown) => void problems.push(sentenceOf(error))))
+        .catch((error: unknown) => problems.unshift(sentenceOf(error)))
+      if (problems.length === 0) return
+      throw new Error(`The consumer ${consumer} and the contract ${name} differ: ${does}\n${problems.join('\n')}`)
+    },
+    async compareWithCommitted(env) {
+      if (env.UPDATE_CONTRACTS === '1') await commitPact(join(folder, name))
+      const hint = `The consumer ${consumer} asks for other things: UPDATE_CONTRACTS=1 npm test -- test/contract takes them over`
+      expect(await readPact(join(folder, name)), hint).toEqual(await readPact(join(CONTRACTS, name)))
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,70 @@
+import { Verifier } from '@pact-foundation/pact'
+import { describeVerification } from '../../scripts/contracts/describe-verification.ts'
+import { type ContractFile, type ProviderState, readPact } from './pact-files.ts'
+
+/** A request of a contract on its way to the provider; a filter may change it. */
+export interface FilteredRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  body: unknown
+}
+
+/** Brings a state about, as real data. */
+export type StateHandler = (parameters: never) => Promise<void>
+
+/** Where the provider is, and how the states of its contract come about. */
+export interface VerifiedProvider {
+  readonly contract: ContractFile
+  readonly url: string
+  readonly states: Readonly<Record<string, StateHandler>>
+  /** Changes each request just before it is sent: what would be too old in a file is made here. */
+  readonly filter: (request: FilteredRequest) => void | Promise<void>
+}
+
+/**
+ * Asks the provider all that a contract holds.
+ * @throws naming the consumer and every interaction that is answered otherwise, or whose state did not come about
+ */
+export async function verifyContract({ contract, url, states, filter }: VerifiedProvider): Promise<void> {
+  const { consumer, provider, interactions } = await readPact(contract.file)
+  const needed = interactions.flatMap(({ providerStates = [] }) => providerStates)
+  const who = `the consumer ${consumer.name} (contracts/${contract.name})`
+  const unknown = needed.filter(({ name }) => states[name] === undefined)
+  if (unknown.length > 0) throw new Error(`Nobody brings about for ${who}: ${namesOf(unknown)}`)
+  const entered: string[] = []
+  const failed: string[] = []
+  const tried = new Verifier({
+    provider: provider.name,
+    providerBaseUrl: url,
+    pactUrls: [contract.file],
+    logLevel: 'error',
+    requestFilter: ((request: FilteredRequest, _response: unknown, next: (error?: unknown) => void) => {
+      if (request.path.startsWith('/_pact')) return next()
+      Promise.resolve(request).then(filter).then(() => next(), next)
+    }) as never,
+    stateHandlers: Object.fromEntries<(parameters?: unknown) => Promise<void>>(
+      Object.entries(states).map(([name, enter]) => [
+        name,
+        async (parameters) => {
+          entered.push(name)
+          await enter(parameters as never).catch((error: unknown) => void failed.push(`${name}: ${String(error)}`))
+        },
+      ]),
+    ),
+  }).verifyProvider()
+  const broken = await tried.then(
+    () => [],
+    (error: unknown) => describeVerification(error),
+  )
+  // A state that is missing or fails does not fail the verification by itself.
+  if (failed.length > 0) throw new Error(`A state that ${who} counts on did not come about:\n${failed.join('\n')}`)
+  if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
+  if (entered.length !== needed.length) {
+    throw new Error(`Of ${needed.length} states that ${who} counts on, ${entered.length} were asked for`)
+  }
+}
+
+function namesOf(states: readonly ProviderState[]): string {
+  return [...new Set(states.map(({ name }) => name))].join(', ')
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPaymentProvider, type Message } from '@oncehook/simulator/payment-provider'
+import { MatchersV3 } from '@pact-foundation/pact'
+import { describe, expect, it } from 'vitest'
+import { openConsumerContract } from './consumer-contract.ts'
+import { eventOf, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
+
+const { like, string } = MatchersV3
+const JSON_TYPE = 'application/json; charset=utf-8'
+const HOUR_MS = 3_600_000
+
+/** What a provider does with its delivery, what it finds there, and what it gets back. */
+interface Case {
+  readonly id: string
+  readonly does: string
+  readonly state: string
+  /** The type of the event: a payment that succeeded, unless said otherwise. */
+  readonly type?: (sender: WebhookSender) => string
+  readonly change?: Readonly<Record<string, unknown>>
+  readonly path?: (sender: WebhookSender) => string
+  readonly method?: string
+  readonly mediaType?: string
+  readonly skewMs?: number
+  readonly only?: (sender: WebhookSender) => boolean
+  readonly answer: { readonly status: number; readonly headers: Record<string, string>; readonly body: object }
+}
+
+const RECEIVED = { status: 200, headers: { 'Content-Type': JSON_TYPE }, body: { received: true } }
+const CHALLENGE = { 'WWW-Authenticate': 'Signature realm="webhooks"' }
+
+function refused(status: number, code: string, headers: Record<string, string> = {}): Case['answer'] {
+  const body = { error: string('A sentence'), code, requestId: like('a-request-id') }
+  return { status, headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', ...headers }, body }
+}
+
+const UNKNOWN = 'the event is not known'
+const CASES: readonly Case[] = [
+  { id: 'evt_new', does: 'delivers an event for the first time', state: UNKNOWN, answer: RECEIVED },
+  { id: 'evt_again', does: 'delivers an event again', state: 'the event was delivered before', answer: RECEIVED },
+  {
+    id: 'evt_unhandled',
+    does: 'delivers an event of a type that changes no order',
+    state: UNKNOWN,
+    type: ({ unhandled }) => unhandled,
+    answer: RECEIVED,
+  },
+  {
+    id: 'evt_forged',
+    does: 'delivers a forged event',
+    state: 'the sender has another secret',
+    answer: refused(401, 'signature_invalid', CHALLENGE),
+  },
+  {
+    id: 'evt_expired',
+    does: 'delivers an event that was signed long ago',
+    state: 'the sender signed an hour ago',
+    skewMs: -HOUR_MS,
+    only: ({ signsTime }) => signsTime,
+    answer: refused(401, 'signature_invalid', CHALLENGE),
+  },
+  {
+    id: 'evt_malformed',
+    does: 'delivers a body that is no event',
+    state: UNKNOWN,
+    change: { data: null, sponsorship: null },
+    answer: refused(400, 'event_invalid'),
+  },
+  {
+    id: 'evt_large',
+    does: 'delivers a body that is too large',
+    state: UNKNOWN,
+    change: { padding: 'x'.repeat(MAX_BYTES) },
+    answer: refused(413, 'payload_too_large'),
+  },
+  {
+    id: 'evt_text',
+    does: 'delivers an event as plain text',
+    state: UNKNOWN,
+    mediaType: 'text/plain',
+    answer: refused(415, 'unsupported_media_type', { Accept: 'application/json' }),
+  },
+  {
+    id: 'evt_put',
+    does: 'puts an event instead of posting it',
+    state: UNKNOWN,
+    method: 'PUT',
+    answer: refused(405, 'method_not_allowed', { Allow: 'POST, OPTIONS' }),
+  },
+  {
+    id: 'evt_nobody',
+    does: 'delivers an event where nobody knows it',
+    state: UNKNOWN,
+    path: ({ name }) => `/api/webhooks/${name}-of-nobody`,
+    answer: refused(404, 'not_found'),
+  },
+]
+
+describe.each(SENDERS)('the provider $name', (sender) => {
+  const contract = openConsumerContract(sender.name, 'gateway')
+  const cases = CASES.filter(({ only = () => true }) => only(sender))
+
+  it.each(cases)('$does', async ({ id, does, state, answer, ...says }) => {
+    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change } = says
+    const event = eventOf(id, says.type?.(sender) ?? 'payment.succeeded')
+    const message = changed({ eventId: id, body: sender.signer.writeEvent(event) }, change)
+    const path = says.path?.(sender) ?? `/api/webhooks/${sender.name}`
+    const text = Buffer.from(message.body).toString()
+    const body = mediaType === 'application/json' ? (JSON.parse(text) as Record<string, never>) : text
+    const headers = { 'Content-Type': mediaType, ...sender.headers(event) }
+    const states = [{ description: state, parameters: { eventId: id, type: event.type } }]
+    const request = { method, path, headers, body }
+    await (await contract).expectExchange({ does, states, request, answer }, async (url) => {
+      const { signer, secret, settings } = sender
+      const asTold: typeof fetch = (input, init) => {
+        const sent = new Headers(init?.headers)
+        sent.set('content-type', mediaType)
+        return fetch(input, { ...init, method, headers: sent })
+      }
+      const deps = { fetch: asTold, now: Date.now, sleep: async (ms: number) => sleep(ms) }
+      const provider = createPaymentProvider(deps, { url: `${url}${path}`, signer, secret, settings, skewMs })
+      expect(await provider.deliver(message)).toMatchObject({ status: answer.status, failure: null })
+    })
+  })
+
+  it('asks for what the committed contract says', async () => {
+    await using written = await contract
+    await written.compareWithCommitted(process.env)
+  })
+})
+
+/** The message with other members in its body. */
+function changed(message: Message, change: Case['change']): Message {
+  if (change === undefined) return message
+  const body = JSON.parse(Buffer.from(message.body).toString()) as object
+  return { ...message, body: Buffer.from(JSON.stringify({ ...body, ...change })) }
+}

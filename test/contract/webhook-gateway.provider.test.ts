@@ -1,0 +1,105 @@
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { type ContractFile, contractsOf, readPact } from './pact-files.ts'
+import { type FilteredRequest, verifyContract } from './verify-contract.ts'
+import { bytesOf, eventOf, MAX_BYTES, SENDERS, type WebhookSender } from './webhook-senders.ts'
+
+const OTHER_SECRET = `whsec_${Buffer.from('a secret of somebody else, 32 by').toString('base64')}`
+const HOUR_MS = 3_600_000
+const CONTRACTS = contractsOf('gateway')
+
+/** The settings of a gateway that knows every sender. */
+function providers(): object {
+  const settings = SENDERS.map(({ name, provider, secret }) => {
+    return [name, { ...provider, maxBytes: MAX_BYTES, secrets: [{ id: 's1', value: secret }] }]
+  })
+  return Object.fromEntries(settings)
+}
+
+interface Signing {
+  readonly secret: string
+  readonly now: number
+}
+
+/** The header lines of a delivery as of now: a signature in a contract would be too old, and of other bytes. */
+function sign(sender: WebhookSender, body: Buffer, { secret, now }: Signing): [string, string][] {
+  const lines = sender.signer.sign({ body, secret, now, eventId: 'msg_1', settings: sender.settings })
+  return lines.map(([name, value]) => [name, value])
+}
+
+function signWith(sender: WebhookSender, signing: () => Signing) {
+  return (request: FilteredRequest): void => {
+    const body = Buffer.isBuffer(request.body) ? request.body : bytesOf(request.body)
+    request.body = body
+    request.headers['content-length'] = String(body.length)
+    for (const [name, value] of sign(sender, body, signing())) request.headers[name] = value
+  }
+}
+
+function senderOf(name: string): WebhookSender {
+  const sender = SENDERS.find((candidate) => candidate.name === name)
+  if (sender === undefined) throw new Error(`No sender is called ${name}`)
+  return sender
+}
+
+/** Delivers as the sender does, and returns the status. */
+async function deliver(url: string, sender: WebhookSender, body: Buffer): Promise<Response> {
+  const signature = sign(sender, body, { secret: sender.secret, now: Date.now() })
+  const headers: [string, string][] = [['content-type', 'application/json'], ...signature]
+  return await fetch(`${url}/api/webhooks/${sender.name}`, { method: 'POST', headers, body })
+}
+
+describe('the gateway', () => {
+  it('has a contract with every kind of sender', async () => {
+    const pacts = await Promise.all(CONTRACTS.map(({ file }) => readPact(file)))
+    const consumers = new Set(pacts.map(({ consumer }) => consumer.name))
+    expect([...consumers].toSorted()).toEqual(SENDERS.map(({ name }) => name).toSorted())
+  })
+
+  it.each(CONTRACTS)('answers as $name says', async (contract: ContractFile) => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await startGateway({ database, providers: providers() })
+    const { consumer } = await readPact(contract.file)
+    const sender = senderOf(consumer.name)
+    let signing: () => Signing
+    const signsNow = () => ({ secret: sender.secret, now: Date.now() })
+    await verifyContract({
+      contract,
+      url: gateway.url,
+      filter: (request) => signWith(sender, signing)(request),
+      states: {
+        'the event is not known': async ({ eventId }: { eventId: string }) => {
+          signing = signsNow
+          expect(await database.db.collection('events').countDocuments({ eventId })).toBe(0)
+        },
+        'the event was delivered before': async ({ eventId, type }: { eventId: string; type: string }) => {
+          signing = signsNow
+          const written: unknown = JSON.parse(Buffer.from(sender.signer.writeEvent(eventOf(eventId, type))).toString())
+          expect((await deliver(gateway.url, sender, bytesOf(written))).status).toBe(200)
+        },
+        'the sender has another secret': async () => {
+          signing = () => ({ secret: OTHER_SECRET, now: Date.now() })
+        },
+        'the sender signed an hour ago': async () => {
+          signing = () => ({ secret: sender.secret, now: Date.now() - HOUR_MS })
+        },
+      },
+    })
+    const stored = await database.db.collection('events').find().toArray()
+    expect(stored.map(({ type }) => String(type)).toSorted()).toEqual(
+      ['payment.succeeded', 'payment.succeeded', sender.unhandled].toSorted(),
+    )
+    expect(gateway.logs.filter(({ msg }) => msg === 'webhook.duplicate')).toHaveLength(1)
+  })
+
+  // No contract can hold a body that is no JSON.
+  it.each(SENDERS)('refuses an authentic body of $name that is no JSON', async (sender) => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await startGateway({ database, providers: providers() })
+    const answer = await deliver(gateway.url, sender, Buffer.from('{"id":"evt_1",'))
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({ code: 'invalid_body' })
+    expect(await database.db.collection('events').countDocuments()).toBe(0)
+  })
+})

@@ -1,0 +1,135 @@
+import { createHmac } from 'node:crypto'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
+import { signers } from '@oncehook/simulator/signers/signers'
+import { MatchersV3 } from '@pact-foundation/pact'
+
+const { regex } = MatchersV3
+
+/** A kind of provider that delivers to the gateway: how it speaks, and how the gateway is told of it. */
+export interface WebhookSender {
+  /** Its name as a consumer, and in the path that it delivers to. */
+  readonly name: string
+  readonly signer: Signer
+  readonly secret: string
+  readonly settings: SigningSettings
+  /** What `PROVIDERS` holds for it, beside its secrets. */
+  readonly provider: object
+  readonly signsTime: boolean
+  /** The header lines of its deliveries as far as a contract can hold them: each proves one moment. */
+  readonly headers: (event: Pick<PaymentEvent, 'id' | 'type'>) => Record<string, string | ReturnType<typeof regex>>
+  /** A type that it sends and that changes no order. */
+  readonly unhandled: string
+}
+
+/** The largest body that the gateway takes from the senders here. */
+export const MAX_BYTES = 1_024
+
+/** The bytes of a body: whoever writes it, and however often it was read in between, they are the same. */
+export function bytesOf(body: unknown): Buffer {
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body, inOrder))
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** An event as a contract names it; everything else of it follows. */
+export function eventOf(eventId: string, type: string): PaymentEvent {
+  const payment = { paymentId: `pay_${eventId}`, orderId: `ord_${eventId}`, amount: 1999, currency: 'EUR' }
+  return { id: eventId, type, ...payment, occurredAt: 1_760_000_000_000 }
+}
+
+const GITHUB_TYPES = { succeeded: 'sponsorship.created', failed: 'sponsorship.cancelled' }
+
+/**
+ * GitHub signs the body and nothing else; the event's name is a header (docs.github.com/webhooks). Sponsorships are
+ * what it knows of payments.
+ */
+const github: Signer = {
+  types: GITHUB_TYPES,
+  settings: [],
+  writeEvent({ type, paymentId, orderId }) {
+    if (type === 'ping') return bytesOf({ zen: 'Keep it logically awesome', hook_id: 1, hook: { id: paymentId } })
+    const action = type === 'payment.succeeded' ? 'created' : 'cancelled'
+    return bytesOf({ action, sponsorship: { id: paymentId, order: orderId } })
+  },
+  sign({ body, secret }) {
+    return [
+      ['x-github-event', Buffer.from(body).includes('"zen"') ? 'ping' : 'sponsorship'],
+      ['x-hub-signature-256', `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`],
+    ]
+  },
+}
+
+const HMAC_SETTINGS = {
+  ...{ header: 'x-signature', algorithm: 'sha512', encoding: 'base64', prefix: 'v1=' },
+  ...{ timestampHeader: 'x-timestamp', signedText: '{timestamp}.{body}' },
+}
+
+/** The kinds of provider whose contracts with the gateway are kept. */
+export const SENDERS: readonly WebhookSender[] = [
+  {
+    name: 'standard-webhooks',
+    signer: signerOf('standard-webhooks'),
+    secret: `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`,
+    settings: {},
+    provider: { scheme: 'standard-webhooks' },
+    signsTime: true,
+    headers: ({ id }) => ({
+      'webhook-id': regex(/^[^.]{1,255}$/, id),
+      'webhook-timestamp': regex(/^\d{10}$/, '1760000000'),
+      'webhook-signature': regex('^v1,[A-Za-z0-9+/]{43}=$', `v1,${'A'.repeat(43)}=`),
+    }),
+    unhandled: 'payment.refunded',
+  },
+  {
+    name: 'stripe',
+    signer: signerOf('stripe'),
+    secret: 'whsec_of_a_test_and_of_nothing_else_at_all',
+    settings: {},
+    provider: { scheme: 'stripe' },
+    signsTime: true,
+    headers: () => ({
+      'stripe-signature': regex(/^t=\d{10},v1=[0-9a-f]{64}$/, `t=1760000000,v1=${'0'.repeat(64)}`),
+    }),
+    unhandled: 'charge.refunded',
+  },
+  {
+    name: 'github',
+    signer: github,
+    secret: 'a secret of a test and of nothing else',
+    settings: {},
+    provider: {
+      scheme: 'github',
+      events: { [GITHUB_TYPES.succeeded]: 'payment.succeeded', [GITHUB_TYPES.failed]: 'payment.failed' },
+      orderReference: '/sponsorship/order',
+    },
+    signsTime: false,
+    headers: ({ type }) => ({
+      'x-github-event': type === 'ping' ? 'ping' : 'sponsorship',
+      'x-hub-signature-256': regex(/^sha256=[0-9a-f]{64}$/, `sha256=${'0'.repeat(64)}`),
+    }),
+    unhandled: 'ping',
+  },
+  {
+    name: 'hmac',
+    signer: signerOf('hmac'),
+    secret: 'another secret of a test and of nothing else',
+    settings: HMAC_SETTINGS,
+    provider: { scheme: 'hmac', ...HMAC_SETTINGS },
+    signsTime: true,
+    headers: () => ({
+      'x-signature': regex('^v1=[A-Za-z0-9+/]{86}==$', `v1=${'A'.repeat(86)}==`),
+      'x-timestamp': regex(/^\d{10}$/, '1760000000'),
+    }),
+    unhandled: 'payment.refunded',
+  },
+]
+
+function signerOf(scheme: string): Signer {
+  const signer = signers.get(scheme)
+  if (signer === undefined) throw new Error(`The simulator cannot sign ${scheme}`)
+  return signer
+}
