@@ -1,27 +1,107 @@
-import type { SuiteResult } from './run-suite.ts'
-import { type RowSummary, summarize } from './summary.ts'
-import { judge, type Verdict } from './targets.ts'
+import { quietRounds } from './measure/quiet-rounds.ts'
+import { type Spread, spreadOf } from './measure/statistics.ts'
+import type { Goal, Row } from './row.ts'
+import type { Round, StageResult } from './run-stage.ts'
+import type { CurvePoint, Figures, Measurement, Trial } from './trial.ts'
+
+/** What a goal came to. */
+export interface GoalResult {
+  readonly goal: Goal
+  /** Over the rounds that count; null where no round took the figure. */
+  readonly value: Spread | null
+  readonly verdict: 'aim' | 'reached' | 'missed' | 'not measured'
+}
+
+/** What a trial came to over the rounds that count. */
+export interface TrialSummary {
+  readonly trial: Trial
+  readonly figures: Readonly<Partial<Record<keyof Figures, Spread>>>
+  /** Medians at each rate, for trials that went through rates. */
+  readonly curve: readonly CurvePoint[]
+}
 
 /** What a run says in the end. */
 export interface Conclusion {
-  readonly rows: readonly RowSummary[]
-  readonly verdicts: readonly Verdict[]
-  /** Events that were acknowledged and not found afterwards, in all rounds. */
+  readonly goals: readonly GoalResult[]
+  readonly trials: readonly TrialSummary[]
+  /** Events that were acknowledged and not found afterwards, in everything that was run. */
   readonly lost: number
-  /** Which rounds count, for the reader. */
-  readonly basis: string
+  /** Which rounds count, one sentence a stage. */
+  readonly basis: readonly string[]
 }
 
 const FEWEST_QUIET = 3
 
-/** Sums up the quiet rounds, or all where too few were quiet, and compares them with the goals. */
-export function conclude({ rounds, quiet, repeated }: SuiteResult, wanted: number): Conclusion {
+/** Sums up the quiet rounds of each stage, or all of them where too few were quiet, and compares them with the goals. */
+export function conclude(results: readonly StageResult[]): Conclusion {
+  const quiet = quietRounds(results.flatMap(({ rounds }) => rounds))
+  let taken = 0
+  const stages = results.map((result) => {
+    const own = quiet.slice(taken, taken + result.rounds.length)
+    taken += result.rounds.length
+    return { result, ...roundsThatCount(result, own) }
+  })
+  const measurements = results.flatMap(({ rounds, repeated }) => [...rounds.flat(), ...repeated])
+  return {
+    goals: stages.flatMap(({ result, rounds }) => result.stage.rows.flatMap((row) => judgeRow(row, rounds))),
+    trials: stages.flatMap(({ result, rounds }) => result.stage.trials.map((trial) => summarize(trial, rounds))),
+    lost: measurements.reduce((sum, { lost }) => sum + lost, 0),
+    basis: stages.map(({ result, basis }) => `${result.stage.rows.map(({ name }) => name).join(', ')}: ${basis}`),
+  }
+}
+
+function roundsThatCount({ stage, rounds }: StageResult, quiet: readonly boolean[]) {
   const calm = rounds.filter((_, index) => quiet[index])
-  const enough = calm.length >= Math.min(FEWEST_QUIET, wanted)
-  const rows = summarize(enough ? calm : rounds)
-  const basis = enough
-    ? `${calm.length} of ${rounds.length} rounds were quiet and count`
-    : `The machine was busy with other things: only ${calm.length} of ${rounds.length} rounds were quiet, so all count`
-  const lost = [...rounds.flat(), ...repeated].reduce((sum, measurement) => sum + measurement.lost, 0)
-  return { rows, verdicts: judge(rows), lost, basis }
+  if (calm.length >= Math.min(FEWEST_QUIET, stage.rounds))
+    return { rounds: calm, basis: `${calm.length} of ${rounds.length} rounds were quiet and count` }
+  const basis = `the machine was busy with other things, only ${calm.length} of ${rounds.length} rounds were quiet, so all count`
+  return { rounds, basis }
+}
+
+function judgeRow({ goals }: Row, rounds: readonly Round[]): GoalResult[] {
+  return goals.map((goal) => {
+    const values = rounds
+      .map((round) => goal.figure((trial, figure) => figureOf(round, trial, figure)))
+      .filter((value) => !Number.isNaN(value))
+    const value = values.length === 0 ? null : spreadOf(values)
+    return { goal, value, verdict: value === null ? 'not measured' : judge(goal, value.median) }
+  })
+}
+
+function figureOf(round: Round, { name }: Trial, figure: keyof Figures): number {
+  return round.find(({ trial }) => trial === name)?.figures[figure] ?? Number.NaN
+}
+
+function judge({ direction, target, aim }: Goal, value: number): GoalResult['verdict'] {
+  const reaches = (bound: number): boolean => (direction === 'at least' ? value >= bound : value <= bound)
+  if (aim !== undefined && reaches(aim)) return 'aim'
+  return target !== undefined && reaches(target) ? 'reached' : 'missed'
+}
+
+function summarize(trial: Trial, rounds: readonly Round[]): TrialSummary {
+  const own = rounds.flat().filter((measurement) => measurement.trial === trial.name)
+  const names = new Set(own.flatMap(({ figures }) => Object.keys(figures) as (keyof Figures)[]))
+  const entries = [...names].map((name) => {
+    const values = own.map(({ figures }) => figures[name]).filter((value) => value !== undefined)
+    return [name, spreadOf(values)] as const
+  })
+  return { trial, figures: Object.fromEntries(entries), curve: summarizeCurve(own) }
+}
+
+function summarizeCurve(measurements: readonly Measurement[]): CurvePoint[] {
+  const points = Map.groupBy(
+    measurements.flatMap(({ curve = [] }) => curve),
+    ({ perSecond }) => perSecond,
+  )
+  return [...points]
+    .map(([perSecond, same]) => {
+      const median = (figure: (point: CurvePoint) => number): number => spreadOf(same.map(figure)).median
+      return {
+        perSecond,
+        p50Ms: median(({ p50Ms }) => p50Ms),
+        p99Ms: median(({ p99Ms }) => p99Ms),
+        failed: Math.round(median(({ failed }) => failed)),
+      }
+    })
+    .sort((one, other) => one.perSecond - other.perSecond)
 }

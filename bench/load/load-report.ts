@@ -23,7 +23,7 @@ export interface LoadReport {
   /** Milliseconds since 1970 with fractions: the instants of the first delivery and of the last answer. */
   readonly beganAt: number
   readonly endedAt: number
-  /** Ids of the events that were answered 200. */
+  /** Ids of the events that were answered 200, one entry an answer. */
   readonly acknowledged: readonly string[]
   /** What was not: deliveries by status, or by `broken` (no answer), `unanswered` and `unsent` (at the end). */
   readonly failed: Readonly<Record<string, number>>

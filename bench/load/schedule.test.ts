@@ -9,6 +9,11 @@ describe('createSchedule', () => {
     expect(schedule.endsAt).toBe(2_000)
   })
 
+  it('tells how many are due by an instant', () => {
+    const schedule = createSchedule({ at: 1_000, count: 5, perSecond: 4 })
+    expect([999, 1_000, 1_249, 1_250, 1_999, 2_000, 9_000].map(schedule.dueBy)).toEqual([0, 1, 1, 2, 4, 5, 5])
+  })
+
   it('does not drift: the instant of a late one follows from the start alone', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000_000 }), fc.integer({ min: 1, max: 100_000 }), (index, perSecond) => {

@@ -3,6 +3,8 @@ export interface Schedule {
   readonly count: number
   /** Milliseconds, on the clock of the start, at which delivery `index` (from 0) is due. */
   dueAt(index: number): number
+  /** How many are due by an instant, that instant included. */
+  dueBy(instant: number): number
   /** When the last one is due. */
   readonly endsAt: number
 }
@@ -19,5 +21,7 @@ export function createSchedule(start: {
   const { at, count, perSecond } = start
   if (!(perSecond > 0 && Number.isFinite(perSecond))) throw new RangeError('A rate must be a number above 0')
   const dueAt = (index: number): number => at + (index * 1_000) / perSecond
-  return { count, dueAt, endsAt: dueAt(Math.max(0, count - 1)) }
+  const dueBy = (instant: number): number =>
+    instant < at ? 0 : Math.min(count, Math.floor(((instant - at) * perSecond) / 1_000) + 1)
+  return { count, dueAt, dueBy, endsAt: dueAt(Math.max(0, count - 1)) }
 }

@@ -8,20 +8,28 @@ import { Tally } from './tally.ts'
 /**
  * Sends every delivery at its fixed instant, or as soon after it as a connection is free, and counts its latency from
  * that instant: a subject that stalls delays all that falls due meanwhile, as it would with a real provider. What is
- * not answered `graceMs` after the end of the schedule has failed, and so has what could not be sent.
+ * not answered `graceMs` after the end of the schedule has failed, and so has what could not be sent. When `cut` is
+ * aborted, what falls due later is left out; what was due before is still sent and counted.
  */
-export async function sendOpen({ plan, url, deliveries, now }: Sending<OpenLoad>): Promise<LoadReport> {
+export async function sendOpen(
+  { plan, url, deliveries, now }: Sending<OpenLoad>,
+  cut?: AbortSignal,
+): Promise<LoadReport> {
   const tally = new Tally()
   const beganAt = now()
   const schedule = createSchedule({ at: beganAt, count: deliveries.length, perSecond: plan.perSecond })
   const over = AbortSignal.timeout(Math.ceil(schedule.endsAt - beganAt + plan.graceMs))
   const queue = deliveries.entries()
+  let lastDueAt = schedule.endsAt
+  cut?.addEventListener('abort', () => {
+    lastDueAt = Math.min(lastDueAt, now())
+  })
   let sent = 0
   await onConnections({ url, count: plan.connections, over }, async (connection) => {
     for (const [index, { eventId, request }] of queue) {
       const dueAt = schedule.dueAt(index)
       await waitUntil(dueAt, now)
-      if (over.aborted) return
+      if (over.aborted || dueAt > lastDueAt) return
       sent += 1
       try {
         tally.answered({ eventId, status: await connection.exchange(request), ms: now() - dueAt })
@@ -30,7 +38,7 @@ export async function sendOpen({ plan, url, deliveries, now }: Sending<OpenLoad>
       }
     }
   })
-  tally.failed('unsent', deliveries.length - sent)
+  tally.failed('unsent', schedule.dueBy(lastDueAt) - sent)
   return tally.report(beganAt, now())
 }
 

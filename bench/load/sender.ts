@@ -1,22 +1,31 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { nextMessage } from '../next-message.ts'
+import type { ForgedBatch } from './forged-deliveries.ts'
 import type { LoadPlan, LoadReport } from './load-report.ts'
 import type { DeliveryBatch } from './signed-deliveries.ts'
 
-/** What the sender's process is told to do, one thing at a time. */
-export type SenderOrder = { readonly sign: DeliveryBatch } | { readonly send: LoadPlan }
+/** What the sender's process is told to do, one thing at a time; only a load that runs can be cut. */
+export type SenderOrder =
+  | { readonly sign: DeliveryBatch }
+  | { readonly forge: ForgedBatch }
+  | { readonly send: LoadPlan }
+  | { readonly cut: true }
 
-/** A process that signs deliveries first and sends them when told. */
+/** A process that makes deliveries first and sends them when told. */
 export interface Sender extends Disposable {
   readonly pid: number
   sign(batch: DeliveryBatch): Promise<void>
+  forge(batch: ForgedBatch): Promise<void>
   send(plan: LoadPlan): Promise<LoadReport>
+  /** Ends an open load that runs: what falls due from now on is not sent. */
+  cut(): void
 }
 
 /** Starts a sender; aborting the signal ends it. */
 export async function startSender(signal: AbortSignal): Promise<Sender> {
   const child = fork(fileURLToPath(import.meta.resolve('./sender-process.ts')), { signal })
+  child.on('error', () => undefined) // told to whoever waits for a message; without a listener it would end everything
   await nextMessage(child)
   const ask = (order: SenderOrder): Promise<unknown> => {
     child.send(order)
@@ -25,7 +34,9 @@ export async function startSender(signal: AbortSignal): Promise<Sender> {
   return {
     pid: child.pid ?? 0,
     sign: async (batch) => void (await ask({ sign: batch })),
+    forge: async (batch) => void (await ask({ forge: batch })),
     send: async (plan) => (await ask({ send: plan })) as LoadReport,
+    cut: () => void child.send({ cut: true } satisfies SenderOrder),
     [Symbol.dispose]: () => void child.kill(),
   }
 }

@@ -68,6 +68,18 @@ describe('sendOpen', () => {
     expect(report.failed).toEqual({ unanswered: 2, unsent: 25 })
   })
 
+  it('leaves out what falls due after it is cut, and sends what was due before', async () => {
+    await using server = await serve(stallingOnce(5, 300))
+    const plan = { kind: 'open', connections: 1, perSecond: 100, graceMs: 30_000 } as const
+    const cut = new AbortController()
+    setTimeout(() => cut.abort(), 200)
+    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(500), now }, cut.signal)
+    // About 20 were due by then, most of them behind the stall.
+    expect(report.acknowledged.length).toBeGreaterThanOrEqual(20)
+    expect(report.acknowledged.length).toBeLessThan(500)
+    expect(report.failed).toEqual({})
+  })
+
   it('sends no delivery before it is due', async () => {
     await using server = await serve(accept)
     const plan = { kind: 'open', connections: 4, perSecond: 100, graceMs: 30_000 } as const

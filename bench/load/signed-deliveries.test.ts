@@ -1,9 +1,16 @@
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
-import { type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
+import { forgeDeliveries } from './forged-deliveries.ts'
+import { eventNumberOf, type SignedDelivery, signDeliveries } from './signed-deliveries.ts'
 
 const secret = 'whsec_of_a_test_and_nothing_else'
-const batch = { url: 'http://127.0.0.1:8080/webhooks', secret, count: 50, orderPrefix: 'order-' }
+const batch = {
+  url: 'http://127.0.0.1:8080/webhooks',
+  secret,
+  count: 50,
+  mix: 'unique',
+  orderPrefix: 'order-',
+} as const
 
 function partsOf({ request }: SignedDelivery) {
   const [head = '', body = ''] = request.toString().split('\r\n\r\n')
@@ -22,11 +29,48 @@ describe('signDeliveries', () => {
     expect(new Set(parts.map(({ signature }) => signature)).size).toBe(50)
   })
 
-  it("is accepted by the provider's own library", () => {
-    for (const delivery of signDeliveries(batch, Date.now())) {
+  it("is accepted by the provider's own library, repetitions too", () => {
+    for (const mix of ['unique', 'repeated'] as const) {
+      for (const delivery of signDeliveries({ ...batch, mix, count: 200 }, Date.now())) {
+        const { signature, body, length } = partsOf(delivery)
+        expect(Stripe.webhooks.constructEvent(body, signature, secret).id).toBe(delivery.eventId)
+        expect(Number(length)).toBe(Buffer.byteLength(body))
+      }
+    }
+  })
+
+  it('repeats an event with the same body, and always another signature', () => {
+    const deliveries = signDeliveries({ ...batch, mix: 'repeated', count: 1_000 }, Date.now())
+    const byEvent = Map.groupBy(deliveries.map(partsOf), ({ body }) => body)
+    expect(byEvent.size).toBe(50)
+    expect(new Set(deliveries.map(({ eventId }) => eventId)).size).toBe(50)
+    expect(new Set(deliveries.map((one) => partsOf(one).signature)).size).toBe(1_000)
+  })
+})
+
+describe('eventNumberOf', () => {
+  it('repeats in 19 of 20 deliveries, always an event that was sent before', () => {
+    const numbers = Array.from({ length: 40_000 }, (_, index) => eventNumberOf(index, 'repeated'))
+    let newest = -1
+    for (const number of numbers) {
+      expect(number).toBeLessThanOrEqual(newest + 1)
+      newest = Math.max(newest, number)
+    }
+    expect(newest).toBe(1_999)
+    const late = numbers.slice(20_000)
+    expect(Math.max(...late.map((number, index) => Math.floor((20_000 + index) / 20) - number))).toBe(399)
+  })
+})
+
+describe('forgeDeliveries', () => {
+  it('makes bodies of the length asked for that no key of ours signed', () => {
+    const forged = forgeDeliveries({ url: batch.url, count: 40, bytes: 4_096 }, Date.now())
+    expect(forged).toHaveLength(40)
+    for (const delivery of forged) {
       const { signature, body, length } = partsOf(delivery)
-      expect(Stripe.webhooks.constructEvent(body, signature, secret).id).toBe(delivery.eventId)
-      expect(Number(length)).toBe(Buffer.byteLength(body))
+      expect([Buffer.byteLength(body), Number(length)]).toEqual([4_096, 4_096])
+      expect(() => JSON.parse(body)).not.toThrow()
+      expect(() => Stripe.webhooks.constructEvent(body, signature, secret)).toThrow(/signature/)
     }
   })
 })

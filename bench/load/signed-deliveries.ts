@@ -8,49 +8,82 @@ export interface SignedDelivery {
   readonly request: Buffer
 }
 
+/** `unique`: every delivery tells of an event of its own. `repeated`: 19 of 20 repeat an event that was sent before. */
+export type Mix = 'unique' | 'repeated'
+
 /** Which deliveries are to be made. */
 export interface DeliveryBatch {
   readonly url: string
   readonly secret: string
   readonly count: number
-  /** Delivery n pays the order `<orderPrefix><n>`. */
+  readonly mix: Mix
+  /** Event n pays the order `<orderPrefix><n>`. */
   readonly orderPrefix: string
 }
 
 /** What every order of a benchmark costs, and every event says was paid. */
 export const PRICE = { amount: 4_200, currency: 'EUR' } as const
 
-/** Makes and signs payments of `payment_intent.succeeded` as of `now` (milliseconds): each with an id, an order and a signature of its own. */
+const FRESH_EVERY = 20
+const REPEATS_REACH_BACK = 400
+const SIGNATURE_AGES = 250
+
+/** Which event delivery `index` tells of. A repetition picks one of the newest 400, the one just sent included. */
+export function eventNumberOf(index: number, mix: Mix): number {
+  if (mix === 'unique') return index
+  const newest = Math.floor(index / FRESH_EVERY)
+  if (index % FRESH_EVERY === 0) return newest
+  // 7919 is prime: the picks of one stretch spread over all of them.
+  return newest - ((index * 7_919) % Math.min(REPEATS_REACH_BACK, newest + 1))
+}
+
+/**
+ * Makes and signs payments of `payment_intent.succeeded` as of `now` (milliseconds): each event has an id and an order
+ * of its own, each delivery a signature made for it; those of repetitions tell other times, up to 250 s back, within the window of 300 s.
+ */
 export function signDeliveries(batch: DeliveryBatch, now: number): SignedDelivery[] {
   const head = requestHead(new URL(batch.url))
-  return Array.from({ length: batch.count }, (_, index) => signDelivery(batch, { index, now, head }))
+  const events = new Map<number, PaymentBody>()
+  const times = new Map<number, number>()
+  return Array.from({ length: batch.count }, (_, index) => {
+    const number = eventNumberOf(index, batch.mix)
+    const event = events.get(number) ?? writePayment(`${batch.orderPrefix}${number}`, now)
+    const time = times.get(number) ?? 0
+    if (batch.mix === 'repeated') {
+      events.set(number, event)
+      times.set(number, time + 1)
+    }
+    const signedAt = now - (time % SIGNATURE_AGES) * 1_000
+    const request = writeRequest(head, { body: event.body, secret: batch.secret, now: signedAt })
+    return { eventId: event.eventId, request }
+  })
 }
 
-interface Making {
-  readonly index: number
-  readonly now: number
-  readonly head: string
+/** A payment as the provider writes it. */
+interface PaymentBody {
+  readonly eventId: string
+  readonly body: Uint8Array
 }
 
-function signDelivery({ secret, orderPrefix }: DeliveryBatch, { index, now, head }: Making): SignedDelivery {
+function writePayment(orderId: string, now: number): PaymentBody {
   const unique = randomBytes(15).toString('base64url')
   const eventId = `evt_${unique}`
-  const orderId = `${orderPrefix}${index}`
-  const event = {
-    id: eventId,
-    type: 'payment.succeeded',
-    paymentId: `pi_${unique}`,
-    orderId,
-    ...PRICE,
-    occurredAt: now,
-  }
-  const body = stripe.writeEvent(event)
-  const lines = stripe.sign({ body, secret, now }).map(([name, value]) => `${name}: ${value}\r\n`)
-  const text = `${head}${lines.join('')}content-length: ${body.length}\r\n\r\n`
-  return { eventId, request: Buffer.concat([Buffer.from(text), body]) }
+  const event = { id: eventId, type: 'payment.succeeded', paymentId: `pi_${unique}`, orderId, ...PRICE } as const
+  return { eventId, body: stripe.writeEvent({ ...event, occurredAt: now }) }
 }
 
-function requestHead({ pathname, host }: URL): string {
+/** The whole request for a body, signed with the secret as of `now`. */
+export function writeRequest(
+  head: string,
+  { body, secret, now }: { readonly body: Uint8Array; readonly secret: string; readonly now: number },
+): Buffer {
+  const lines = stripe.sign({ body, secret, now }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const text = `${head}${lines.join('')}content-length: ${body.length}\r\n\r\n`
+  return Buffer.concat([Buffer.from(text), body])
+}
+
+/** The request line and the headers that all deliveries to an address share. */
+export function requestHead({ pathname, host }: URL): string {
   const lines = [
     `POST ${pathname} HTTP/1.1`,
     `host: ${host}`,

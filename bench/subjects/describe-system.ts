@@ -9,15 +9,22 @@ export interface SystemRun {
   readonly url: string
   readonly gatewayDb: string
   readonly fulfilmentDb: string
+  readonly fulfilmentUrl: string
+  /** What proves calls to fulfilment. */
+  readonly serviceSecret: string
   readonly gateway: ServiceRun
   readonly fulfilment: ServiceRun
 }
 
-const PROVIDER = 'stripe'
+/** The name under which deliveries come. */
+export const PROVIDER = 'stripe'
+
+// The default of 100,000 in 10 s keeps one provider from taking everything; here one provider is all there is.
+const MORE_THAN_CAN_BE_SENT = '10000000'
 
 /**
- * Settings for both services: all defaults, except where things are. Nothing listens at the address of fulfilment until
- * it is started.
+ * Settings for both services: all defaults, except where things are and the limit on deliveries of one provider.
+ * Nothing listens at the address of fulfilment until it is started.
  */
 export async function describeSystem(
   { mongoUri, folder, secret, nodeFlags }: Laboratory,
@@ -26,11 +33,15 @@ export async function describeSystem(
   const [gatewayPort, adminPort, fulfilmentPort] = [await portText(), await portText(), await portText()]
   const gatewayDb = `gateway_${run}`
   const fulfilmentDb = `fulfilment_${run}`
-  const shared = { MONGODB_URI: mongoUri, SERVICE_TOKEN_SECRET: randomBytes(32).toString('hex') }
+  const fulfilmentUrl = `http://127.0.0.1:${fulfilmentPort}`
+  const serviceSecret = randomBytes(32).toString('hex')
+  const shared = { MONGODB_URI: mongoUri, SERVICE_TOKEN_SECRET: serviceSecret }
   const providers = { [PROVIDER]: { scheme: 'stripe', secrets: [{ id: 'bench', value: secret }] } }
   return {
     gatewayDb,
     fulfilmentDb,
+    fulfilmentUrl,
+    serviceSecret,
     url: `http://127.0.0.1:${gatewayPort}/api/webhooks/${PROVIDER}`,
     gateway: {
       name: 'gateway',
@@ -39,8 +50,9 @@ export async function describeSystem(
         GATEWAY_DB: gatewayDb,
         GATEWAY_PORT: gatewayPort,
         ADMIN_PORT: adminPort,
-        FULFILMENT_URL: `http://127.0.0.1:${fulfilmentPort}`,
+        FULFILMENT_URL: fulfilmentUrl,
         PROVIDERS: JSON.stringify(providers),
+        RATE_LIMIT_PROVIDER: MORE_THAN_CAN_BE_SENT,
       },
       readyUrl: `http://127.0.0.1:${gatewayPort}/healthz`,
       logFolder: folder,
@@ -54,7 +66,7 @@ export async function describeSystem(
         FULFILMENT_PORT: fulfilmentPort,
         RECEIPT_SINK: `file:${folder}/receipts-${run}.jsonl`,
       },
-      readyUrl: `http://127.0.0.1:${fulfilmentPort}/readyz`,
+      readyUrl: `${fulfilmentUrl}/readyz`,
       logFolder: folder,
       nodeFlags: [],
     },

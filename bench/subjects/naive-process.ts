@@ -6,7 +6,7 @@ import { DURABLE } from './subject.ts'
 // What one would write with the provider's own library and nothing else: verify, insert, answer. All settings of Express,
 // of the driver and of the library are their defaults, but for the write concern.
 
-const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '' } = process.env
+const { NAIVE_MONGODB_URI = '', NAIVE_DB = '', NAIVE_SECRET = '', NAIVE_PORT = '0', NAIVE_LOOKS_UP } = process.env
 const DUPLICATE_KEY = 11_000
 
 const client = await new MongoClient(NAIVE_MONGODB_URI, { writeConcern: DURABLE }).connect()
@@ -22,6 +22,10 @@ app.post('/webhooks', express.raw({ type: 'application/json' }), async (request,
     response.status(400).json({ error: 'The signature does not match' })
     return
   }
+  if (NAIVE_LOOKS_UP !== undefined && (await events.findOne({ eventId: event.id })) !== null) {
+    response.json({ received: true })
+    return
+  }
   try {
     await events.insertOne({ eventId: event.id, type: event.type, receivedAt: new Date(), event })
   } catch (error) {
@@ -34,5 +38,5 @@ app.post('/webhooks', express.raw({ type: 'application/json' }), async (request,
   response.json({ received: true })
 })
 
-const server = app.listen(0, '127.0.0.1', () => process.send?.(server.address()))
+const server = app.listen(Number(NAIVE_PORT), '127.0.0.1', () => process.send?.(server.address()))
 process.on('disconnect', () => process.exit(0))

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endProcess } from '../../scripts/end-process.ts'
@@ -16,7 +16,7 @@ export interface ServiceRun {
   readonly nodeFlags: readonly string[]
 }
 
-/** A service that is ready. */
+/** A service that runs. */
 export interface Service extends AsyncDisposable {
   readonly pid: number
 }
@@ -26,19 +26,25 @@ const STOP_TIMEOUT_MS = 15_000
 const ROOT = join(import.meta.dirname, '..', '..')
 const LEAVE_WITH_PARENT = import.meta.resolve('../../scripts/start/leave-with-parent.mjs')
 
-/** Starts a service as it is started for users, its log of the usual level written to a file. */
-export async function startService(run: ServiceRun): Promise<Service> {
+/** Begins a service as it is begun for users, its log of the usual level written to a file; does not wait for it. */
+export function spawnService(run: ServiceRun): Service & { readonly child: ChildProcess } {
   const log = openSync(join(run.logFolder, `${run.name}.log`), 'w')
   const main = join(ROOT, 'packages', run.name, 'src', 'main.ts')
   const child = spawn(process.execPath, [...SERVICE_FLAGS, ...run.nodeFlags, '--import', LEAVE_WITH_PARENT, main], {
     env: { ...process.env, NODE_ENV: 'production', ...run.env },
     stdio: ['ignore', log, log, 'ipc'],
   })
+  closeSync(log)
   const { pid = 0 } = child
-  const service = { pid, [Symbol.asyncDispose]: async () => void (await endProcess(pid, STOP_TIMEOUT_MS)) }
+  return { child, pid, [Symbol.asyncDispose]: async () => void (await endProcess(pid, STOP_TIMEOUT_MS)) }
+}
+
+/** Starts a service and waits until it is ready. */
+export async function startService(run: ServiceRun): Promise<Service> {
+  const service = spawnService(run)
   const deadline = performance.now() + READY_TIMEOUT_MS
   while (!(await isReady(run.readyUrl))) {
-    if (child.exitCode !== null || performance.now() > deadline) {
+    if (service.child.exitCode !== null || performance.now() > deadline) {
       await service[Symbol.asyncDispose]()
       throw new Error(`The ${run.name} did not become ready; its log is ${run.name}.log in ${run.logFolder}`)
     }

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 
-/** What every subject of one round shares: the database server, where files may be put, and the secret of the signatures. */
+/** What every subject of a run shares: the database server, where files may be put, and the secret of the signatures. */
 export interface Laboratory {
   /** Connection string of the replica set, without a database. */
   readonly mongoUri: string
@@ -25,9 +25,12 @@ export interface Subject extends AsyncDisposable {
   prepare?(orderPrefix: string, count: number): Promise<void>
   /** Resolves when everything that was accepted has had its effect and is marked so. */
   settled?(): Promise<void>
-  /** The ids of the events whose promise was kept: found stored, and with their effect where that is promised. */
-  keptIds(): Promise<Set<string>>
+  /** Those of the ids whose promise was kept: found stored, and with their effect where that is promised. */
+  keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
+
+/** Starts a subject with databases of its own, which carry `run` in their names. */
+export type StartSubject = (laboratory: Laboratory, run: string) => Promise<Subject>
 
 /** A majority of the replica set holds it, and has it in its journal: what every subject of the benchmark waits for. */
 export const DURABLE = { w: 'majority', journal: true } as const

@@ -1,0 +1,126 @@
+import { parseArgs } from 'node:util'
+import type { Row } from './row.ts'
+import type { Stage } from './stages.ts'
+import type { Effort, Trial } from './trial.ts'
+
+/** A stage as it will be run. */
+export interface PlannedStage {
+  readonly rows: readonly Row[]
+  /** Each once, in order, whatever number of rows needs it. */
+  readonly trials: readonly Trial[]
+  readonly rounds: number
+  readonly budgetMs: number
+}
+
+/** What a run of the benchmark will do. */
+export interface Plan {
+  readonly form: 'short' | 'full'
+  readonly effort: Effort
+  readonly stages: readonly PlannedStage[]
+}
+
+/** What was asked for cannot be done; the message says what can. */
+export class PlanError extends Error {
+  override readonly name = 'PlanError'
+}
+
+const USAGE =
+  'Usage: npm run bench -- [--full] [--rows <names, separated by commas>] [--rounds <quiet rounds>] ' +
+  '[--seconds <of each load>] [--minutes <at most, about>]'
+
+const SHORT: Effort = {
+  connections: 128,
+  warmUpMs: 1_000,
+  measureMs: 2_500,
+  stepMs: 1_000,
+  backlog: 5_000,
+  few: 2_000,
+  many: 50_000,
+  accepts: 50_000,
+}
+
+const FULL: Effort = {
+  ...SHORT,
+  warmUpMs: 1_500,
+  measureMs: 3_000,
+  stepMs: 2_000,
+  backlog: 50_000,
+  few: 10_000,
+  many: 1_000_000,
+  accepts: 1_000_000,
+}
+
+const MINUTE_MS = 60_000
+
+/**
+ * Reads the arguments of the command line. Rows that are named are run even where the short form leaves them out.
+ * @throws PlanError
+ */
+export function readPlan(args: readonly string[], stages: readonly Stage[]): Plan {
+  const { full, rows, rounds, seconds, minutes } = readOptions(args)
+  const form = full ? 'full' : 'short'
+  const known = stages.flatMap((stage) => stage.rows.map(({ name }) => name))
+  const wanted = rows?.split(',') ?? known
+  const unknown = wanted.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new PlanError(`There is no row ${unknown.join(', ')}; rows: ${known.join(', ')}`)
+  const planned = stages
+    .map((stage) => planStage(stage, { form, wanted, named: rows !== undefined, rounds }))
+    .filter((stage) => stage.rows.length > 0 && stage.rounds > 0)
+  const effort = { ...(full ? FULL : SHORT), ...(seconds === undefined ? {} : { measureMs: seconds * 1_000 }) }
+  return { form, effort, stages: withinMinutes(planned, minutes) }
+}
+
+function readOptions(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  const options = { full: { type: 'boolean' }, rows: text, rounds: text, seconds: text, minutes: text } as const
+  const { values } = parseOrExplain(() => parseArgs({ args: [...args], options }))
+  return {
+    full: values.full ?? false,
+    rows: values.rows,
+    rounds: positive(values.rounds, { most: 100, whole: true }),
+    seconds: positive(values.seconds, { most: 60, whole: false }),
+    minutes: positive(values.minutes, { most: 600, whole: false }),
+  }
+}
+
+function parseOrExplain<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch {
+    throw new PlanError(USAGE)
+  }
+}
+
+function positive(text: string | undefined, { most, whole }: { most: number; whole: boolean }): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!(value > 0 && value <= most) || (whole && !Number.isInteger(value))) throw new PlanError(USAGE)
+  return value
+}
+
+interface Wishes {
+  readonly form: 'short' | 'full'
+  readonly wanted: readonly string[]
+  /** Whether rows were asked for by name. */
+  readonly named: boolean
+  readonly rounds: number | undefined
+}
+
+function planStage(stage: Stage, { form, wanted, named, rounds }: Wishes): PlannedStage {
+  const rows = stage.rows.filter(({ name }) => wanted.includes(name))
+  const withMore = form === 'full' || named
+  const trials = rows.flatMap((row) => [...row.trials, ...(withMore ? (row.more ?? []) : [])])
+  const usual = stage.rounds[form] === 0 && named ? 1 : stage.rounds[form]
+  return {
+    rows,
+    trials: [...new Set(trials)],
+    rounds: usual === 0 ? 0 : (rounds ?? usual),
+    budgetMs: stage.minutes[form] * MINUTE_MS,
+  }
+}
+
+function withinMinutes(stages: readonly PlannedStage[], minutes: number | undefined): readonly PlannedStage[] {
+  if (minutes === undefined) return stages
+  const all = stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0)
+  return stages.map((stage) => ({ ...stage, budgetMs: (stage.budgetMs / all) * minutes * MINUTE_MS }))
+}

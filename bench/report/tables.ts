@@ -1,0 +1,18 @@
+/** Cells as lines of text, the first column aligned to the left, the others to the right. */
+export function textTable(cells: readonly (readonly string[])[]): string[] {
+  const widths = widthsOf(cells)
+  const align = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  return cells.map((line) => line.map(align).join('  ').trimEnd())
+}
+
+/** Cells as a table of Markdown; the first line is the heading. */
+export function markdownTable(cells: readonly (readonly string[])[]): string[] {
+  const lines = cells.map((line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+  const rule = `|${(cells[0] ?? []).map((_, column) => (column === 0 ? '---' : '--:')).join('|')}|`
+  return [...lines.slice(0, 1), rule, ...lines.slice(1)]
+}
+
+function widthsOf(cells: readonly (readonly string[])[]): number[] {
+  return (cells[0] ?? []).map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+}

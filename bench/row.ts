@@ -1,0 +1,37 @@
+import type { Figures, Trial } from './trial.ts'
+
+/** Reads a figure of a trial as one round took it; NaN where it was not taken. */
+export type Reader = (trial: Trial, figure: keyof Figures) => number
+
+/** What a figure must come to. */
+export interface Goal {
+  readonly what: string
+  /** What it is compared with. */
+  readonly against: string
+  /** The figure of one round. */
+  readonly figure: (read: Reader) => number
+  /** How the figure is shown. */
+  readonly unit: Unit
+  /** Whether more is better (`at least`) or less (`at most`). */
+  readonly direction: 'at least' | 'at most'
+  readonly target?: number
+  readonly aim?: number
+}
+
+/** `times` and `share`: ratios, shown with two and three digits. */
+export type Unit = 'times' | 'share' | '/s' | 'MiB'
+
+/** One subject of the comparison: the trials that it needs and the goals that they are held against. */
+export interface Row {
+  /** By which it is chosen on the command line. */
+  readonly name: string
+  readonly trials: readonly Trial[]
+  /** Trials that tell more and that no goal needs; left out of the short form. */
+  readonly more?: readonly Trial[]
+  readonly goals: readonly Goal[]
+}
+
+/** A ratio of the same figure of two trials. */
+export function ratio(of: Trial, against: Trial, figure: keyof Figures): Goal['figure'] {
+  return (read) => read(of, figure) / read(against, figure)
+}

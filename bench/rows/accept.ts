@@ -1,0 +1,76 @@
+import { type Row, ratio } from '../row.ts'
+import { startBare } from '../subjects/bare.ts'
+import { startNaive, startNaiveLookingUp } from '../subjects/naive.ts'
+import { startAccepting } from '../subjects/oncehook-accepting.ts'
+import { createClosedTrial } from '../trials/closed-trial.ts'
+import { createDriverTrial } from '../trials/driver-trial.ts'
+
+/** What the others are compared with. */
+export const NAIVE = createClosedTrial({
+  name: 'naive',
+  title: 'Express, stripe, awaited insertOne',
+  start: startNaive,
+})
+
+/** The gateway alone, everything stored and answered. */
+export const ACCEPTING = createClosedTrial({
+  name: 'accepting',
+  title: 'Oncehook, accepting alone',
+  start: startAccepting,
+})
+
+const DRIVER = createDriverTrial({
+  name: 'driver',
+  title: "The driver's insertOne, 64 in flight, no HTTP",
+  way: 'one by one',
+})
+
+const DRIVER_GROUPS = createDriverTrial({
+  name: 'driver-groups',
+  title: "The driver's insert commands of 64, no HTTP",
+  way: 'in groups',
+})
+
+const LOOKING_UP = createClosedTrial({
+  name: 'looking-up',
+  title: 'The same with a look-up first',
+  start: startNaiveLookingUp,
+})
+
+const BARE = createClosedTrial({ name: 'bare', title: 'node:http with HMAC, no store', start: startBare })
+
+/** How many durable accepts a second, and what they cost the database. */
+export const ACCEPT_ROW: Row = {
+  name: 'accept',
+  trials: [NAIVE, DRIVER, ACCEPTING],
+  more: [LOOKING_UP, DRIVER_GROUPS, BARE],
+  goals: [
+    {
+      what: 'Durable accepts/s, 128 connections',
+      against: 'naive',
+      figure: ratio(ACCEPTING, NAIVE, 'perSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 3.5,
+      aim: 6,
+    },
+    {
+      what: 'Durable accepts/s, 128 connections',
+      against: "the driver's own `insertOne`, 64 in flight, no HTTP",
+      figure: ratio(ACCEPTING, DRIVER, 'perSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 2.8,
+      aim: 4.5,
+    },
+    {
+      what: '`mongod` CPU per accept',
+      against: 'naive',
+      figure: ratio(ACCEPTING, NAIVE, 'mongodUs'),
+      unit: 'share',
+      direction: 'at most',
+      target: 0.12,
+      aim: 0.08,
+    },
+  ],
+}

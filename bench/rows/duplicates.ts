@@ -1,0 +1,45 @@
+import { type Row, ratio } from '../row.ts'
+import { startNaive } from '../subjects/naive.ts'
+import { startAccepting } from '../subjects/oncehook-accepting.ts'
+import { createClosedTrial } from '../trials/closed-trial.ts'
+import { ACCEPTING } from './accept.ts'
+
+const NAIVE_REPEATED = createClosedTrial({
+  name: 'naive-repeated',
+  title: 'naive, 95 % duplicates',
+  start: startNaive,
+  mix: 'repeated',
+})
+
+const ONCEHOOK_REPEATED = createClosedTrial({
+  name: 'oncehook-repeated',
+  title: 'Oncehook, 95 % duplicates',
+  start: startAccepting,
+  mix: 'repeated',
+})
+
+/** Storms of repetitions, each signed anew: 19 of 20 deliveries tell of an event that was sent before. */
+export const DUPLICATES_ROW: Row = {
+  name: 'duplicates',
+  trials: [ACCEPTING, NAIVE_REPEATED, ONCEHOOK_REPEATED],
+  goals: [
+    {
+      what: '95 % duplicates, accepts/s',
+      against: 'own unique rate',
+      figure: ratio(ONCEHOOK_REPEATED, ACCEPTING, 'perSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 1.3,
+      aim: 1.6,
+    },
+    {
+      what: '95 % duplicates, accepts/s',
+      against: 'naive with the same',
+      figure: ratio(ONCEHOOK_REPEATED, NAIVE_REPEATED, 'perSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 4.5,
+      aim: 8,
+    },
+  ],
+}

@@ -1,0 +1,44 @@
+import { type Row, ratio } from '../row.ts'
+import { startNaive } from '../subjects/naive.ts'
+import { startAccepting } from '../subjects/oncehook-accepting.ts'
+import { createHighestRateTrial } from '../trials/highest-rate-trial.ts'
+
+/** Naive under rising rates. */
+export const NAIVE_CLIMBING = createHighestRateTrial({
+  name: 'naive-highest',
+  title: 'naive, rate raised by schedule',
+  start: startNaive,
+  rates: [250, 500, 750, 1_000, 1_250, 1_500, 1_750, 2_000, 2_250, 2_500, 3_000, 3_500, 4_000],
+})
+
+/** The gateway alone under rising rates. */
+export const ONCEHOOK_CLIMBING = createHighestRateTrial({
+  name: 'oncehook-highest',
+  title: 'Oncehook, rate raised by schedule',
+  start: startAccepting,
+  rates: [500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000, 14_000, 16_000],
+})
+
+/** The highest rate that is borne, and the curve of latency against rate on the way there. */
+export const HIGHEST_RATE_ROW: Row = {
+  name: 'highest-rate',
+  trials: [NAIVE_CLIMBING, ONCEHOOK_CLIMBING],
+  goals: [
+    {
+      what: 'Highest open-loop rate with p99 under 100 ms, nothing failed',
+      against: 'naive',
+      figure: ratio(ONCEHOOK_CLIMBING, NAIVE_CLIMBING, 'highestPerSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 4,
+    },
+    {
+      what: 'The same rate by itself',
+      against: 'absolute',
+      figure: (read) => read(ONCEHOOK_CLIMBING, 'highestPerSecond'),
+      unit: '/s',
+      direction: 'at least',
+      aim: 10_000,
+    },
+  ],
+}

@@ -1,0 +1,35 @@
+import { type Row, ratio } from '../row.ts'
+import { startNaive } from '../subjects/naive.ts'
+import { startAccepting } from '../subjects/oncehook-accepting.ts'
+import { createClosedTrial } from '../trials/closed-trial.ts'
+
+const NAIVE_ALONE = createClosedTrial({
+  name: 'naive-one',
+  title: 'naive, one connection',
+  start: startNaive,
+  connections: 1,
+})
+
+const ONCEHOOK_ALONE = createClosedTrial({
+  name: 'oncehook-one',
+  title: 'Oncehook, one connection',
+  start: startAccepting,
+  connections: 1,
+})
+
+/** What one delivery waits when it is alone: mostly for the disk. */
+export const ONE_CONNECTION_ROW: Row = {
+  name: 'one-connection',
+  trials: [NAIVE_ALONE, ONCEHOOK_ALONE],
+  goals: [
+    {
+      what: 'p50 with one connection',
+      against: 'naive',
+      figure: ratio(ONCEHOOK_ALONE, NAIVE_ALONE, 'p50Ms'),
+      unit: 'times',
+      direction: 'at most',
+      target: 1,
+      aim: 0.85,
+    },
+  ],
+}

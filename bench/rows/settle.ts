@@ -1,0 +1,27 @@
+import { type Row, ratio } from '../row.ts'
+import { startPaying } from '../subjects/oncehook-paying.ts'
+import { createClosedTrial } from '../trials/closed-trial.ts'
+import { NAIVE } from './accept.ts'
+
+const PAYING = createClosedTrial({
+  name: 'paying',
+  title: 'Oncehook, accept, apply, settle',
+  start: startPaying,
+})
+
+/** The whole way: the clock stops when every event is settled and its order paid. */
+export const SETTLE_ROW: Row = {
+  name: 'settle',
+  trials: [NAIVE, PAYING],
+  goals: [
+    {
+      what: 'Accept, apply and settle together, events/s',
+      against: "naive's accepts alone",
+      figure: ratio(PAYING, NAIVE, 'perSecond'),
+      unit: 'times',
+      direction: 'at least',
+      target: 1.5,
+      aim: 3,
+    },
+  ],
+}

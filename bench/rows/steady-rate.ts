@@ -1,0 +1,37 @@
+import { type Row, ratio } from '../row.ts'
+import { startNaive } from '../subjects/naive.ts'
+import { startAccepting } from '../subjects/oncehook-accepting.ts'
+import { createOpenTrial } from '../trials/open-trial.ts'
+
+const perSecond = 2_000
+
+const NAIVE_STEADY = createOpenTrial({
+  name: 'naive-steady',
+  title: 'naive at 2,000/s by schedule',
+  start: startNaive,
+  perSecond,
+})
+
+const ONCEHOOK_STEADY = createOpenTrial({
+  name: 'oncehook-steady',
+  title: 'Oncehook at 2,000/s by schedule',
+  start: startAccepting,
+  perSecond,
+})
+
+/** How long deliveries wait that come at a fixed rate. */
+export const STEADY_RATE_ROW: Row = {
+  name: 'steady-rate',
+  trials: [NAIVE_STEADY, ONCEHOOK_STEADY],
+  goals: [
+    {
+      what: 'p99 at 2,000/s, open loop',
+      against: 'naive',
+      figure: ratio(ONCEHOOK_STEADY, NAIVE_STEADY, 'p99Ms'),
+      unit: 'share',
+      direction: 'at most',
+      target: 0.05,
+      aim: 0.01,
+    },
+  ],
+}

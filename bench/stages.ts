@@ -1,0 +1,36 @@
+import type { Row } from './row.ts'
+import { ACCEPT_ROW } from './rows/accept.ts'
+import { DUPLICATES_ROW } from './rows/duplicates.ts'
+import { FORGED_ROW } from './rows/forged.ts'
+import { HIGHEST_RATE_ROW } from './rows/highest-rate.ts'
+import { ONE_CONNECTION_ROW } from './rows/one-connection.ts'
+import { SETTLE_ROW } from './rows/settle.ts'
+import { START_ROW } from './rows/start.ts'
+import { STEADY_RATE_ROW } from './rows/steady-rate.ts'
+
+/** Rows whose trials are taken in turn, round after round. */
+export interface Stage {
+  readonly rows: readonly Row[]
+  /** Quiet rounds that are wanted; none: this form leaves the stage out. */
+  readonly rounds: PerForm
+  /** No round begins that would end later, measured by the one before. */
+  readonly minutes: PerForm
+}
+
+/** What differs between `npm run bench` and `npm run bench:full`. */
+interface PerForm {
+  readonly short: number
+  readonly full: number
+}
+
+/** All rows, in the order in which they are measured: what stores much comes last. */
+export const STAGES: readonly Stage[] = [
+  {
+    rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
+    rounds: { short: 3, full: 5 },
+    minutes: { short: 3.2, full: 8 },
+  },
+  { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.7 } },
+  { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 3 } },
+  { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 0.8 } },
+]

@@ -1,0 +1,48 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { LoadReport } from '../load/load-report.ts'
+import { nextMessage } from '../next-message.ts'
+import { endChild } from './end-child.ts'
+import { findStored, type StoredEvent } from './find-stored.ts'
+import type { Laboratory } from './subject.ts'
+
+/** `insertOne` with 64 in flight, or one `insert` command of 64 after the other. */
+export type DriverWay = 'one by one' | 'in groups'
+
+/** What the driver's process is told to do, one thing at a time. */
+export type DriverOrder = { readonly prepare: number } | { readonly way: DriverWay; readonly forMs: number }
+
+/** The driver of the database by itself, in a process of its own and with a database of its own. */
+export interface Driver extends AsyncDisposable {
+  readonly pid: number
+  prepare(count: number): Promise<void>
+  insert(way: DriverWay, forMs: number): Promise<LoadReport>
+  /** Those of the ids that are stored. */
+  keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
+}
+
+/** Starts a process that does nothing but insert. */
+export async function startDriver({ mongoUri, database }: Laboratory, run: string): Promise<Driver> {
+  const db = database(`driver_${run}`)
+  const child = fork(fileURLToPath(import.meta.resolve('./driver-process.ts')), {
+    env: { ...process.env, NODE_ENV: 'production', DRIVER_MONGODB_URI: mongoUri, DRIVER_DB: db.databaseName },
+  })
+  await nextMessage(child)
+  const ask = (order: DriverOrder): Promise<unknown> => {
+    child.send(order)
+    return nextMessage(child)
+  }
+  return {
+    pid: child.pid ?? 0,
+    prepare: async (count) => void (await ask({ prepare: count })),
+    insert: async (way, forMs) => (await ask({ way, forMs })) as LoadReport,
+    keptOf: async (eventIds) => {
+      const found = await findStored(db.collection<StoredEvent>('events'), {}, eventIds)
+      return new Set(found.map(({ eventId }) => eventId))
+    },
+    async [Symbol.asyncDispose]() {
+      await endChild(child)
+      await db.dropDatabase()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { describeSystem } from './describe-system.ts'
+import { insertOrders } from './insert-orders.ts'
+import { appliedOf } from './kept-by-oncehook.ts'
+import { type Service, startService } from './service.ts'
+import type { StartSubject } from './subject.ts'
+import { waitUntilSettled } from './wait-until-settled.ts'
+
+/** Starts the gateway and fulfilment: each event pays an order that is there already. */
+export const startPaying: StartSubject = async (laboratory, run) => {
+  const system = await describeSystem(laboratory, run)
+  const fulfilment = await startService(system.fulfilment)
+  const gateway = await startService(system.gateway).catch((error) => stopAndThrow(fulfilment, error))
+  const stores = {
+    gateway: laboratory.database(system.gatewayDb),
+    fulfilment: laboratory.database(system.fulfilmentDb),
+  }
+  return {
+    url: system.url,
+    receiverPid: gateway.pid,
+    fulfilmentPid: fulfilment.pid,
+    prepare: (orderPrefix, count) => insertOrders(stores.fulfilment, orderPrefix, count),
+    settled: () => waitUntilSettled(stores.gateway),
+    keptOf: (eventIds) => appliedOf(stores, eventIds),
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]()
+      await fulfilment[Symbol.asyncDispose]()
+      await Promise.all([stores.gateway.dropDatabase(), stores.fulfilment.dropDatabase()])
+    },
+  }
+}
+
+async function stopAndThrow(service: Service, error: unknown): Promise<never> {
+  await service[Symbol.asyncDispose]()
+  throw error
+}

@@ -1,0 +1,84 @@
+import type { Surroundings } from './measure/quiet-rounds.ts'
+import type { Laboratory } from './subjects/subject.ts'
+
+/** How much is done in each trial. Times are milliseconds. */
+export interface Effort {
+  /** Connections of a load, where the trial does not say otherwise. */
+  readonly connections: number
+  readonly warmUpMs: number
+  readonly measureMs: number
+  /** How long each rate of the search for the highest one is kept up. */
+  readonly stepMs: number
+  /** Events that wait when fulfilment comes back. */
+  readonly backlog: number
+  /** Records that are stored before the rate with few and with many of them is compared. */
+  readonly few: number
+  readonly many: number
+  /** Accepts after which the memory of the gateway is looked at. */
+  readonly accepts: number
+}
+
+/** What a trial works with. */
+export interface TrialRun {
+  readonly laboratory: Laboratory
+  /** Unique in this run of the benchmark: part of the names of databases and orders. */
+  readonly run: string
+  readonly effort: Effort
+  readonly signal: AbortSignal
+}
+
+/** The figures that trials take; each trial takes some of them. */
+export interface Figures {
+  /** Events that were acknowledged and are kept (with their effect, where that is promised), a second. */
+  readonly perSecond?: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+  /** Processor time for each event in microseconds, of all threads of the process. */
+  readonly receiverUs?: number
+  readonly fulfilmentUs?: number
+  readonly mongodUs?: number
+  readonly senderUs?: number
+  /** Resident memory of the receiver in MiB: at the end of the load, and the most so far. */
+  readonly residentMib?: number
+  readonly peakMib?: number
+  /** The highest rate of an open load with p99 under 100 ms and nothing failed. */
+  readonly highestPerSecond?: number
+  /** p99 before something happened; `p99Ms` is then the one while it did. */
+  readonly calmP99Ms?: number
+  /** From the beginning of the process to its first durable 200: with an empty database, and with its own. */
+  readonly firstStartMs?: number
+  readonly startMs?: number
+}
+
+/** Latency at one rate of an open load. */
+export interface CurvePoint {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Deliveries that failed or were not sent. */
+  readonly failed: number
+}
+
+/** What a trial came to. */
+export interface Outcome {
+  readonly figures: Figures
+  /** Acknowledged and not found afterwards, in all loads of the trial: each one is a broken promise. */
+  readonly lost: number
+  /** Deliveries that were not answered 200, by status or by what happened instead. */
+  readonly failed: Readonly<Record<string, number>>
+  readonly foreignShare: number
+  readonly curve?: readonly CurvePoint[]
+}
+
+/** One thing that each round measures once. */
+export interface Trial {
+  /** Under which its results are kept. */
+  readonly name: string
+  readonly title: string
+  run(given: TrialRun): Promise<Outcome>
+}
+
+/** One trial in one round. */
+export interface Measurement extends Outcome, Surroundings {
+  readonly trial: string
+}

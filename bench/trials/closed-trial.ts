@@ -1,0 +1,42 @@
+import type { Mix } from '../load/signed-deliveries.ts'
+import type { StartSubject } from '../subjects/subject.ts'
+import type { Trial } from '../trial.ts'
+import { assess } from './assess.ts'
+import { startDrive, warmUp } from './drive.ts'
+
+/** A closed load: what is sent to whom, and over how many connections where not over those of the effort. */
+export interface ClosedTrial {
+  readonly name: string
+  readonly title: string
+  readonly start: StartSubject
+  readonly mix?: Mix
+  readonly connections?: number
+}
+
+// More than can be sent in the time, so that time ends the load: signing them all costs seconds.
+const HEADROOM = 2
+const MOST_ON_ONE_CONNECTION = 2_000
+
+/** Measures how many deliveries a second a subject takes when each connection waits for its answer. */
+export function createClosedTrial({ name, title, start, mix = 'unique', connections }: ClosedTrial): Trial {
+  return {
+    name,
+    title,
+    async run(given) {
+      const { laboratory, run, effort, signal } = given
+      await using subject = await start(laboratory, run)
+      using drive = await startDrive({ laboratory, subject, signal })
+      const warmRate = await warmUp(drive, given)
+      const rate = connections === undefined ? warmRate : Math.min(warmRate, connections * MOST_ON_ONE_CONNECTION)
+      // Repetitions are cheaper than what the warm-up sent.
+      const headroom = mix === 'repeated' ? HEADROOM * 2 : HEADROOM
+      const measured = await drive.load({
+        orderPrefix: `${run}-`,
+        count: Math.ceil(rate * (effort.measureMs / 1_000) * headroom),
+        mix,
+        plan: { kind: 'closed', connections: connections ?? effort.connections, forMs: effort.measureMs },
+      })
+      return await assess(drive, subject, measured)
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import type { LoadPlan, LoadReport } from '../load/load-report.ts'
+import { type Sender, startSender } from '../load/sender.ts'
+import type { Mix } from '../load/signed-deliveries.ts'
+import { startMeter, type Usage } from '../measure/meter.ts'
+import type { Laboratory, Subject } from '../subjects/subject.ts'
+import type { TrialRun } from '../trial.ts'
+
+/** What is sent to a subject. */
+export interface Load {
+  readonly orderPrefix: string
+  readonly count: number
+  readonly mix?: Mix
+  readonly plan: LoadPlan
+}
+
+/** What a load came to, with what it cost. */
+export interface Driven {
+  readonly report: LoadReport
+  /** From the first delivery to the last answer, or until all had its effect where that is promised. */
+  readonly seconds: number
+  readonly usage: Usage
+}
+
+/** A subject under load, and everything that it has acknowledged. */
+export interface Drive extends Disposable {
+  /** Makes what the load is about, signs it, sends it. The clock and the meter run from the first delivery on. */
+  load(load: Load): Promise<Driven>
+  /** Signs a load and begins to send it; `cut` ends an open one early. */
+  begin(load: Load): Promise<{ readonly driven: Promise<Driven>; cut(): void }>
+  /** How many of all that were acknowledged so far are not kept. */
+  countLost(): Promise<number>
+}
+
+/** A drive with what it works on. */
+export interface DriveParts {
+  readonly laboratory: Laboratory
+  readonly subject: Subject
+  readonly signal: AbortSignal
+  /** Other processes of this benchmark that work meanwhile, and so are no strangers. */
+  readonly others?: Readonly<Record<string, number>>
+}
+
+/** Starts a sender for a subject. */
+export async function startDrive(parts: DriveParts): Promise<Drive> {
+  const sender = await startSender(parts.signal)
+  const acknowledged: string[] = []
+  const begin = async (load: Load) => {
+    await prepare(parts, sender, load)
+    const driven = send(parts, sender, load.plan).then((one) => {
+      for (const id of one.report.acknowledged) acknowledged.push(id)
+      return one
+    })
+    return { driven, cut: () => sender.cut() }
+  }
+  return {
+    begin,
+    load: async (load) => (await begin(load)).driven,
+    async countLost() {
+      const unique = new Set(acknowledged)
+      return unique.size - (await parts.subject.keptOf([...unique])).size
+    },
+    [Symbol.dispose]: () => sender[Symbol.dispose](),
+  }
+}
+
+async function prepare({ laboratory, subject }: DriveParts, sender: Sender, load: Load): Promise<void> {
+  const { orderPrefix, count, mix = 'unique' } = load
+  await subject.prepare?.(orderPrefix, count)
+  await sender.sign({ url: subject.url, secret: laboratory.secret, count, mix, orderPrefix })
+}
+
+async function send({ laboratory, subject, others }: DriveParts, sender: Sender, plan: LoadPlan): Promise<Driven> {
+  const meter = startMeter({
+    ...others,
+    receiver: subject.receiverPid,
+    mongod: laboratory.mongodPid,
+    sender: sender.pid,
+    benchmark: process.pid,
+    ...(subject.fulfilmentPid === undefined ? {} : { fulfilment: subject.fulfilmentPid }),
+  })
+  const report = await sender.send(plan)
+  await subject.settled?.()
+  const endedAt = subject.settled === undefined ? report.endedAt : Date.now()
+  return { report, seconds: (endedAt - report.beganAt) / 1_000, usage: meter() }
+}
+
+const WARM_UP_DELIVERIES = 12_000
+
+/** Lets a subject get warm on many connections, and answers how many a second it took. */
+export async function warmUp(drive: Drive, { run, effort }: TrialRun): Promise<number> {
+  const plan = { kind: 'closed', connections: effort.connections, forMs: effort.warmUpMs } as const
+  const { report, seconds } = await drive.load({ orderPrefix: `${run}-warm-`, count: WARM_UP_DELIVERIES, plan })
+  return report.acknowledged.length / seconds
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OpenLoad } from '../load/load-report.ts'
+import { startSender } from '../load/sender.ts'
+import type { StartSubject } from '../subjects/subject.ts'
+import type { Trial, TrialRun } from '../trial.ts'
+import { type Drive, startDrive, warmUp } from './drive.ts'
+
+/** Good deliveries at a rate, and so many forgeries for each of them. */
+export interface ForgedTrial {
+  readonly name: string
+  readonly title: string
+  readonly start: StartSubject
+  readonly perSecond: number
+  readonly forgedForEach: number
+  readonly forgedBytes: number
+}
+
+const GRACE_MS = 15_000
+const FLOOD_CONNECTIONS = 64
+const FLOOD_AHEAD_MS = 500
+
+/** Measures what good deliveries wait without and with a flood of large forged ones; both are sent by schedule. */
+export function createForgedTrial(trial: ForgedTrial): Trial {
+  const { name, title, start } = trial
+  return {
+    name,
+    title,
+    async run(given) {
+      const { laboratory, run, signal } = given
+      await using subject = await start(laboratory, run)
+      using flooder = await startSender(signal)
+      using drive = await startDrive({ laboratory, subject, signal, others: { flooder: flooder.pid } })
+      await warmUp(drive, given)
+      const calm = await sendGood(drive, given, { trial, name: 'calm' })
+      await flooder.forge({ url: subject.url, count: floodCount(trial, given), bytes: trial.forgedBytes })
+      const flood = flooder.send(floodPlan(trial))
+      await sleep(FLOOD_AHEAD_MS)
+      const flooded = await sendGood(drive, given, { trial, name: 'flooded' })
+      const { acknowledged } = await flood
+      if (acknowledged.length > 0) throw new Error('A forged delivery was accepted')
+      return {
+        figures: { calmP99Ms: calm.report.latency.p99, p99Ms: flooded.report.latency.p99 },
+        lost: await drive.countLost(),
+        failed: flooded.report.failed,
+        foreignShare: Math.max(calm.usage.foreignShare, flooded.usage.foreignShare),
+      }
+    },
+  }
+}
+
+function sendGood(
+  drive: Drive,
+  { run, effort }: TrialRun,
+  { trial, name }: { readonly trial: ForgedTrial; readonly name: string },
+) {
+  const { perSecond } = trial
+  return drive.load({
+    orderPrefix: `${run}-${name}-`,
+    count: Math.ceil(perSecond * ((effort.measureMs * 2) / 1_000)),
+    plan: { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS },
+  })
+}
+
+/** Begins before the good deliveries are counted and ends after them. */
+function floodPlan(trial: ForgedTrial): OpenLoad {
+  const perSecond = trial.perSecond * trial.forgedForEach
+  return { kind: 'open', connections: FLOOD_CONNECTIONS, perSecond, graceMs: GRACE_MS }
+}
+
+function floodCount(trial: ForgedTrial, { effort }: TrialRun): number {
+  const seconds = (effort.measureMs * 2 + FLOOD_AHEAD_MS * 2) / 1_000
+  return Math.ceil(floodPlan(trial).perSecond * seconds)
+}

@@ -1,0 +1,77 @@
+import type { StartSubject } from '../subjects/subject.ts'
+import type { CurvePoint, Trial, TrialRun } from '../trial.ts'
+import { type Drive, startDrive, warmUp } from './drive.ts'
+
+/** Rates that are tried, from the lowest on. */
+export interface HighestRateTrial {
+  readonly name: string
+  readonly title: string
+  readonly start: StartSubject
+  readonly rates: readonly number[]
+}
+
+/** A rate counts as borne when 99 of 100 deliveries are answered in less, and none fails. */
+export const BEARABLE_P99_MS = 100
+
+const GRACE_MS = 3_000
+
+/**
+ * Raises the rate of an open load until the subject bears it no more: twice in a row, for one hiccup of the machine is
+ * no limit. Every rate that was tried is a point of the curve of latency against rate.
+ */
+export function createHighestRateTrial({ name, title, start, rates }: HighestRateTrial): Trial {
+  return {
+    name,
+    title,
+    async run(given) {
+      const { laboratory, run, signal } = given
+      await using subject = await start(laboratory, run)
+      using drive = await startDrive({ laboratory, subject, signal })
+      await warmUp(drive, given)
+      const { curve, foreignShare } = await climb(drive, given, rates)
+      const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
+      return {
+        figures: { highestPerSecond: Math.max(0, ...borne) },
+        lost: await drive.countLost(),
+        failed: {},
+        foreignShare,
+        curve,
+      }
+    },
+  }
+}
+
+/** Whether a subject bears the rate of this point. */
+export function isBorne({ p99Ms, failed }: CurvePoint): boolean {
+  return failed === 0 && p99Ms < BEARABLE_P99_MS
+}
+
+async function climb(drive: Drive, given: TrialRun, rates: readonly number[]) {
+  const curve: CurvePoint[] = []
+  let foreignShare = 0
+  for (const perSecond of rates) {
+    const attempts = [await tryRate(drive, given, { perSecond, attempt: 1 })]
+    if (!attempts.every(({ point }) => isBorne(point)))
+      attempts.push(await tryRate(drive, given, { perSecond, attempt: 2 }))
+    const best = attempts.reduce((one, other) => (other.point.p99Ms < one.point.p99Ms ? other : one))
+    curve.push(best.point)
+    foreignShare = Math.max(foreignShare, best.foreignShare)
+    if (!isBorne(best.point)) break
+  }
+  return { curve, foreignShare }
+}
+
+async function tryRate(
+  drive: Drive,
+  { run, effort }: TrialRun,
+  { perSecond, attempt }: { readonly perSecond: number; readonly attempt: number },
+) {
+  const { report, usage } = await drive.load({
+    orderPrefix: `${run}-${perSecond}-${attempt}-`,
+    count: Math.ceil(perSecond * (effort.stepMs / 1_000)),
+    plan: { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS },
+  })
+  const failed = Object.values(report.failed).reduce((sum, count) => sum + count, 0)
+  const point = { perSecond, p50Ms: report.latency.p50, p99Ms: report.latency.p99, failed }
+  return { point, foreignShare: usage.foreignShare }
+}
