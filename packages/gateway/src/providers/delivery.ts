@@ -27,6 +27,20 @@ export function headerLines(rawHeaders: readonly string[], name: string): string
   return values
 }
 
+/** The value of the only line that headers of any of these names have together; null when there is none, or more. */
+export function onlyHeaderOf(rawHeaders: readonly string[], names: readonly string[]): string | null {
+  let value: string | null = null
+  for (const name of names) {
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const candidate = rawHeaders[at]
+      if (candidate?.length !== name.length || candidate.toLowerCase() !== name) continue
+      if (value !== null) return null
+      value = rawHeaders[at + 1] ?? ''
+    }
+  }
+  return value
+}
+
 /** The value of a header that occurs on exactly one line; null when it is missing or repeated. */
 export function singleHeader(rawHeaders: readonly string[], name: string): string | null {
   let value: string | null = null

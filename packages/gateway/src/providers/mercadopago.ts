@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '../event.ts'
 import { type Delivery, singleHeader } from './delivery.ts'
 import { orderInFreeFields } from './free-fields.ts'
-import { onlyValueOf, splitMembers } from './member-list.ts'
+import { onlyValueOf } from './member-list.ts'
 import { minorUnits } from './money.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, type JsonObject, readStrictObject, toId } from './read-event.ts'
@@ -47,7 +47,7 @@ export const mercadopago = defineScheme(
         const requestId = singleHeader(delivery.rawHeaders, 'x-request-id')
         const dataId = dataIdOf(delivery)
         if (!header || !requestId || dataId === null) return { refused: 'header_missing' }
-        const members = splitMembers(header, ',')
+        const members = { header, separator: ',' }
         const timestamp = onlyValueOf(members, 'ts')
         const signature = decodeHex(onlyValueOf(members, 'v1') ?? '')
         if (timestamp === undefined || signature === null || !REQUEST_ID.test(requestId))

@@ -1,11 +1,11 @@
 import { singleHeader } from './delivery.ts'
 import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
-import { onlyValueOf, splitMembers, valuesOf } from './member-list.ts'
+import { bytesOf, onlyValueOf } from './member-list.ts'
 import { minorUnitsOfText } from './money.ts'
 import { readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
-import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
+import { findSigner, hmac, isWithinTolerance } from './signature.ts'
 import { toEvent } from './to-event.ts'
 
 const TYPES = {
@@ -29,13 +29,11 @@ export const paddle = defineScheme(
       return ({ rawHeaders, rawBody }, now): Finding => {
         const header = singleHeader(rawHeaders, 'paddle-signature')
         if (!header) return { refused: 'header_missing' }
-        const members = splitMembers(header, ';')
+        const members = { header, separator: ';' }
         const timestamp = onlyValueOf(members, 'ts')
         if (timestamp === undefined) return { refused: 'header_malformed' }
         if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const signatures = valuesOf(members, 'h1')
-          .map(decodeHex)
-          .filter((bytes) => bytes !== null)
+        const signatures = bytesOf(members, 'h1')
         const parts = [`${timestamp}:`, rawBody]
         const secretId = findSigner(secrets, signatures, { now, macOf: (key) => hmac('sha256', key, parts) })
         return secretId === null ? { refused: 'signature_mismatch' } : { secretId }

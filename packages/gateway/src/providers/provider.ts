@@ -86,7 +86,14 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
 }
 
 function toVerdict(delivery: Delivery, finding: Finding): Verdict {
-  return 'refused' in finding ? finding : ({ ...delivery, ...finding } as VerifiedDelivery)
+  if ('refused' in finding) return finding
+  const { rawBody, rawHeaders, query } = delivery
+  const { secretId, signedId } = finding
+  const verified =
+    signedId === undefined
+      ? { rawBody, rawHeaders, query, secretId }
+      : { rawBody, rawHeaders, query, secretId, signedId }
+  return verified as VerifiedDelivery
 }
 
 function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSecret[]; problems: string[] } {

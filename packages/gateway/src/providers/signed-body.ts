@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { headerLines, singleHeader } from './delivery.ts'
+import { onlyHeaderOf } from './delivery.ts'
 import type { CheckSignature, SchemeParts } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { createDecoder, findSigner, hmac, type SignatureForm } from './signature.ts'
@@ -24,7 +24,7 @@ export function signedBody({ algorithm, headers, readHeaders = [], ...form }: Si
     signsTime: () => false,
     prepare(_, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now) => {
-        const value = onlyLine(rawHeaders, headers)
+        const value = onlyHeaderOf(rawHeaders, headers)
         if (value === null) return { refused: 'header_missing' }
         const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
@@ -33,14 +33,6 @@ export function signedBody({ algorithm, headers, readHeaders = [], ...form }: Si
       }
     },
   }
-}
-
-/** The value of the only line that all these headers have together. */
-function onlyLine(rawHeaders: readonly string[], [name = '', ...others]: readonly string[]): string | null {
-  const value = singleHeader(rawHeaders, name)
-  if (others.length === 0) return value
-  const lines = [name, ...others].flatMap((one) => headerLines(rawHeaders, one))
-  return lines.length === 1 ? (lines[0] ?? null) : null
 }
 
 /**

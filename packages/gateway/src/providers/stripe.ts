@@ -1,8 +1,8 @@
 import { singleHeader } from './delivery.ts'
-import { onlyValueOf, splitMembers, valuesOf } from './member-list.ts'
+import { bytesOf, onlyValueOf } from './member-list.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
-import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
+import { findSigner, hmac, isWithinTolerance } from './signature.ts'
 
 const TYPES = {
   'payment_intent.succeeded': 'payment.succeeded',
@@ -24,13 +24,11 @@ export const stripe = defineScheme(
       return ({ rawHeaders, rawBody }, now): Finding => {
         const header = singleHeader(rawHeaders, 'stripe-signature')
         if (!header) return { refused: 'header_missing' }
-        const members = splitMembers(header, ',')
+        const members = { header, separator: ',' }
         const timestamp = onlyValueOf(members, 't')
         if (timestamp === undefined) return { refused: 'header_malformed' }
         if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const signatures = valuesOf(members, 'v1')
-          .map(decodeHex)
-          .filter((bytes) => bytes !== null)
+        const signatures = bytesOf(members, 'v1')
         const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
         const secretId = findSigner(secrets, signatures, { now, macOf })
         return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
