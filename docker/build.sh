@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the images of the services: docker/build.sh [TAG] [TARGET…], by default oncehook-local/{gateway,fulfilment,simulator}:test.
+# Makes the images of the services: docker/build.sh [TAG] [TARGET…], by default oncehook-local/{gateway,fulfilment,simulator,setup}:test.
 # NODE_IMAGE and BASE_IMAGE name what they are made from; unset, the official images where they are here or can be pulled,
 # else those of docker/local/build.sh. IMAGE_PREFIX (oncehook-local) is the part of the names before the slash.
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 tag=${1:-test}
 shift || true
 targets=("$@")
-if ((${#targets[@]} == 0)); then targets=(gateway fulfilment simulator); fi
+if ((${#targets[@]} == 0)); then targets=(gateway fulfilment simulator setup); fi
 prefix=${IMAGE_PREFIX:-oncehook-local}
 
 # first_of OFFICIAL LOCAL
@@ -32,7 +32,7 @@ for target in "${targets[@]}"; do
   start=$SECONDS
   docker build --quiet --file docker/Dockerfile --target "$target" --tag "$prefix/$target:$tag" \
     --build-arg NODE_IMAGE="$node_image" --build-arg BASE_IMAGE="$base_image" \
-    --build-arg VERSION="$version" --build-arg REVISION="$revision" . >"$log" 2>&1 || {
+    --label org.opencontainers.image.version="$version" --label org.opencontainers.image.revision="$revision" . >"$log" 2>&1 || {
     tail -20 "$log" >&2
     echo "docker/build.sh: $prefix/$target:$tag cannot be built" >&2
     exit 1

@@ -3,7 +3,7 @@
 # already is kept. The images carry this machine's CA bundle and a MongoDB server under the SSPL: never push them.
 set -euo pipefail
 
-NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 TOXIPROXY_VERSION=2.5.0
+NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 TOXIPROXY_VERSION=2.5.0 NGINX_VERSION=1.22.1
 BASE=oncehook-local/debian:bookworm
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -72,6 +72,17 @@ D
   build "$1" "$2"
 }
 
+make_nginx() {
+  cat >"$2/Dockerfile" <<D
+FROM $BASE
+RUN apt-get update \\
+ && apt-get install -y --no-install-recommends nginx-light openssl \\
+ && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
+CMD ["nginx", "-g", "daemon off;"]
+D
+  build "$1" "$2"
+}
+
 unpack_npm() { # PACKAGE@VERSION FOLDER
   mkdir "$2"
   npm pack --silent --pack-destination "$2" "$1" >"$work/log" 2>&1 || fail "$1 cannot be fetched"
@@ -115,6 +126,7 @@ docker info >/dev/null 2>&1 || fail 'no Docker engine answers'
 image "$BASE" make_debian
 image "oncehook-local/mongo:$MONGO_VERSION" make_mongo
 image "oncehook-local/node:$NODE_VERSION" make_node
+image "oncehook-local/nginx:$NGINX_VERSION" make_nginx
 if command -v go >/dev/null; then
   image "oncehook-local/toxiproxy:$TOXIPROXY_VERSION" make_toxiproxy
 else

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Prepares what the proxy reads in /run/proxy: your certificate, when docker/own has certificate.pem and key.pem, else one made
+# here, trusted by nobody, for the host of PUBLIC_URL, renewed when it has a week left. Runs at every `up`.
+set -eu
+umask 077
+cd /run/proxy
+url=${PUBLIC_URL:-https://localhost:8443}
+if ! printf '%s' "$url" | grep -Eq '^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?$'; then
+  echo 'PUBLIC_URL must be like https://pay.shop.example, with a port where it is not 443' >&2
+  exit 78
+fi
+host=${url#https://}
+host=${host%%:*}
+case $host in *[!0-9.]*) name="DNS:$host" ;; *) name="IP:$host" ;; esac
+transport=
+
+if [ -f /own/certificate.pem ] && [ -f /own/key.pem ]; then
+  cp /own/certificate.pem certificate.new
+  cp /own/key.pem key.new
+  # Only for a certificate of yours: one that a developer trusts for localhost would bind all of localhost to https.
+  transport='add_header Strict-Transport-Security "max-age=31536000" always;'
+elif ! { [ -s key.pem ] && [ "$(cat made-for 2>/dev/null)" = "$name" ] &&
+  openssl x509 -in certificate.pem -noout -checkend 604800 >/dev/null; }; then
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -keyout key.new -out certificate.new \
+    -subj "/CN=$host" -addext "subjectAltName=$name,DNS:localhost,DNS:proxy,IP:127.0.0.1" \
+    -addext 'extendedKeyUsage=serverAuth' 2>/dev/null
+fi
+if [ -f key.new ]; then
+  chmod 400 key.new
+  chmod 444 certificate.new
+  chown "$PROXY_USER" key.new certificate.new
+  mv key.new key.pem
+  mv certificate.new certificate.pem
+  if [ -n "$transport" ]; then rm -f made-for; else printf '%s' "$name" >made-for; fi
+fi
+printf 'set $public_origin %s;\n%s\n' "$url" "$transport" >public.new
+chmod 444 public.new
+mv public.new public.conf
+chmod 555 .
