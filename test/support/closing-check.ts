@@ -9,7 +9,10 @@ import type { SentEvent } from './webhook-source.ts'
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
  * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused.
  */
-export async function closingCheck(stack: Stack, log: readonly SentEvent[]): Promise<string[]> {
+export async function closingCheck(
+  stack: Pick<Stack, 'events' | 'orderRecords' | 'receipts'>,
+  log: readonly SentEvent[],
+): Promise<string[]> {
   const [records, orders, receipts] = await Promise.all([
     stack.events.find().toArray(),
     stack.orderRecords.find().toArray(),

@@ -6,7 +6,7 @@ import type { WebhookSource } from './webhook-source.ts'
 const AT_ONCE = 25
 
 /** Makes orders that wait for their payments. */
-export async function createOrders(stack: Stack, count: number): Promise<ApiOrder[]> {
+export async function createOrders(stack: Pick<Stack, 'orders'>, count: number): Promise<ApiOrder[]> {
   const orders: ApiOrder[] = []
   while (orders.length < count) {
     const missing = Math.min(AT_ONCE, count - orders.length)
@@ -31,7 +31,7 @@ export function addMixedLoad(source: WebhookSource, orders: readonly ApiOrder[])
 }
 
 /** As if the half minute had gone by for which a dead process holds the receipts that it was sending. */
-export async function outlastReceiptLeases(stack: Stack): Promise<void> {
+export async function outlastReceiptLeases(stack: Pick<Stack, 'orderRecords'>): Promise<void> {
   const sending = { 'receipts.state': 'sending' }
   await stack.orderRecords.updateMany(sending, [
     { $set: { receipts: { $map: { input: '$receipts', in: { $mergeObjects: ['$$this', DUE] } } } } },

@@ -11,7 +11,8 @@ import { isListening } from '../../scripts/port.ts'
 import { stablePort } from './stable-port.ts'
 import { until } from './until.ts'
 
-const HURRY = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
+/** A node that is told to stop waits 15 s for a successor otherwise. */
+export const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
 
 /** A node of a replica set that belongs to one test: killed and started again on its data and port. */
 export class MongodUnderTest implements AsyncDisposable {
@@ -92,7 +93,7 @@ export async function prepareReplicaSet(
     async begin() {
       await Promise.all(nodes.map((node) => node.start()))
       const config = { _id: REPLICA_SET, members, settings: { electionTimeoutMillis: 2_000 } }
-      await command(nodes[0]?.port ?? 0, { replSetInitiate: config })
+      await adminCommand(nodes[0]?.port ?? 0, { replSetInitiate: config })
       await primary()
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -106,18 +107,26 @@ export async function startReplicaSet(count: 1 | 3): Promise<ReplicaSetUnderTest
   return set
 }
 
-/** Runs a command of the administrator on one node. */
-async function command(port: number, document: object): Promise<Record<string, unknown>> {
+/** Runs a command of the administrator on the node that listens on a port of loopback. */
+export async function adminCommand(port: number, document: object): Promise<Record<string, unknown>> {
   await using client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: 2_000,
   })
   return await client.db('admin').command({ ...document })
 }
 
-async function untilPrimary(nodes: readonly MongodUnderTest[]): Promise<MongodUnderTest> {
+/** A node of a set as it is reached from here: on a port of loopback. */
+export interface ReachableNode {
+  readonly port: number
+  /** Whether it has been started and not been killed since. */
+  readonly alive: boolean
+}
+
+/** The node that is primary now; waits for the end of an election, at least half a minute. */
+export async function untilPrimary<Node extends ReachableNode>(nodes: readonly Node[]): Promise<Node> {
   for (let tries = 0; tries < 600; tries += 1) {
     for (const node of nodes.filter(({ alive }) => alive)) {
-      const hello = await command(node.port, { hello: 1 }).catch(() => undefined)
+      const hello = await adminCommand(node.port, { hello: 1 }).catch(() => undefined)
       if (hello?.isWritablePrimary === true) return node
     }
     await sleep(50)

@@ -2,18 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
-import { createPaymentProvider, type DeliveryReport, type PaymentProvider } from '@oncehook/simulator/payment-provider'
-import type { Signer } from '@oncehook/simulator/signers/signer'
-import { signers } from '@oncehook/simulator/signers/signers'
+import type { DeliveryReport, PaymentProvider } from '@oncehook/simulator/payment-provider'
 import { type Collection, MongoClient } from 'mongodb'
-import { BODY_CANARY, findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
+import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
 import { createOrdersApi, type OrdersApi } from './orders-api.ts'
 import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import { stablePort } from './stable-port.ts'
-import { fulfilmentSettings, gatewaySettings, providersOf, type StackPlace } from './stack-settings.ts'
+import { createStackProvider, type ProviderName } from './stack-provider.ts'
+import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
 import { until } from './until.ts'
 
 /** What a test wants otherwise than usual: settings by service, laid over the stack's own. */
@@ -23,9 +21,6 @@ export interface StackOptions {
   /** A MongoDB of the test's own in place of that of the run. */
   readonly mongoUri?: string
 }
-
-/** The providers that every stack knows, one for each scheme. */
-export type ProviderName = 'acme' | 'stripe' | 'shop'
 
 /**
  * Gateway and fulfilment as real processes on the mongod of this test run, with databases, secrets and a receipts file of
@@ -77,7 +72,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
   const provider = (name: ProviderName, at = url): PaymentProvider =>
-    createProvider({ name, url: at, secrets: place.secrets, signatures })
+    createStackProvider({ name, url: at, secrets: place.secrets, signatures })
   const acme = provider('acme')
   const owned = resources.move()
   return {
@@ -138,55 +133,8 @@ async function dropDatabase(client: MongoClient, name: string): Promise<void> {
   await client.db(name).dropDatabase()
 }
 
-interface ProviderParts {
-  readonly name: ProviderName
-  readonly url: string
-  readonly secrets: StackSecrets
-  /** Every signature that goes out is added. */
-  readonly signatures: Set<string>
-}
-
-function createProvider({ name, url, secrets, signatures }: ProviderParts): PaymentProvider {
-  const settings = providersOf(secrets)[name] as { readonly scheme: string }
-  const noticing: typeof fetch = (input, init) => {
-    for (const [header, value] of new Headers(init?.headers)) if (header.includes('signature')) signatures.add(value)
-    return fetch(input, init)
-  }
-  const deps = {
-    fetch: noticing,
-    now: () => performance.timeOrigin + performance.now(),
-    sleep: async (ms: number) => sleep(ms),
-  }
-  const secret = name === 'acme' ? secrets.acme.current : secrets[name]
-  return createPaymentProvider(deps, {
-    url: `${url}/api/webhooks/${name}`,
-    signer: marked(signerOf(settings.scheme)),
-    secret,
-    settings: { ...settings },
-  })
-}
-
-function signerOf(scheme: string): Signer {
-  const signer = signers.get(scheme)
-  if (signer === undefined) throw new Error(`The simulator knows no scheme ${scheme}`)
-  return signer
-}
-
-/**
- * The same signer, whose bodies can be recognised wherever they turn up, and have blanks that no serialiser would write
- * again: who stores anything but the bytes as they came is found out.
- */
-function marked(signer: Signer): Signer {
-  return {
-    ...signer,
-    writeEvent(event) {
-      const body = JSON.parse(Buffer.from(signer.writeEvent(event)).toString()) as object
-      return Buffer.from(` ${JSON.stringify({ ...body, memo: BODY_CANARY }, null, 3)}\n`)
-    },
-  }
-}
-
-async function readReceipts(file: string): Promise<ReceiptLine[]> {
+/** The receipts that a file sink has written; none when there is no file yet. */
+export async function readReceipts(file: string): Promise<ReceiptLine[]> {
   const content = await readFile(file, 'utf8').catch(() => '')
   return content
     .split('\n')
@@ -194,7 +142,8 @@ async function readReceipts(file: string): Promise<ReceiptLine[]> {
     .map((line) => JSON.parse(line) as ReceiptLine)
 }
 
-async function untilSettled(events: Collection<EventRecord>, orders: Collection<OrderRecord>): Promise<void> {
+/** Waits until no event is pending or being processed and no receipt is owed. */
+export async function untilSettled(events: Collection<EventRecord>, orders: Collection<OrderRecord>): Promise<void> {
   const grouped = { _id: { state: '$state', code: '$lastError.code' }, count: { $sum: 1 } }
   const unsettled = () =>
     events.aggregate([{ $match: { state: { $in: ['pending', 'processing'] } } }, { $group: grouped }]).toArray()

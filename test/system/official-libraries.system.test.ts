@@ -5,7 +5,8 @@ import { Webhook as SvixWebhook } from 'svix'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BODY_CANARY } from '../support/canaries.ts'
 import type { ApiOrder } from '../support/records.ts'
-import { type ProviderName, startStack } from '../support/stack.ts'
+import { startStack } from '../support/stack.ts'
+import type { ProviderName } from '../support/stack-provider.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())

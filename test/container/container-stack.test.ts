@@ -1,0 +1,58 @@
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { getContainerRuntimeClient } from 'testcontainers'
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { listRemains } from '../support/container-network.ts'
+import { containerImages, RECEIPTS_PREFIX, startContainerStack } from '../support/container-stack.ts'
+import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const ONE_OF_EACH = { gateways: 1, fulfilments: 1, mongos: 1 } as const
+
+async function receiptFolders(): Promise<string[]> {
+  return (await readdir(tmpdir())).filter((name) => name.startsWith(RECEIPTS_PREFIX))
+}
+
+/** The volumes of the containers that this file has now; they have no label of their own. */
+async function volumesInUse(): Promise<string[]> {
+  return (await listRemains()).filter((name) => name.startsWith('volume '))
+}
+
+async function volumesOfEngine(): Promise<string[]> {
+  const { Volumes } = await (await getContainerRuntimeClient()).container.dockerode.listVolumes()
+  return (Volumes ?? []).map(({ Name }) => `volume ${Name}`)
+}
+
+describe('the built images', { timeout: 300_000 }, () => {
+  it('take payments on a read-only root without capabilities and with 256 MiB, and leave nothing behind', async (context) => {
+    const images = await containerImages(context)
+    const foldersBefore = await receiptFolders()
+    let volumes: string[]
+    {
+      await using stack = await startContainerStack({ images, ...ONE_OF_EACH })
+      await using source = new WebhookSource(stack.provider(), { perSecond: 200, parallel: 50 })
+      addMixedLoad(source, await createOrders(stack, 40))
+      await source.run()
+      await stack.untilSettled()
+      expect(await closingCheck(stack, source.log)).toEqual([])
+      expect(source.accepted).toBeGreaterThanOrEqual(160)
+      const roots = await Promise.all(
+        [...stack.gateways, ...stack.fulfilments].map(({ container }) => container.limits()),
+      )
+      expect(roots).toEqual(Array(2).fill({ readOnly: true, memoryMiB: 256, capabilities: 'none' }))
+      volumes = await volumesInUse()
+      expect(await listRemains(), 'while it runs').toHaveLength(6 + volumes.length)
+    }
+    expect(await listRemains()).toEqual([])
+    expect((await volumesOfEngine()).filter((volume) => volumes.includes(volume))).toEqual([])
+    expect((await receiptFolders()).filter((folder) => !foldersBefore.includes(folder))).toEqual([])
+  })
+
+  it('that do not start leave nothing behind either', async (context) => {
+    const images = await containerImages(context)
+    const start = startContainerStack({ images, ...ONE_OF_EACH, gateway: { SERVICE_TOKEN_SECRET: 'changeme' } })
+    await expect(start).rejects.toThrow('service')
+    expect(await listRemains()).toEqual([])
+  })
+})

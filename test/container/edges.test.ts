@@ -1,0 +1,202 @@
+import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
+import { describe, expect, it, type TestContext } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import type { ContainerStack } from '../support/container-stack.ts'
+import type { Edge, Trouble } from '../support/edge-proxy.ts'
+import { createOrders } from '../support/mixed-load.ts'
+import { type SharedStack, shareStack } from '../support/share-stack.ts'
+import { paymentOf } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+import type { SentEvent } from '../support/webhook-source.ts'
+
+const PAYMENTS = 5
+const LATENCY = { latencyMs: 300 }
+/** Bodies with so much blank space behind them take a while at a few KB a second. */
+const PADDING_BYTES = 6_000
+const shared = shareStack({
+  gateways: 1,
+  fulfilments: 1,
+  mongos: 1,
+  source: { perSecond: 50, paddingBytes: PADDING_BYTES },
+})
+
+/** Payments of new orders, which the source will deliver when it runs. */
+async function addPayments({ stack, source }: SharedStack, count: number): Promise<SentEvent[]> {
+  const known = new Set(source.log)
+  for (const order of await createOrders(stack, count)) source.add(paymentOf(order))
+  return source.log.filter((sent) => !known.has(sent))
+}
+
+/** What a row sees while the edge is in trouble. */
+interface Sight {
+  readonly stack: ContainerStack
+  readonly ids: readonly string[]
+  /** The answers to one delivery of each payment. */
+  readonly reports: readonly DeliveryReport[]
+}
+
+interface Row {
+  readonly edge: Edge
+  readonly trouble: Trouble
+  /** How long the provider waits for an answer. */
+  readonly patienceMs?: number
+  readonly look: (sight: Sight) => Promise<void>
+}
+
+/** Delivers under the trouble, looks, ends the trouble, delivers again as a provider does, and wants one effect of each. */
+async function endure(context: TestContext, { edge, trouble, patienceMs = 10_000, look }: Row): Promise<void> {
+  const both = await shared(context)
+  const { stack, source } = both
+  await addPayments(both, 1)
+  await source.run() // what the row before broke is connected again
+  const sent = await addPayments(both, PAYMENTS)
+  const provider = stack.provider({ timeoutMs: patienceMs })
+  {
+    await using _ = await stack.trouble(edge, trouble)
+    const reports = await Promise.all(sent.map(({ message }) => provider.deliver(message)))
+    await look({ stack, ids: sent.map(({ event }) => event.id), reports })
+  }
+  await source.run()
+  await stack.untilSettled()
+  expect(await closingCheck(stack, source.log)).toEqual([])
+}
+
+const statuses = (reports: readonly DeliveryReport[]) => reports.map(({ status }) => status)
+const all = <T>(value: T): T[] => Array(PAYMENTS).fill(value)
+
+/** All are accepted, none sooner than that. */
+function expectSlow({ reports }: Sight, ms: number): void {
+  expect(statuses(reports)).toEqual(all(200))
+  expect(Math.min(...reports.map((report) => report.ms))).toBeGreaterThanOrEqual(ms)
+}
+
+/** The provider notices nothing, and a call to fulfilment comes out as said. */
+async function expectTries({ stack, ids, reports }: Sight, tries: object): Promise<void> {
+  expect(statuses(reports)).toEqual(all(200))
+  await until(
+    () => stack.events.countDocuments({ eventId: { $in: [...ids] }, attempts: { $elemMatch: tries } }),
+    (count) => count > 0,
+  )
+}
+
+async function paid({ stack, ids }: Sight): Promise<number> {
+  return stack.orderRecords.countDocuments({ 'applied.eventId': { $in: [...ids] } })
+}
+
+describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
+  const edge = 'provider-gateway'
+
+  it('latency is added to the answer and to nothing else', async (context) => {
+    const look = async (sight: Sight) => expectSlow(sight, LATENCY.latencyMs)
+    await endure(context, { edge, trouble: LATENCY, look })
+  })
+
+  it('a cut means no answer; the next delivery is taken', async (context) => {
+    const look = async ({ reports }: Sight) => expect(statuses(reports)).toEqual(all(null))
+    await endure(context, { edge, trouble: 'cut', look })
+  })
+
+  it('half-open: what was stored without an answer is a duplicate when it comes again: 200, one record', async (context) => {
+    const look = async ({ stack, ids, reports }: Sight) => {
+      expect(reports.map(({ failure }) => failure)).toEqual(all('timeout'))
+      await until(
+        () => stack.events.countDocuments({ eventId: { $in: [...ids] } }),
+        (count) => count === PAYMENTS,
+      )
+    }
+    await endure(context, { edge, trouble: 'half-open', patienceMs: 2_000, look })
+    const { stack, source } = await shared(context)
+    const ids = source.log.slice(-PAYMENTS).map(({ event }) => event.id)
+    const repeated = { eventId: { $in: ids }, deliveries: 2 }
+    await until(
+      () => stack.events.countDocuments(repeated),
+      (count) => count === PAYMENTS,
+    )
+  })
+
+  it('a slow line: bodies that take a second and more to arrive are taken', async (context) => {
+    const look = async (sight: Sight) => expectSlow(sight, 1_000)
+    await endure(context, { edge, trouble: { slowKBs: 4 }, look })
+  })
+})
+
+describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
+  const edge = 'gateway-mongo'
+
+  it('latency is added to the answer', async (context) => {
+    const look = async (sight: Sight) => expectSlow(sight, LATENCY.latencyMs)
+    await endure(context, { edge, trouble: LATENCY, look })
+  })
+
+  it('a cut is answered 500, never 200; the next delivery is taken', async (context) => {
+    const look = async ({ reports }: Sight) => expect(statuses(reports)).toEqual(all(500))
+    await endure(context, { edge, trouble: 'cut', look })
+  })
+
+  it('half-open: what is stored but not confirmed is answered 500 within 10 s, and 200 when it comes again', async (context) => {
+    const look = async ({ stack, ids, reports }: Sight) => {
+      expect(statuses(reports)).toEqual(all(500))
+      expect(await stack.events.countDocuments({ eventId: { $in: [...ids] } }), 'stored').toBeGreaterThan(0)
+    }
+    await endure(context, { edge, trouble: 'half-open', patienceMs: 12_000, look })
+  })
+
+  it('a slow line: the answer waits until all is stored', async (context) => {
+    const look = async (sight: Sight) => expectSlow(sight, 500)
+    await endure(context, { edge, trouble: { slowKBs: 12 }, look })
+  })
+})
+
+describe('trouble between gateway and fulfilment:', { timeout: 240_000 }, () => {
+  const edge = 'gateway-fulfilment'
+
+  it('latency makes effects later', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { ms: { $gte: LATENCY.latencyMs } })
+    await endure(context, { edge, trouble: LATENCY, look })
+  })
+
+  it('a cut is no business of the provider: events wait and are applied when the way is free', async (context) => {
+    const look = async (sight: Sight) => {
+      await expectTries(sight, { code: 'unavailable' })
+      expect(await paid(sight)).toBe(0)
+    }
+    await endure(context, { edge, trouble: 'cut', look })
+  })
+
+  it('half-open: a call that nobody answers is given up after 10 s and made again', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: 9_500 } })
+    await endure(context, { edge, trouble: 'half-open', look })
+  })
+
+  it('a slow line makes effects later', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: 300 } })
+    await endure(context, { edge, trouble: { slowKBs: 1 }, look })
+  })
+})
+
+describe('trouble between fulfilment and MongoDB:', { timeout: 240_000 }, () => {
+  const edge = 'fulfilment-mongo'
+
+  it('latency makes effects later', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: LATENCY.latencyMs } })
+    await endure(context, { edge, trouble: LATENCY, look })
+  })
+
+  it('a cut: events wait and are applied when the way is free', async (context) => {
+    const look = async (sight: Sight) => {
+      await expectTries(sight, { code: 'unavailable' })
+      expect(await paid(sight)).toBe(0)
+    }
+    await endure(context, { edge, trouble: 'cut', look })
+  })
+
+  it('half-open: fulfilment says that it cannot, and is asked again', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: 1_000 } })
+    await endure(context, { edge, trouble: 'half-open', look })
+  })
+
+  it('a slow line makes effects later', async (context) => {
+    const look = (sight: Sight) => expectTries(sight, { outcome: 'applied', ms: { $gte: 300 } })
+    await endure(context, { edge, trouble: { slowKBs: 2 }, look })
+  })
+})

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
+import type { Collection } from 'mongodb'
+import type { TestContext } from 'vitest'
+import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
+import { containerImage } from './container-images.ts'
+import { type ContainerNetwork, createContainerNetwork, listRemains } from './container-network.ts'
+import {
+  type ContainerService,
+  type ContainerServiceOptions,
+  RECEIPTS_FOLDER,
+  SERVICE_PORTS,
+  startContainerService,
+} from './container-services.ts'
+import { type Edge, type EdgeProxy, startEdgeProxy, type Trouble } from './edge-proxy.ts'
+import { type MongoNodes, startMongoNodes } from './mongo-nodes.ts'
+import { createOrdersApi, type OrdersApi } from './orders-api.ts'
+import type { EventRecord, OrderRecord, ReceiptLine } from './records.ts'
+import type { Settings } from './service-under-test.ts'
+import { shareOut } from './share-out.ts'
+import { readReceipts, untilSettled } from './stack.ts'
+import { createStackProvider } from './stack-provider.ts'
+import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
+import { startTogether } from './start-together.ts'
+
+/** The images that a stack in containers is made from. */
+export interface ContainerImages {
+  readonly mongo: string
+  readonly proxy: string
+  readonly gateway: string
+  readonly fulfilment: string
+}
+
+/** How many of each there are, and what is set otherwise than usual. */
+export interface ContainerStackOptions {
+  readonly images: ContainerImages
+  readonly gateways: number
+  readonly fulfilments: number
+  readonly mongos: 1 | 3
+  readonly gateway?: Settings
+  readonly fulfilment?: Settings
+}
+
+/** What is special about a provider of a stack. */
+export interface ProviderHabits {
+  /** How long it waits for an answer; 10 s unless said otherwise. */
+  readonly timeoutMs?: number
+  /** So much blank space follows each body; none unless said otherwise. */
+  readonly paddingBytes?: number
+}
+
+/**
+ * The whole system in containers of a network of its own: provider -> gateways -> fulfilments, both on a MongoDB replica set,
+ * with a proxy on every edge. Disposing of it stops the services by SIGTERM, removes everything, and throws when a service
+ * crashed, ended otherwise than with 0, ran out of memory or let out a secret, a signature or a body, or when anything remains.
+ */
+export interface ContainerStack extends AsyncDisposable {
+  readonly network: ContainerNetwork
+  readonly gateways: readonly ContainerService[]
+  readonly fulfilments: readonly ContainerService[]
+  readonly mongo: MongoNodes
+  readonly orders: OrdersApi
+  readonly events: Collection<EventRecord>
+  readonly orderRecords: Collection<OrderRecord>
+  /** The provider acme, which delivers to every gateway in turn. */
+  provider(habits?: ProviderHabits): PaymentProvider
+  /** The receipts that have been sent, as their file holds them. */
+  receipts(): Promise<ReceiptLine[]>
+  /** Waits until no event is pending or being processed and no receipt is owed. */
+  untilSettled(): Promise<void>
+  /** Troubles an edge until the result is disposed of. */
+  trouble(edge: Edge, trouble: Trouble): Promise<AsyncDisposable>
+}
+
+/** The images as the settings name them, or as they are made here; the test is skipped where there are none. */
+export async function containerImages(context: TestContext): Promise<ContainerImages> {
+  return {
+    mongo: await containerImage('mongo', context),
+    proxy: await containerImage('toxiproxy', context),
+    gateway: await containerImage('gateway', context),
+    fulfilment: await containerImage('fulfilment', context),
+  }
+}
+
+const GATEWAY_LINES_FROM = 8_100
+
+/** Starts a stack; all services are ready when it resolves. When that fails, nothing is left behind. */
+export async function startContainerStack(options: ContainerStackOptions): Promise<ContainerStack> {
+  await using resources = new AsyncDisposableStack()
+  const receiptsFolder = await makeReceiptsFolder(resources)
+  const network = resources.use(await createContainerNetwork())
+  const { images } = options
+  const mongo = await startMongoNodes(resources, { image: images.mongo, network, count: options.mongos })
+  const edges = await startEdges(resources, { options, network, mongo })
+
+  const secrets = makeSecrets()
+  const place = placeInside({ secrets, mongoUri: mongo.uri })
+  const start = (name: ContainerServiceOptions['name'], settings: Settings, proxy: EdgeProxy) => {
+    const image = name.startsWith('gateway') ? images.gateway : images.fulfilment
+    const hosts = Object.fromEntries(mongo.nodes.map((node) => [node.name, proxy.address]))
+    return startContainerService({ name, image, network, settings, hosts, receiptsFolder })
+  }
+  const gatewayInside = { ...gatewayInContainer(place, edges.gatewaySide), ...options.gateway }
+  const fulfilmentInside = { ...fulfilmentInContainer(place), ...options.fulfilment }
+  const services = await startTogether(resources, [
+    ...numbers(options.fulfilments).map((n) => start(`fulfilment${n}`, fulfilmentInside, edges.fulfilmentSide)),
+    ...numbers(options.gateways).map((n) => start(`gateway${n}`, gatewayInside, edges.gatewaySide)),
+  ])
+  const signatures = new Set<string>()
+  resources.defer(() =>
+    stopAndJudge(services, (text) => findLeaks(text, { secrets, signatures, databaseAddresses: [] })),
+  )
+
+  const client = resources.use(await mongo.connect())
+  const events = client.db(place.gatewayDb).collection<EventRecord>('events')
+  const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
+  const urls = numbers(options.gateways).map(
+    (n) => `http://127.0.0.1:${edges.gatewaySide.publishedPort(GATEWAY_LINES_FROM + n)}`,
+  )
+  const owned = resources.move()
+  return {
+    network,
+    gateways: services.filter(({ name }) => name.startsWith('gateway')),
+    fulfilments: services.filter(({ name }) => name.startsWith('fulfilment')),
+    mongo,
+    orders: createOrdersApi({ url: urls[0] ?? '', token: secrets.apiToken }),
+    events,
+    orderRecords,
+    provider: (habits = {}) =>
+      shareOut(urls.map((url) => createStackProvider({ name: 'acme', url, secrets, signatures, ...habits }))),
+    receipts: () => readReceipts(join(receiptsFolder, RECEIPTS_FILE)),
+    untilSettled: () => untilSettled(events, orderRecords),
+    trouble: (edge, trouble) =>
+      edges[edge === 'fulfilment-mongo' ? 'fulfilmentSide' : 'gatewaySide'].trouble(edge, trouble),
+    async [Symbol.asyncDispose]() {
+      await owned.disposeAsync()
+      const remains = await listRemains()
+      if (remains.length > 0) throw new Error(`Left behind: ${remains.join(', ')}`)
+    },
+  }
+}
+
+const RECEIPTS_FILE = 'receipts.jsonl'
+
+/** What the names of the folders begin with, in the folder for temporary files, that stacks keep receipts in. */
+export const RECEIPTS_PREFIX = 'oncehook-receipts-'
+
+/** The service's user is not this one: both must be able to write the file and to read it. */
+async function makeReceiptsFolder(resources: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), RECEIPTS_PREFIX))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, RECEIPTS_FILE), '')
+  await chmod(folder, 0o777)
+  await chmod(join(folder, RECEIPTS_FILE), 0o666)
+  return folder
+}
+
+interface EdgeParts {
+  readonly options: ContainerStackOptions
+  readonly network: ContainerNetwork
+  readonly mongo: MongoNodes
+}
+
+/** Two proxies: each mongod keeps its name and port for whoever connects to it, so the edges to it must not share one. */
+async function startEdges(resources: AsyncDisposableStack, { options, network, mongo }: EdgeParts) {
+  const image = options.images.proxy
+  const toMongo = (edge: Edge) =>
+    mongo.nodes.map(({ name, port }) => ({ edge, port, upstream: `${name}:${port}` }) as const)
+  const toGateways = numbers(options.gateways).map(
+    (n) =>
+      ({
+        edge: 'provider-gateway',
+        port: GATEWAY_LINES_FROM + n,
+        upstream: `gateway${n}:${SERVICE_PORTS.gateway}`,
+      }) as const,
+  )
+  const toFulfilment = {
+    edge: 'gateway-fulfilment',
+    port: SERVICE_PORTS.fulfilment,
+    upstream: `fulfilment:${SERVICE_PORTS.fulfilment}`,
+  } as const
+  const gatewayLines = [...toGateways, toFulfilment, ...toMongo('gateway-mongo')]
+  const published = toGateways.map(({ port }) => port)
+  const [gatewaySide, fulfilmentSide] = await startTogether(resources, [
+    startEdgeProxy({ image, network, lines: gatewayLines, published }),
+    startEdgeProxy({ image, network, lines: toMongo('fulfilment-mongo') }),
+  ])
+  if (gatewaySide === undefined || fulfilmentSide === undefined) throw new Error('A proxy is missing')
+  return { gatewaySide, fulfilmentSide }
+}
+
+function placeInside({ secrets, mongoUri }: { readonly secrets: StackSecrets; readonly mongoUri: string }): StackPlace {
+  return {
+    secrets,
+    mongoUri,
+    gatewayDb: `gateway_${randomUUID().slice(0, 8)}`,
+    fulfilmentDb: `fulfilment_${randomUUID().slice(0, 8)}`,
+    gatewayPort: SERVICE_PORTS.gateway,
+    adminPort: SERVICE_PORTS.admin,
+    fulfilmentPort: SERVICE_PORTS.fulfilment,
+    receiptsFile: `${RECEIPTS_FOLDER}/${RECEIPTS_FILE}`,
+  }
+}
+
+function gatewayInContainer(place: StackPlace, proxy: EdgeProxy): Settings {
+  return {
+    ...gatewaySettings(place),
+    GATEWAY_HOST: '0.0.0.0',
+    ADMIN_HOST: '0.0.0.0',
+    FULFILMENT_URL: `http://${proxy.address}:${SERVICE_PORTS.fulfilment}`,
+    LOG_LEVEL: 'info',
+  }
+}
+
+function fulfilmentInContainer(place: StackPlace): Settings {
+  return { ...fulfilmentSettings(place), FULFILMENT_HOST: '0.0.0.0', LOG_LEVEL: 'info' }
+}
+
+/** What must hold for every service of every test, whatever the test was about. */
+async function stopAndJudge(services: readonly ContainerService[], leaksIn: (text: string) => string[]): Promise<void> {
+  const problems = await Promise.all(
+    services.map(async ({ name, container }) => {
+      const code = container.alive ? await container.stop() : 0
+      const written = await container.written()
+      const found = leaksIn(written)
+      if (code !== 0) found.push(`ended with ${code} when it was told to stop`)
+      if (await container.ranOutOfMemory()) found.push('ran out of memory')
+      found.push(...written.split('\n').filter((line) => /"(service\.crashed|request\.failed)"/.test(line)))
+      return found.map((problem) => `${name}: ${problem}`)
+    }),
+  )
+  if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1)
+}

@@ -1,0 +1,121 @@
+import { type ContainerRuntimeClient, type GenericContainer, getContainerRuntimeClient } from 'testcontainers'
+import { until } from './until.ts'
+
+type Handle = ReturnType<ContainerRuntimeClient['container']['getById']>
+
+/** A container, its name, and when it is of use again after a start. */
+export interface ContainerParts {
+  readonly name: string
+  readonly container: GenericContainer
+  /** Whether it works again; asked until it does. */
+  readonly isReady: () => Promise<boolean>
+}
+
+const STOPS_WITHIN_S = 20
+
+/** A container through all its lives: paused, killed, stopped, started again on the same ports. */
+export class ContainerUnderTest implements AsyncDisposable {
+  readonly name: string
+  readonly #handle: Handle
+  readonly #isReady: () => Promise<boolean>
+  #state: 'running' | 'paused' | 'gone' = 'running'
+
+  private constructor({ name, isReady }: ContainerParts, handle: Handle) {
+    this.name = name
+    this.#handle = handle
+    this.#isReady = isReady
+  }
+
+  /** Starts a container; it works when this resolves. */
+  static async start(parts: ContainerParts): Promise<ContainerUnderTest> {
+    const started = await parts.container.start()
+    const { container } = await getContainerRuntimeClient()
+    const created = new ContainerUnderTest(parts, container.getById(started.getId()))
+    try {
+      await created.#untilReady()
+    } catch (error) {
+      await created[Symbol.asyncDispose]()
+      throw error
+    }
+    return created
+  }
+
+  /** Whether it runs and is not frozen. */
+  get alive(): boolean {
+    return this.#state === 'running'
+  }
+
+  /** Freezes it: its connections stay open and nothing answers. */
+  async pause(): Promise<void> {
+    await this.#handle.pause()
+    this.#state = 'paused'
+  }
+
+  /** Lets it go on. */
+  async resume(): Promise<void> {
+    await this.#handle.unpause()
+    this.#state = 'running'
+  }
+
+  /** Ends it at once, by SIGKILL. */
+  async kill(): Promise<void> {
+    this.#state = 'gone'
+    const gone = this.#handle.wait()
+    await this.#handle.kill()
+    await gone
+  }
+
+  /** Tells it to stop, by SIGTERM, and answers its exit code: 137 when it took longer than 20 s. */
+  async stop(): Promise<number> {
+    this.#state = 'gone'
+    await this.#handle.stop({ t: STOPS_WITHIN_S })
+    return (await this.#handle.inspect()).State.ExitCode
+  }
+
+  /** Starts it again with all that it had written; resolves when it works. */
+  async restart(): Promise<void> {
+    await this.#handle.start()
+    this.#state = 'running'
+    await this.#untilReady()
+  }
+
+  /** Whether the kernel ever ended it for want of memory. */
+  async ranOutOfMemory(): Promise<boolean> {
+    return (await this.#handle.inspect()).State.OOMKilled
+  }
+
+  /** What the engine holds it to. */
+  async limits(): Promise<{ readOnly: boolean; memoryMiB: number; capabilities: string }> {
+    const { HostConfig } = await this.#handle.inspect()
+    const { ReadonlyRootfs = false, Memory = 0, CapDrop = [], CapAdd } = HostConfig
+    const hasNone = CapDrop.includes('ALL') && (CapAdd ?? []).length === 0
+    return { readOnly: ReadonlyRootfs, memoryMiB: Memory / 1024 ** 2, capabilities: hasNone ? 'none' : 'some' }
+  }
+
+  /** Everything that came out of it, life after life. */
+  async written(): Promise<string> {
+    return withoutFrames(await this.#handle.logs({ stdout: true, stderr: true, follow: false }))
+  }
+
+  /** Ends it if it still runs and removes it with its volumes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.remove({ force: true, v: true })
+  }
+
+  async #untilReady(): Promise<void> {
+    await until(this.#isReady, (ready) => ready)
+  }
+}
+
+const FRAME_HEAD_BYTES = 8
+
+/** The engine sends each piece of output behind a head of eight bytes, whose last four tell its length. */
+function withoutFrames(log: Buffer): string {
+  const pieces: Buffer[] = []
+  for (let at = 0; at + FRAME_HEAD_BYTES <= log.length; ) {
+    const begin = at + FRAME_HEAD_BYTES
+    at = begin + log.readUInt32BE(at + 4)
+    pieces.push(log.subarray(begin, at))
+  }
+  return Buffer.concat(pieces).toString()
+}

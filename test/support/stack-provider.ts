@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPaymentProvider, type PaymentProvider } from '@oncehook/simulator/payment-provider'
+import type { Signer } from '@oncehook/simulator/signers/signer'
+import { signers } from '@oncehook/simulator/signers/signers'
+import { BODY_CANARY, type StackSecrets } from './canaries.ts'
+import { providersOf } from './stack-settings.ts'
+
+/** The providers that every stack knows, one for each scheme. */
+export type ProviderName = 'acme' | 'stripe' | 'shop'
+
+/** A provider of a stack: which, and where it delivers. */
+export interface ProviderParts {
+  readonly name: ProviderName
+  readonly url: string
+  readonly secrets: StackSecrets
+  /** Every signature that goes out is added. */
+  readonly signatures: Set<string>
+  /** How long it waits for an answer; 10 s unless said otherwise. */
+  readonly timeoutMs?: number
+  /** So much blank space follows each body. */
+  readonly paddingBytes?: number
+}
+
+/** Creates a provider that signs as the gateways of its stack expect, and whose bodies are recognised wherever they turn up. */
+export function createStackProvider({
+  name,
+  url,
+  secrets,
+  signatures,
+  timeoutMs = 10_000,
+  paddingBytes = 0,
+}: ProviderParts): PaymentProvider {
+  const settings = providersOf(secrets)[name] as { readonly scheme: string }
+  const noticing: typeof fetch = (input, init) => {
+    for (const [header, value] of new Headers(init?.headers)) if (header.includes('signature')) signatures.add(value)
+    return fetch(input, init)
+  }
+  const deps = {
+    fetch: noticing,
+    now: () => performance.timeOrigin + performance.now(),
+    sleep: async (ms: number) => sleep(ms),
+  }
+  const secret = name === 'acme' ? secrets.acme.current : secrets[name]
+  return createPaymentProvider(deps, {
+    url: `${url}/api/webhooks/${name}`,
+    signer: marked(signerOf(settings.scheme), paddingBytes),
+    secret,
+    settings: { ...settings },
+    timeoutMs,
+  })
+}
+
+function signerOf(scheme: string): Signer {
+  const signer = signers.get(scheme)
+  if (signer === undefined) throw new Error(`The simulator knows no scheme ${scheme}`)
+  return signer
+}
+
+/**
+ * The same signer, whose bodies can be recognised wherever they turn up, and have blanks that no serialiser would write
+ * again: who stores anything but the bytes as they came is found out.
+ */
+function marked(signer: Signer, paddingBytes: number): Signer {
+  return {
+    ...signer,
+    writeEvent(event) {
+      const body = JSON.parse(Buffer.from(signer.writeEvent(event)).toString()) as object
+      return Buffer.from(` ${JSON.stringify({ ...body, memo: BODY_CANARY }, null, 3)}\n${' '.repeat(paddingBytes)}`)
+    },
+  }
+}
