@@ -41,7 +41,9 @@ export async function verifyContract({ contract, url, states, filter }: Verified
     logLevel: 'error',
     requestFilter: ((request: FilteredRequest, _response: unknown, next: (error?: unknown) => void) => {
       if (request.path.startsWith('/_pact')) return next()
-      Promise.resolve(request).then(filter).then(() => next(), next)
+      Promise.resolve(request)
+        .then(filter)
+        .then(() => next(), next)
     }) as never,
     stateHandlers: Object.fromEntries<(parameters?: unknown) => Promise<void>>(
       Object.entries(states).map(([name, enter]) => [

@@ -1,0 +1,90 @@
+import * as errors from '@oncehook/fulfilment/errors'
+import { orderContentSchema, parseOrderContent, SERVER_MEMBERS } from '@oncehook/fulfilment/orders/order'
+import { fulfilmentRouter } from '@oncehook/fulfilment/router'
+import * as sharedErrors from '@oncehook/kernel/error-codes'
+import type { ErrorFactory } from '@oncehook/kernel/errors'
+import { z } from 'zod'
+import type { JsonSchema } from './json-schema.ts'
+import { type ProcedureName, procedureOutputs } from './procedure-outputs.ts'
+
+/** A procedure as its callers know it. */
+export interface DescribedProcedure {
+  readonly kind: string
+  readonly input: JsonSchema
+  readonly output: JsonSchema
+}
+
+/** All that callers of fulfilment may count on: its procedures, and what its codes of refusal mean. */
+export interface FulfilmentDescription {
+  readonly procedures: Readonly<Record<string, DescribedProcedure>>
+  readonly errors: Readonly<Record<string, { readonly status: number; readonly retry: string }>>
+}
+
+interface Procedure {
+  readonly _def: { readonly type: string; readonly inputs: readonly z.ZodType[] }
+}
+
+const procedures = Object.entries(fulfilmentRouter._def.procedures as unknown as Record<string, Procedure>)
+
+/** Describes fulfilment as it is now. */
+export function describeFulfilment(): FulfilmentDescription {
+  return {
+    procedures: Object.fromEntries(procedures.map(([name, procedure]) => [name, describeProcedure(name, procedure)])),
+    errors: describeErrors(),
+  }
+}
+
+function describeProcedure(name: string, { _def: { type, inputs } }: Procedure): DescribedProcedure {
+  const input = toSchema(inputs[0] ?? z.unknown(), 'input')
+  const output = toSchema(procedureOutputs[name as ProcedureName], 'output')
+  return { kind: type, input: takesOrder(name) ? withOrder(input) : input, output }
+}
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      delete jsonSchema.description
+      // Readers take a currency as it comes: the list grows with ISO 4217.
+      if (io === 'output' && zodSchema === orderContentSchema.shape.currency) delete jsonSchema.enum
+    },
+  })
+  return json as JsonSchema
+}
+
+/** These look at the order by themselves, after the conditions and the keys. */
+function takesOrder(name: string): boolean {
+  return name === 'orders.create' || name === 'orders.put'
+}
+
+function withOrder(input: JsonSchema): JsonSchema {
+  const order = toSchema(orderContentSchema, 'input')
+  const passedOver = Object.fromEntries(SERVER_MEMBERS.map((member) => [member, {}]))
+  const properties = { ...input.properties, order: { ...order, properties: { ...order.properties, ...passedOver } } }
+  return { ...input, properties }
+}
+
+function describeErrors(): FulfilmentDescription['errors'] {
+  const known = [...Object.values(errors), ...Object.values(sharedErrors)].filter(
+    (one): one is ErrorFactory => 'status' in one,
+  )
+  const sorted = known.toSorted((a, b) => (a.code < b.code ? -1 : 1))
+  return Object.fromEntries(sorted.map(({ code, status, retry }) => [code, { status, retry }]))
+}
+
+/** Why a procedure does not take an input, or null when it does. */
+export function inputProblem(name: string, input: unknown): string | null {
+  const schema = procedures.find(([known]) => known === name)?.[1]._def.inputs[0]
+  const parsed = schema?.safeParse(input)
+  if (parsed?.success === false) {
+    return parsed.error.issues.map(({ path, message }) => `$.${path.join('.')}: ${message}`).join('; ')
+  }
+  if (!takesOrder(name)) return null
+  try {
+    parseOrderContent((input as { order: unknown }).order)
+    return null
+  } catch (error) {
+    return `$.order: ${error instanceof Error ? error.message : String(error)}`
+  }
+}

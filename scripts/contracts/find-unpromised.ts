@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Break } from './compare-schemas.ts'
+import { isOfType, type JsonSchema, listedValues, typeOf, type Variant, variantsOf } from './json-schema.ts'
+
+/**
+ * Finds what of a recorded answer a schema promises no longer: members that it does not know, values of another type,
+ * values that it does not list. Members that the schema adds do no harm.
+ */
+export function findUnpromised(recorded: unknown, schema: JsonSchema, path = '$'): Break[] {
+  const candidates = variantsOf(schema).map((variant) => findInVariant(recorded, variant, path))
+  return candidates.toSorted((a, b) => a.length - b.length || depth(b) - depth(a))[0] ?? []
+}
+
+/** Of two alternatives the one that fits further down tells more. */
+function depth([first]: readonly Break[]): number {
+  return first?.path.length ?? 0
+}
+
+function findInVariant(recorded: unknown, schema: Variant, path: string): Break[] {
+  const type = typeOf(recorded)
+  if (!isOfType(type, schema.type)) return [{ path, problem: `was of type ${type}, is ${schema.type}` }]
+  const values = listedValues(schema)
+  if (values !== null && !values.some((value) => isDeepStrictEqual(value, recorded))) {
+    return [{ path, problem: `the value ${JSON.stringify(recorded)} is gone` }]
+  }
+  if (Array.isArray(recorded)) {
+    return recorded.flatMap((item, index) => findUnpromised(item, schema.items ?? {}, `${path}[${index}]`))
+  }
+  return type === 'object' ? findInMembers(recorded as object, schema, path) : []
+}
+
+function findInMembers(recorded: object, { properties = {}, additionalProperties = true }: Variant, path: string) {
+  return Object.entries(recorded).flatMap(([name, value]) => {
+    const rest = typeof additionalProperties === 'object' ? additionalProperties : null
+    const schema = properties[name] ?? rest ?? (additionalProperties === true ? {} : null)
+    const where = `${path}.${name}`
+    return schema === null ? [{ path: where, problem: 'removed member' }] : findUnpromised(value, schema, where)
+  })
+}

@@ -1,0 +1,62 @@
+import { orderPageSchema, orderSchema } from '@oncehook/fulfilment/orders/order-schemas'
+import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
+import type { inferRouterOutputs } from '@trpc/server'
+import { z } from 'zod'
+
+type Outputs = inferRouterOutputs<FulfilmentRouter>
+
+const retrySchema = z.enum(['now', 'later', 'never'])
+
+const verdictSchema = z.union([
+  z.strictObject({
+    outcome: z.enum(['applied', 'superseded', 'already_paid', 'duplicate']),
+    version: z.int().min(1),
+  }),
+  z.strictObject({ refused: z.string(), retry: retrySchema }),
+])
+
+const receiptSchema = z.strictObject({
+  key: z.string(),
+  orderId: z.string(),
+  paymentId: z.string(),
+  amount: z.int(),
+  currency: z.string(),
+  paidAt: z.iso.datetime(),
+  state: z.enum(['owed', 'sending', 'sent', 'parked']),
+  attempts: z.int().min(0),
+  lastError: z.strictObject({ code: z.string(), at: z.iso.datetime() }).nullable(),
+  sentAt: z.iso.datetime().nullable(),
+})
+
+/**
+ * What each procedure of fulfilment answers. The compiler holds these to the procedures' own types; nothing is parsed
+ * with them at run time, for an answer must not fail after its call took effect.
+ */
+export const procedureOutputs = {
+  'orders.get': orderSchema,
+  'orders.list': orderPageSchema,
+  'orders.create': z.strictObject({ order: orderSchema, replayed: z.boolean() }),
+  'orders.put': z.strictObject({ order: orderSchema, created: z.boolean() }),
+  'orders.patch': orderSchema,
+  'orders.delete': z.strictObject({ deleted: z.boolean() }),
+  'payments.applyEvents': z.strictObject({ results: z.array(verdictSchema) }),
+  'payments.versions': z.record(z.string(), z.int().min(1).nullable()),
+  'receipts.list': z.strictObject({ items: z.array(receiptSchema), next: z.string().nullable() }),
+  'receipts.release': z.strictObject({ key: z.string(), orderId: z.string() }),
+} satisfies {
+  readonly [Name in ProcedureName]: z.ZodType<OutputOf<Name>>
+}
+
+/** The name of a procedure of fulfilment, with its router's in front. */
+export type ProcedureName = {
+  [Group in keyof Outputs & string]: `${Group}.${keyof Outputs[Group] & string}`
+}[keyof Outputs & string]
+
+/** What a procedure answers, by its name. */
+export type OutputOf<Name extends string> = Name extends `${infer Group}.${infer Procedure}`
+  ? Group extends keyof Outputs
+    ? Procedure extends keyof Outputs[Group]
+      ? Outputs[Group][Procedure]
+      : never
+    : never
+  : never

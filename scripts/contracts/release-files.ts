@@ -1,0 +1,43 @@
+import { globSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Release } from './check-release.ts'
+import { describeFulfilment, type FulfilmentDescription } from './describe-fulfilment.ts'
+import { readRecordedCalls } from './recorded-calls.ts'
+
+const DESCRIPTION = 'fulfilment.json'
+
+/** The contracts in the folder of contracts, by the names of their files. */
+export function contractNames(folder: string): string[] {
+  return globSync('*-{gateway,fulfilment}.json', { cwd: folder }).toSorted()
+}
+
+/** The names of the releases that were recorded. */
+export async function releaseNames(contracts: string): Promise<string[]> {
+  return (await readdir(join(contracts, 'releases'))).toSorted()
+}
+
+/**
+ * Records what consumers count on now as that of a release: the contracts, and a description of fulfilment.
+ * @throws when the release was recorded before, for its callers do not change any more
+ */
+export async function recordRelease(contracts: string, version: string): Promise<void> {
+  const folder = join(contracts, 'releases', version)
+  await mkdir(join(contracts, 'releases'), { recursive: true })
+  await mkdir(folder)
+  await writeFile(join(folder, DESCRIPTION), `${JSON.stringify(describeFulfilment(), null, 2)}\n`)
+  for (const name of contractNames(contracts)) await cp(join(contracts, name), join(folder, name))
+}
+
+/** Reads what a release left behind. */
+export async function readRelease(contracts: string, version: string): Promise<Release> {
+  const folder = join(contracts, 'releases', version)
+  const description = (await readJson(join(folder, DESCRIPTION))) as FulfilmentDescription
+  const names = contractNames(folder).filter((name) => name.endsWith('-fulfilment.json'))
+  const pacts = await Promise.all(names.map((name) => readJson(join(folder, name))))
+  return { version, description, consumers: pacts.map(readRecordedCalls) }
+}
+
+async function readJson(file: string): Promise<unknown> {
+  return JSON.parse(await readFile(file, 'utf8'))
+}

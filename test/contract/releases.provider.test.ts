@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { checkRelease } from '../../scripts/contracts/check-release.ts'
+import { describeFulfilment, inputProblem } from '../../scripts/contracts/describe-fulfilment.ts'
+import { contractNames, readRelease, releaseNames } from '../../scripts/contracts/release-files.ts'
+import { CONTRACTS, contractsOf } from './pact-files.ts'
+
+const releases = await releaseNames(CONTRACTS)
+
+describe('fulfilment', () => {
+  it.each(releases)('takes and gives what callers of %s count on', async (version) => {
+    const release = await readRelease(CONTRACTS, version)
+    expect(release.consumers.flatMap(({ calls }) => calls).length).toBeGreaterThan(0)
+    const problems = checkRelease(release, { description: describeFulfilment(), inputProblem })
+    if (problems.length > 0) throw new Error(`Callers of ${version} break:\n- ${problems.join('\n- ')}`)
+  })
+})
+
+it('asks the providers what the consumers of every release ask', () => {
+  expect(releases.length).toBeGreaterThan(0)
+  const verified = ['gateway', 'fulfilment'].flatMap((provider) => contractsOf(provider).map(({ name }) => name))
+  for (const version of releases) {
+    const names = contractNames(`${CONTRACTS}/releases/${version}`).map((name) => `releases/${version}/${name}`)
+    expect(names.length).toBeGreaterThan(1)
+    expect(verified).toEqual(expect.arrayContaining(names))
+  }
+})
