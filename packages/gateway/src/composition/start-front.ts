@@ -29,6 +29,9 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   return listener.port
 }
 
+// Enough for the authentic deliveries behind a flood, and a bound to what the flood may cost.
+const SEARCHED_PER_FAILED = 10
+
 function makeFront(foundation: Foundation, inbox: Inbox): RequestListener {
   const { settings, logger, clock, fetch, providers, fulfilment, metrics } = foundation
   const limitOf = (name: string, limit: number): RateLimit =>
@@ -46,6 +49,7 @@ function makeFront(foundation: Foundation, inbox: Inbox): RequestListener {
       metrics,
       limits: {
         failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
+        searched: limitOf('searched', settings.RATE_LIMIT_FAILED * SEARCHED_PER_FAILED),
         provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
       },
       trustedProxyHops: settings.TRUSTED_PROXY_HOPS,

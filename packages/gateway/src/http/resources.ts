@@ -10,6 +10,8 @@ export interface Resource {
   readonly template: string
   readonly path: RegExp
   readonly methods: readonly Method[]
+  /** Methods that only some of these resources take; the others answer 405. */
+  readonly takenBySome?: readonly Method[]
   readonly cors: boolean
   /** The formats of PATCH, for `Accept-Patch` (RFC 5789 section 3.1). */
   readonly acceptPatch?: string
@@ -22,6 +24,7 @@ export const RESOURCES: readonly Resource[] = [
     template: '/api/webhooks/{provider}',
     path: /^\/api\/webhooks\/[^/]*$/,
     methods: ['POST', 'OPTIONS'],
+    takenBySome: ['GET'],
     cors: false,
   },
   {

@@ -25,7 +25,9 @@ export function createWebhookChecks({
       ctx.body = check
       return
     }
-    if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: resource.methods.join(', ') } })
-    answerOptions(ctx, resource)
+    const isChecked = provider.answerCheck !== undefined
+    const methods = isChecked ? [...(resource.takenBySome ?? []), ...resource.methods] : resource.methods
+    if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: methods.join(', ') } })
+    answerOptions(ctx, { ...resource, methods })
   }
 }

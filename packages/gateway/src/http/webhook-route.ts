@@ -18,10 +18,19 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly providers: () => Providers
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
-  /** Refused deliveries of each address, and authentic ones of each provider. */
-  readonly limits: { readonly failed: RateLimit; readonly provider: RateLimit }
+  readonly limits: DeliveryLimits
   readonly trustedProxyHops: number
   readonly budget: BodyBudget
+}
+
+/** What is counted of deliveries. */
+export interface DeliveryLimits {
+  /** Refused ones of each address. */
+  readonly failed: RateLimit
+  /** Bodies that were read in vain for each provider, although their address was beyond its limit. */
+  readonly searched: RateLimit
+  /** Authentic ones of each provider. */
+  readonly provider: RateLimit
 }
 
 const PATH = '/api/webhooks/'
@@ -71,7 +80,7 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     sendAccepted(deps, call, accepted)
     logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
-    const error = signatureInvalid.is(thrown) ? countFailed(deps, request, thrown) : toAppError(thrown)
+    const error = signatureInvalid.is(thrown) ? countFailed(deps, call, thrown) : toAppError(thrown)
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
     await sendRefused(call, error)
   } finally {
@@ -118,14 +127,25 @@ function refuseExhausted(deps: WebhookRouteDeps, request: IncomingMessage, provi
   const authentic = limits.provider.peek(provider.name)
   if (authentic.remaining <= 0) throw closing(limits.provider.refusal(authentic))
   if (provider.signedHeaders.some((name) => request.headers[name] !== undefined)) return
+  if (mayBeSearched(deps, request, provider)) return
   const failed = limits.failed.peek(clientAddress(request, trustedProxyHops))
   if (failed.remaining <= 0) throw closing(limits.failed.refusal(failed))
 }
 
+// Far more than a provider that signs in the body sends, and read in a millisecond.
+const MOST_SEARCHED_BYTES = 65_536
+
+/** Whether a body is read for the signature that may be in it: a small one, while not too many were read in vain. */
+function mayBeSearched({ limits }: WebhookRouteDeps, { headers }: IncomingMessage, provider: Provider): boolean {
+  if (!provider.signsInBody || limits.searched.peek(provider.name).remaining <= 0) return false
+  return Number(headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
+}
+
 /** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
-function countFailed(deps: WebhookRouteDeps, request: IncomingMessage, refused: AppError): AppError {
+function countFailed(deps: WebhookRouteDeps, { request, provider }: Call, refused: AppError): AppError {
   const { limits, trustedProxyHops } = deps
   const allowance = limits.failed.count(clientAddress(request, trustedProxyHops))
+  if (allowance.remaining < 0 && provider.signsInBody) limits.searched.count(provider.name)
   return allowance.remaining < 0 ? limits.failed.refusal(allowance) : refused
 }
 

@@ -25,6 +25,7 @@ export const adyen = defineScheme(
   {
     readKey: readAdyenKey,
     signedHeaders: () => [],
+    signsInBody: true,
     signsTime: () => false,
     prepare: (_, secrets): CheckSignature => {
       return ({ rawBody }, now) => {

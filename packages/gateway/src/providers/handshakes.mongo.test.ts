@@ -74,6 +74,17 @@ describe('a handshake', () => {
     expect(await response.json()).toEqual({ response_token: `sha256=${macOf('t-1').toString('base64')}` })
   })
 
+  it('of X by GET is in Allow where X delivers, and nowhere else', async () => {
+    const allowOf = async (provider: string, method: string): Promise<[number, string | null]> => {
+      const { status, headers } = await fetch(`${gateway.url}/api/webhooks/${provider}`, { method })
+      return [status, headers.get('allow')]
+    }
+    expect(await allowOf('x', 'OPTIONS')).toEqual([204, 'GET, POST, OPTIONS'])
+    expect(await allowOf('x', 'PUT')).toEqual([405, 'GET, POST, OPTIONS'])
+    expect(await allowOf('zoom', 'OPTIONS')).toEqual([204, 'POST, OPTIONS'])
+    expect(await allowOf('zoom', 'GET')).toEqual([405, 'POST, OPTIONS'])
+  })
+
   it.each([
     ['slack', challenge],
     ['zoom', validation],

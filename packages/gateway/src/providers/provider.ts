@@ -25,6 +25,8 @@ export interface Provider {
   readonly signsTime: boolean
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
+  /** Whether only the body tells that a delivery is signed at all. */
+  readonly signsInBody: boolean
   readonly takesForms: boolean
   /**
    * Proves a delivery authentic at `now` (milliseconds), or says why it is not. A promise only where something must be
@@ -71,6 +73,7 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
     signsTime: scheme.signsTime(settings),
     signedHeaders: scheme.signedHeaders(settings),
+    signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     readEvents: scheme.prepareReader(settings),
     answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),

@@ -8,10 +8,10 @@ import { PARAMETERS, type ParameterName } from './parameters.ts'
 import { type PlacedOperation, responsesOf } from './responses.ts'
 import { SCHEMAS } from './schemas.ts'
 import { createSharedResponses, type SharedResponses } from './shared-responses.ts'
-import { GET_HEALTH, GET_OPENAPI, RECEIVE_WEBHOOK } from './system-operations.ts'
+import { CHECK_ENDPOINT, GET_HEALTH, GET_OPENAPI, RECEIVE_WEBHOOK } from './system-operations.ts'
 
 const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Operation>>>> = {
-  webhook: { POST: RECEIVE_WEBHOOK },
+  webhook: { GET: CHECK_ENDPOINT, POST: RECEIVE_WEBHOOK },
   orders: COLLECTION_OPERATIONS,
   order: ITEM_OPERATIONS,
   openapi: { GET: GET_OPENAPI },
@@ -63,9 +63,10 @@ const SECURITY_SCHEMES = {
   },
 }
 
-/** The operations of a resource, one for each of its methods. */
+/** The operations of a resource, one for each of its methods, also of those that not all such resources take. */
 export function operationsOf(resource: Resource): PlacedOperation[] {
-  return resource.methods.map((method) => ({ operation: operationOf(resource, method), method, resource }))
+  const { methods, takenBySome = [] } = resource
+  return [...methods, ...takenBySome].map((method) => ({ operation: operationOf(resource, method), method, resource }))
 }
 
 function toPathItem(resource: Resource, shared: SharedResponses): JsonObject {

@@ -28,6 +28,14 @@ export const PARAMETERS = {
     schema: { type: 'string', minLength: 1 },
     examples: { acme: { value: 'acme' } },
   },
+  CrcToken: {
+    in: 'query',
+    name: 'crc_token',
+    required: true,
+    description: 'What X wants signed; exactly one',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
+    examples: { token: { value: 'MDQ1NmE2YzQtZmI5Ny00ODEx' } },
+  },
   OrderId: {
     in: 'path',
     name: 'id',

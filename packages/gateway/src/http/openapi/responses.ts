@@ -35,6 +35,7 @@ const FRAMING: readonly Refusal[] = [
 export const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
 
 const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
+  method_not_allowed: ['Allow'],
   unauthenticated: ['Challenge'],
   signature_invalid: ['Challenge'],
   rate_limited: ['RetryAfter'],

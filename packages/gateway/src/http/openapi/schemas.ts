@@ -66,6 +66,12 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     properties: { received: { const: true } },
     additionalProperties: false,
   },
+  CheckAnswer: {
+    type: 'object',
+    required: ['response_token'],
+    properties: { response_token: { type: 'string', pattern: '^sha256=[A-Za-z0-9+/]{43}=$' } },
+    additionalProperties: false,
+  },
   Health: {
     type: 'object',
     required: ['status'],

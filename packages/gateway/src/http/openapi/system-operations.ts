@@ -1,4 +1,11 @@
-import { invalidBody, notFound, payloadTooLarge, rateLimited, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import {
+  invalidBody,
+  methodNotAllowed,
+  notFound,
+  payloadTooLarge,
+  rateLimited,
+  unsupportedMediaType,
+} from '@oncehook/kernel/error-codes'
 import { eventInvalid, notStored, overloaded, signatureInvalid } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
@@ -34,6 +41,25 @@ export const RECEIVE_WEBHOOK: Operation = {
     eventInvalid,
     notStored,
   ],
+}
+
+/** The check of an endpoint by its provider. */
+export const CHECK_ENDPOINT: Operation = {
+  operationId: 'checkEndpoint',
+  summary: 'Answers a provider that checks the endpoint',
+  description:
+    'X sends a token, now and then, and wants its HMAC, keyed with the consumer secret (its challenge-response check). ' +
+    'Only a provider with the scheme `x` takes it; every other, and a token that could be a body, is answered 405.',
+  parameters: ['Provider', 'CrcToken'],
+  answers: {
+    200: {
+      description: 'The token is signed',
+      headers: ['CacheControl'],
+      schema: schemaReference('CheckAnswer'),
+      example: { response_token: 'sha256=8URkJr3tz8LZScGcvYGtW9GOzeALNgpiuarDraEVNKg=' },
+    },
+  },
+  refusals: [notFound, methodNotAllowed, payloadTooLarge],
 }
 
 /** This document. */
