@@ -1,7 +1,7 @@
 import type { Figures, Trial } from './trial.ts'
 
 /** Reads a figure of a trial as one round took it; NaN where it was not taken. */
-export type Reader = (trial: Trial, figure: keyof Figures) => number
+type Reader = (trial: Trial, figure: keyof Figures) => number
 
 /** What a figure must come to. */
 export interface Goal {

@@ -44,8 +44,8 @@ export async function runStage(run: StageRun): Promise<StageResult> {
     const roundAt = performance.now()
     const round: Measurement[] = []
     for (const trial of stage.trials) {
-      const mayRepeat = (): boolean => repeatingMs < stage.budgetMs * SHARE_FOR_REPEATING
       const trialAt = performance.now()
+      const mayRepeat = (): boolean => repeatingMs + performance.now() - trialAt <= stage.budgetMs * SHARE_FOR_REPEATING
       const attempts = await measureUntilQuiet({ ...run, trial, round: rounds.length + 1, mayRepeat })
       repeatingMs += ((performance.now() - trialAt) * (attempts.length - 1)) / attempts.length
       round.push(...attempts.splice(-1))

@@ -1,8 +1,11 @@
 import type { Row } from './row.ts'
 import { ACCEPT_ROW } from './rows/accept.ts'
+import { CATCH_UP_ROW } from './rows/catch-up.ts'
 import { DUPLICATES_ROW } from './rows/duplicates.ts'
 import { FORGED_ROW } from './rows/forged.ts'
+import { GROWTH_ROW } from './rows/growth.ts'
 import { HIGHEST_RATE_ROW } from './rows/highest-rate.ts'
+import { MEMORY_ROW } from './rows/memory.ts'
 import { ONE_CONNECTION_ROW } from './rows/one-connection.ts'
 import { SETTLE_ROW } from './rows/settle.ts'
 import { START_ROW } from './rows/start.ts'
@@ -28,9 +31,12 @@ export const STAGES: readonly Stage[] = [
   {
     rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
     rounds: { short: 3, full: 5 },
-    minutes: { short: 3.2, full: 8 },
+    minutes: { short: 3.2, full: 7.5 },
   },
-  { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.7 } },
-  { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 3 } },
+  { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
+  { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 0.8 } },
+  { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.3 } },
+  { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 1.8 } },
+  { rows: [MEMORY_ROW], rounds: { short: 0, full: 1 }, minutes: { short: 0.5, full: 3.7 } },
 ]

@@ -16,8 +16,17 @@ export function parseProcessStat(stat: string): number {
 
 /** The most memory (MiB) that a process has had resident so far. */
 export function peakResidentMib(pid: number): number {
-  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-  return Number(kib) / 1024
+  return statusMib(pid, 'VmHWM')
+}
+
+/** The memory (MiB) that a process has resident now. */
+export function residentMib(pid: number): number {
+  return statusMib(pid, 'VmRSS')
+}
+
+function statusMib(pid: number, member: 'VmHWM' | 'VmRSS'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
 }
 
 /** Processor time (milliseconds) that the machine has spent on anything, or its host has taken away from it. */

@@ -4,9 +4,9 @@ import { createForgedTrial } from '../trials/forged-trial.ts'
 
 const FLOODED = createForgedTrial({
   name: 'flooded',
-  title: 'Oncehook, 100/s good, 1,000/s forged of 256 KiB',
+  title: 'Oncehook, 50/s good, 500/s forged of 256 KiB',
   start: startAccepting,
-  perSecond: 100,
+  perSecond: 50, // with ten times as many forgeries about what a line of one gigabit a second carries
   forgedForEach: 10,
   forgedBytes: 262_144,
 })

@@ -1,12 +1,19 @@
+import type { Db } from 'mongodb'
 import { describeSystem } from './describe-system.ts'
 import { insertOrders } from './insert-orders.ts'
 import { appliedOf } from './kept-by-oncehook.ts'
 import { type Service, startService } from './service.ts'
-import type { StartSubject } from './subject.ts'
+import type { Laboratory, Subject } from './subject.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 
+/** Both services. */
+export interface Paying extends Subject {
+  /** Where the events are. */
+  readonly gatewayDb: Db
+}
+
 /** Starts the gateway and fulfilment: each event pays an order that is there already. */
-export const startPaying: StartSubject = async (laboratory, run) => {
+export async function startPaying(laboratory: Laboratory, run: string): Promise<Paying> {
   const system = await describeSystem(laboratory, run)
   const fulfilment = await startService(system.fulfilment)
   const gateway = await startService(system.gateway).catch((error) => stopAndThrow(fulfilment, error))
@@ -18,6 +25,7 @@ export const startPaying: StartSubject = async (laboratory, run) => {
     url: system.url,
     receiverPid: gateway.pid,
     fulfilmentPid: fulfilment.pid,
+    gatewayDb: stores.gateway,
     prepare: (orderPrefix, count) => insertOrders(stores.fulfilment, orderPrefix, count),
     settled: () => waitUntilSettled(stores.gateway),
     keptOf: (eventIds) => appliedOf(stores, eventIds),

@@ -20,7 +20,7 @@ export interface Subject extends AsyncDisposable {
   /** The process that answers them. */
   readonly receiverPid: number
   /** The process that gives them their effect, where that is another one. */
-  readonly fulfilmentPid?: number
+  readonly fulfilmentPid?: number | undefined
   /** Makes what the deliveries to come are about. */
   prepare?(orderPrefix: string, count: number): Promise<void>
   /** Resolves when everything that was accepted has had its effect and is marked so. */

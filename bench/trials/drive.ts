@@ -6,7 +6,7 @@ import type { Laboratory, Subject } from '../subjects/subject.ts'
 import type { TrialRun } from '../trial.ts'
 
 /** What is sent to a subject. */
-export interface Load {
+interface Load {
   readonly orderPrefix: string
   readonly count: number
   readonly mix?: Mix
@@ -21,12 +21,20 @@ export interface Driven {
   readonly usage: Usage
 }
 
+/** A load that is made and signed and waits to be sent. */
+interface ReadyLoad {
+  /** Sends it; the clock and the meter run from the first delivery on. */
+  send(): Promise<Driven>
+  /** Ends an open load early: what falls due from now on is left out. */
+  cut(): void
+}
+
 /** A subject under load, and everything that it has acknowledged. */
 export interface Drive extends Disposable {
-  /** Makes what the load is about, signs it, sends it. The clock and the meter run from the first delivery on. */
+  /** Makes what the load is about and signs it. */
+  ready(load: Load): Promise<ReadyLoad>
+  /** The same, and sends it. */
   load(load: Load): Promise<Driven>
-  /** Signs a load and begins to send it; `cut` ends an open one early. */
-  begin(load: Load): Promise<{ readonly driven: Promise<Driven>; cut(): void }>
   /** How many of all that were acknowledged so far are not kept. */
   countLost(): Promise<number>
 }
@@ -44,17 +52,20 @@ export interface DriveParts {
 export async function startDrive(parts: DriveParts): Promise<Drive> {
   const sender = await startSender(parts.signal)
   const acknowledged: string[] = []
-  const begin = async (load: Load) => {
+  const ready = async (load: Load): Promise<ReadyLoad> => {
     await prepare(parts, sender, load)
-    const driven = send(parts, sender, load.plan).then((one) => {
-      for (const id of one.report.acknowledged) acknowledged.push(id)
-      return one
-    })
-    return { driven, cut: () => sender.cut() }
+    return {
+      async send() {
+        const driven = await send(parts, sender, load.plan)
+        for (const id of driven.report.acknowledged) acknowledged.push(id)
+        return driven
+      },
+      cut: () => sender.cut(),
+    }
   }
   return {
-    begin,
-    load: async (load) => (await begin(load)).driven,
+    ready,
+    load: async (load) => (await ready(load)).send(),
     async countLost() {
       const unique = new Set(acknowledged)
       return unique.size - (await parts.subject.keptOf([...unique])).size

@@ -11,7 +11,7 @@ export interface HighestRateTrial {
 }
 
 /** A rate counts as borne when 99 of 100 deliveries are answered in less, and none fails. */
-export const BEARABLE_P99_MS = 100
+const BEARABLE_P99_MS = 100
 
 const GRACE_MS = 3_000
 
@@ -42,7 +42,7 @@ export function createHighestRateTrial({ name, title, start, rates }: HighestRat
 }
 
 /** Whether a subject bears the rate of this point. */
-export function isBorne({ p99Ms, failed }: CurvePoint): boolean {
+function isBorne({ p99Ms, failed }: CurvePoint): boolean {
   return failed === 0 && p99Ms < BEARABLE_P99_MS
 }
 

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { PlanError, readPlan } from './plan.ts'
+import { STAGES } from './stages.ts'
+
+function rowsOf(...args: string[]): string[] {
+  return readPlan(args, STAGES).stages.flatMap(({ rows }) => rows.map(({ name }) => name))
+}
+
+function trialsOf(...args: string[]): string[] {
+  return readPlan(args, STAGES).stages.flatMap(({ trials }) => trials.map(({ name }) => name))
+}
+
+describe('readPlan', () => {
+  it('takes the main rows in less than four minutes, and all rows in less than twenty', () => {
+    const minutesOf = (...args: string[]) =>
+      readPlan(args, STAGES).stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
+    expect(rowsOf()).toEqual(expect.arrayContaining(['accept', 'duplicates', 'settle']))
+    expect(minutesOf()).toBeLessThan(4)
+    expect(rowsOf('--full')).toEqual(STAGES.flatMap(({ rows }) => rows.map(({ name }) => name)))
+    expect(minutesOf('--full')).toBeLessThan(20)
+  })
+
+  it('runs the rows that are named, also those that the short form leaves out', () => {
+    expect(rowsOf('--rows', 'memory,duplicates')).toEqual(['duplicates', 'memory'])
+  })
+
+  it('runs a trial once a round, whatever number of rows needs it', () => {
+    const names = trialsOf('--full')
+    expect(new Set(names).size).toBe(names.length)
+    expect(trialsOf('--rows', 'duplicates')).toContain('accepting')
+  })
+
+  it('takes rounds, seconds and minutes as they are given', () => {
+    const { stages, effort } = readPlan(['--rounds', '2', '--seconds', '1.5', '--minutes', '1'], STAGES)
+    expect(stages.every(({ rounds }) => rounds === 2)).toBe(true)
+    expect(effort.measureMs).toBe(1_500)
+    expect(stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0)).toBeCloseTo(60_000)
+  })
+
+  it('refuses what it does not know and says what it does', () => {
+    expect(() => rowsOf('--rows', 'accept,speed')).toThrow(/There is no row speed; rows: accept, /)
+    for (const args of [['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'x'], ['--fast'], ['--rows']]) {
+      expect(() => rowsOf(...args)).toThrow(PlanError)
+    }
+  })
+
+  it('gives every trial and every row a name of its own', () => {
+    const rows = STAGES.flatMap((stage) => stage.rows)
+    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+    const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))
+    expect(new Set([...trials].map(({ name }) => name)).size).toBe(trials.size)
+  })
+})

@@ -1,0 +1,43 @@
+import type { Db } from 'mongodb'
+import { describeSystem } from './describe-system.ts'
+import { insertOrders } from './insert-orders.ts'
+import { appliedOf } from './kept-by-oncehook.ts'
+import { type Service, startService } from './service.ts'
+import type { Laboratory, Subject } from './subject.ts'
+
+/** Both services, of which fulfilment has gone away: the gateway goes on accepting. */
+export interface Interrupted extends Subject {
+  /** Where the events wait. */
+  readonly gatewayDb: Db
+  /** Starts fulfilment again. */
+  restore(): Promise<void>
+}
+
+/** Starts both services and then stops fulfilment, so that everything is as after an outage that began just now. */
+export async function startInterrupted(laboratory: Laboratory, run: string): Promise<Interrupted> {
+  const system = await describeSystem(laboratory, run)
+  await using stack = new AsyncDisposableStack()
+  const stores = {
+    gateway: laboratory.database(system.gatewayDb),
+    fulfilment: laboratory.database(system.fulfilmentDb),
+  }
+  stack.defer(async () => void (await Promise.all([stores.gateway.dropDatabase(), stores.fulfilment.dropDatabase()])))
+  const before = await startService(system.fulfilment)
+  const gateway = stack.use(await startService(system.gateway).finally(() => before[Symbol.asyncDispose]()))
+  let fulfilment: Service | undefined
+  const running = stack.move()
+  return {
+    url: system.url,
+    receiverPid: gateway.pid,
+    get fulfilmentPid() {
+      return fulfilment?.pid
+    },
+    gatewayDb: stores.gateway,
+    prepare: (orderPrefix, count) => insertOrders(stores.fulfilment, orderPrefix, count),
+    keptOf: (eventIds) => appliedOf(stores, eventIds),
+    async restore() {
+      fulfilment = running.use(await startService(system.fulfilment))
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EVENTS, type EventDocument } from '@oncehook/gateway/inbox/event-document'
+import { type Collection, ObjectId } from 'mongodb'
+import { type Interrupted, startInterrupted } from '../subjects/oncehook-interrupted.ts'
+import { waitUntilSettled } from '../subjects/wait-until-settled.ts'
+import type { Trial, TrialRun } from '../trial.ts'
+import { type Drive, startDrive } from './drive.ts'
+
+/** What is accepted meanwhile, by schedule. */
+export interface CatchUpTrial {
+  readonly name: string
+  readonly title: string
+  readonly perSecond: number
+}
+
+const POLL_MS = 50
+const BACKLOG_FOR_MS = 120_000
+const LONGEST_MS = 60_000
+const GRACE_MS = 15_000
+// The last ones are those that were tried while fulfilment was away, and wait for their next try.
+const CAUGHT_UP = 0.99
+
+/**
+ * Lets events wait while fulfilment is away, starts it again, and measures how many a second are settled until 99 of 100
+ * are, while deliveries go on coming; and how long those wait, before (fulfilment away) and meanwhile.
+ */
+export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Trial {
+  return {
+    name,
+    title,
+    async run(given) {
+      const { laboratory, run, effort, signal } = given
+      await using subject = await startInterrupted(laboratory, run)
+      using drive = await startDrive({ laboratory, subject, signal })
+      const boundary = await fillBacklog(drive, given)
+      const open = { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS } as const
+      const beforeCount = Math.ceil((perSecond * effort.measureMs) / 1_000)
+      const before = await drive.load({ orderPrefix: `${run}-before-`, count: beforeCount, plan: open })
+      const meanwhileCount = Math.ceil((perSecond * LONGEST_MS) / 1_000)
+      const meanwhile = await drive.ready({ orderPrefix: `${run}-meanwhile-`, count: meanwhileCount, plan: open })
+      await subject.restore()
+      await untilFirstSettled(subject)
+      const driving = meanwhile.send()
+      await untilCaughtUp(subject, boundary, effort.backlog)
+      meanwhile.cut()
+      const driven = await driving
+      await waitUntilSettled(subject.gatewayDb)
+      return {
+        figures: {
+          perSecond: await rateOf(eventsOf(subject), boundary),
+          calmP99Ms: before.report.latency.p99,
+          p99Ms: driven.report.latency.p99,
+        },
+        lost: await drive.countLost(),
+        failed: driven.report.failed,
+        foreignShare: driven.usage.foreignShare,
+      }
+    },
+  }
+}
+
+/** Answers an id above those of the backlog and below all later ones. */
+async function fillBacklog(drive: Drive, { run, effort }: TrialRun): Promise<ObjectId> {
+  const plan = { kind: 'closed', connections: effort.connections, forMs: BACKLOG_FOR_MS } as const
+  const { report } = await drive.load({ orderPrefix: `${run}-backlog-`, count: effort.backlog, plan })
+  if (report.acknowledged.length < effort.backlog) throw new Error('The backlog was not accepted as a whole')
+  await sleep(1_000) // ids begin with whole seconds
+  return ObjectId.createFromTime(Math.floor(Date.now() / 1_000))
+}
+
+function eventsOf({ gatewayDb }: Interrupted): Collection<EventDocument> {
+  return gatewayDb.collection<EventDocument>(EVENTS)
+}
+
+async function untilFirstSettled(subject: Interrupted): Promise<void> {
+  const deadline = performance.now() + LONGEST_MS
+  // What is settled has a date of expiry, and an index knows those that have one.
+  while ((await eventsOf(subject).findOne({ expireAt: { $gt: new Date(0) } })) === null) {
+    if (performance.now() > deadline) throw new Error('Nothing was settled after fulfilment had come back')
+    await sleep(POLL_MS)
+  }
+}
+
+async function untilCaughtUp(subject: Interrupted, boundary: ObjectId, backlog: number): Promise<void> {
+  const deadline = performance.now() + LONGEST_MS
+  const enough = Math.ceil(backlog * (1 - CAUGHT_UP))
+  const countOf = (state: 'pending' | 'processing'): Promise<number> =>
+    eventsOf(subject).countDocuments({ state, _id: { $lt: boundary } }, { limit: enough + 1 })
+  while ((await countOf('pending')) + (await countOf('processing')) > enough && performance.now() < deadline)
+    await sleep(POLL_MS)
+}
+
+/** Events settled a second, by the database's clock, from the first of the backlog until 99 of 100 of it. */
+async function rateOf(events: Collection<EventDocument>, boundary: ObjectId): Promise<number> {
+  const settled = await events
+    .find({ state: 'done' }, { projection: { settledAt: 1 } })
+    .map(({ _id, settledAt }) => ({
+      waited: _id.toHexString() < boundary.toHexString(),
+      at: settledAt?.getTime() ?? 0,
+    }))
+    .toArray()
+  const waited = settled.filter((event) => event.waited).map(({ at }) => at)
+  waited.sort((one, other) => one - other)
+  const from = waited[0] ?? Number.NaN
+  const to = waited[Math.ceil(waited.length * CAUGHT_UP) - 1] ?? Number.NaN
+  const between = settled.filter(({ at }) => at > from && at <= to).length
+  return between / ((to - from) / 1_000)
+}

@@ -1,0 +1,41 @@
+import { peakResidentMib, residentMib } from '../measure/process-usage.ts'
+import type { StartSubject } from '../subjects/subject.ts'
+import type { Trial } from '../trial.ts'
+import { startDrive } from './drive.ts'
+
+const BATCH = 25_000
+const BATCH_FOR_MS = 60_000
+
+/** Looks at the memory of a receiver after it has accepted very many deliveries, as fast as it takes them. */
+export function createMemoryTrial({
+  name,
+  title,
+  start,
+}: Pick<Trial, 'name' | 'title'> & { readonly start: StartSubject }): Trial {
+  return {
+    name,
+    title,
+    async run({ laboratory, run, effort, signal }) {
+      await using subject = await start(laboratory, run)
+      using drive = await startDrive({ laboratory, subject, signal })
+      const plan = { kind: 'closed', connections: effort.connections, forMs: BATCH_FOR_MS } as const
+      let accepted = 0
+      let foreignShare = 0
+      for (let batch = 0; accepted < effort.accepts; batch += 1) {
+        signal.throwIfAborted()
+        const orderPrefix = `${run}-${batch}-`
+        const { report, usage } = await drive.load({ orderPrefix, count: BATCH, plan })
+        if (report.acknowledged.length === 0) throw new Error('Nothing was accepted any more')
+        accepted += report.acknowledged.length
+        foreignShare = Math.max(foreignShare, usage.foreignShare)
+      }
+      const { receiverPid } = subject
+      return {
+        figures: { residentMib: residentMib(receiverPid), peakMib: peakResidentMib(receiverPid) },
+        lost: await drive.countLost(),
+        failed: {},
+        foreignShare,
+      }
+    },
+  }
+}
