@@ -34,7 +34,10 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
     // The parser's message quotes the body, so it is not kept.
     throw invalidBody({ reason: 'syntax' })
   }
-  refuseAmbiguity(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
+  const names = scan(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
+  // Of a name that stands there twice, the parser keeps one.
+  if (names !== countMembers(value))
+    throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
   return value
 }
 
@@ -44,35 +47,49 @@ function keepDigits(_name: string, value: unknown, context?: { source?: string }
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y
-const BLANK = /[ \t\n\r]*/y
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Walks a text that JSON.parse has accepted. A loop and not a recursion or one large pattern: with those the sender
- * would choose the depth of our stack.
+ * Walks a text that JSON.parse has accepted and counts the member names in it. A loop and not a recursion or one large
+ * pattern: with those the sender would choose the depth of our stack.
  */
-function refuseAmbiguity(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNumbers' | 'maxDepth'>): void {
-  const open: (Set<string> | null)[] = []
+function scan(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNumbers' | 'maxDepth'>): number {
+  let names = 0
+  let depth = 0
   for (let at = 0; at < text.length; at += 1) {
-    switch (text[at]) {
-      case '"': {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
         const end = endOfString(text, at)
-        if (isMemberName(text, end)) addName(open.at(-1), text.slice(at, end))
+        if (isMemberName(text, end)) names += 1
         at = end - 1
         break
       }
-      case '{':
-      case '[':
-        open.push(text[at] === '{' ? new Set() : null)
-        if (open.length > options.maxDepth) throw tooDeep()
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        depth += 1
+        if (depth > options.maxDepth) throw tooDeep()
         break
-      case '}':
-      case ']':
-        open.pop()
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        depth -= 1
         break
       default:
         if (options.exactNumbers) at = skipExactNumber(text, at)
     }
   }
+  return names
+}
+
+/** The members of a value and of everything in it, which is no deeper than `scan` lets pass. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let count = Array.isArray(value) ? 0 : parts.length
+  for (const part of parts) count += countMembers(part)
+  return count
 }
 
 /** The position behind the closing quote of the string that opens at `start`. */
@@ -84,11 +101,15 @@ function endOfString(text: string, start: number): number {
   }
 }
 
+/** Whether a string that ends there is the name of a member. */
 function isMemberName(text: string, end: number): boolean {
-  if (text[end] === ':') return true
-  BLANK.lastIndex = end
-  BLANK.exec(text)
-  return text[BLANK.lastIndex] === ':'
+  let at = end
+  while (isBlank(text.charCodeAt(at))) at += 1
+  return text.charCodeAt(at) === COLON
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
 /** The position of the last character of the number at `start`; `start` itself where there is none. */
@@ -102,12 +123,6 @@ function skipExactNumber(text: string, start: number): number {
 
 function tooDeep(): Error {
   return invalidBody({ reason: 'depth' }, { says: 'The body is nested too deeply' })
-}
-
-function addName(seen: Set<string> | null | undefined, literal: string): void {
-  const name = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1)
-  if (seen?.has(name)) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
-  seen?.add(name)
 }
 
 function isExact(literal: string): boolean {
