@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** A request and its answer; `ended` resolves when the answer is out or the connection is gone. */
+/** A request and its answer. */
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly ended: Promise<void>
+}
+
+/** What is under way on one connection, and what began last there. */
+interface Conversation {
+  readonly open: Exchange[]
+  latest: Exchange | null
 }
 
 /** What is under way on each connection. */
@@ -25,36 +30,40 @@ export interface Exchanges {
 
 /** Creates the record of what is under way. */
 export function createExchanges(): Exchanges {
-  const open = new WeakMap<Duplex, Exchange[]>()
-  const latest = new WeakMap<Duplex, Exchange>()
+  const conversations = new WeakMap<Duplex, Conversation>()
   const broken = new WeakSet<Duplex>()
+  const begin = (socket: Duplex): Conversation => {
+    const conversation: Conversation = { open: [], latest: null }
+    conversations.set(socket, conversation)
+    return conversation
+  }
   return {
     inOrder(request, response, handle) {
       const { socket } = request
-      const exchanges = open.get(socket) ?? []
-      open.set(socket, exchanges)
-      const earlier = exchanges.at(-1)
-      const { promise: ended, resolve } = Promise.withResolvers<void>()
-      const exchange = { request, response, ended }
-      exchanges.push(exchange)
-      latest.set(socket, exchange)
-      response.once('close', () => {
-        exchanges.splice(exchanges.indexOf(exchange), 1)
-        resolve()
-      })
+      const conversation = conversations.get(socket) ?? begin(socket)
+      const { open } = conversation
+      const earlier = open.at(-1)
+      const exchange = { request, response }
+      open.push(exchange)
+      conversation.latest = exchange
+      response.once('close', () => open.splice(open.indexOf(exchange), 1))
       if (earlier === undefined) return handle()
-      void earlier.ended.then(() => {
+      void ended(earlier).then(() => {
         if (!socket.destroyed && (request.complete || !broken.has(socket))) handle()
       })
     },
     async breakOff(socket) {
       if (broken.has(socket)) return undefined
       broken.add(socket)
-      const last = latest.get(socket)
-      const unfinished = last?.request.complete === false ? last : null
-      const whole = (open.get(socket) ?? []).filter((exchange) => exchange !== unfinished)
-      await Promise.all(whole.map(({ ended }) => ended))
+      const { open, latest } = conversations.get(socket) ?? begin(socket)
+      const unfinished = latest?.request.complete === false ? latest : null
+      await Promise.all(open.filter((exchange) => exchange !== unfinished).map(ended))
       return unfinished?.response ?? null
     },
   }
+}
+
+/** Resolves when the answer of an exchange that is open is out, or the connection is gone. */
+function ended({ response }: Exchange): Promise<void> {
+  return new Promise((resolve) => response.once('close', resolve))
 }

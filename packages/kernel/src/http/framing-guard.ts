@@ -113,8 +113,8 @@ const ONCE = ['host', 'content-type', 'authorization', 'transfer-encoding'] as c
 function countLines(rawHeaders: readonly string[]): Record<(typeof ONCE)[number], number> {
   const counts = { host: 0, 'content-type': 0, authorization: 0, 'transfer-encoding': 0 }
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]?.toLowerCase()
-    for (const one of ONCE) if (name === one) counts[one] += 1
+    const name = rawHeaders[at] ?? ''
+    for (const one of ONCE) if (name.length === one.length && name.toLowerCase() === one) counts[one] += 1
   }
   return counts
 }
