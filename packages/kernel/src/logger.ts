@@ -43,16 +43,38 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 const MAX_WAITING_BYTES = 1_048_576
+const GATHERED_LENGTH = 65_536
+
+/** A destination that gathers lines, and writes them out when it is told to. */
+interface GatheringDestination extends DestinationStream {
+  flushSync(): void
+}
 
 /**
- * Lines go out at once, so that they keep their order and the last one before an exit is not lost. Where they cannot (a
- * full disk), a MiB of them waits and the others are lost until the next start: a service goes on without its log.
+ * The lines of one turn of the event loop go out together at its end, in their order: a busy service writes once for all
+ * deliveries that one command stored. The exit of the process writes what is left, so that the last line is not lost.
+ * Where lines cannot be written (a full disk), a MiB of them waits and the others are lost until the next start: a
+ * service goes on without its log.
  */
-function standardOutput(): DestinationStream {
+function standardOutput(): GatheringDestination {
   const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_WAITING_BYTES })
   output.removeAllListeners('error') // pino's own, which ends the process
   output.on('error', () => undefined)
-  return output
+  let gathered = ''
+  const flushSync = (): void => {
+    const lines = gathered
+    gathered = ''
+    if (lines !== '') output.write(lines)
+  }
+  process.on('exit', flushSync)
+  return {
+    flushSync,
+    write(line) {
+      if (gathered === '') setImmediate(flushSync)
+      gathered += line
+      if (gathered.length > GATHERED_LENGTH) flushSync()
+    },
+  }
 }
 
 type LogMethod = NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']>
