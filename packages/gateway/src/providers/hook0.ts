@@ -22,6 +22,10 @@ const shape = { version: z.enum(['v0', 'v1']).optional() }
 export const hook0 = defineScheme('hook0', shape, {
   readKey: (text) => Buffer.from(text, 'utf8'),
   signedHeaders: () => ['x-hook0-signature', 'x-event-id', 'x-event-type', 'content-type'],
+  coveredHeaders(delivery) {
+    const presented = readSignature(delivery)
+    return 'refused' in presented ? [] : presented.covered.filter((name) => !SECRETIVE.test(name))
+  },
   signsTime: () => true,
   prepare({ toleranceSeconds, version }, secrets): CheckSignature {
     return (delivery, now): Finding => {
@@ -83,6 +87,9 @@ function readSignature({ rawHeaders, rawBody }: Delivery): Presented | Refused {
   if (values.includes(null)) return { refused: 'header_missing' }
   return { version, timestamp, signature, parts: [`${timestamp}.${names}.${values.join('.')}.`, rawBody], covered }
 }
+
+// Headers that a subscriber may have set to be let in somewhere: never kept, even though the check of the record lacks them.
+const SECRETIVE = /^(?:authorization|proxy-authorization|cookie|__proto__)$|token|secret|password|api-?key/
 
 const HEADER_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

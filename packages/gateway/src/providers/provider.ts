@@ -25,6 +25,8 @@ export interface Provider {
   readonly signsTime: boolean
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
+  /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
+  readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** Whether only the body tells that a delivery is signed at all. */
   readonly signsInBody: boolean
   readonly takesForms: boolean
@@ -85,6 +87,7 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     },
     ...(answerCheck === undefined ? {} : { answerCheck }),
     ...(confirm === undefined ? {} : { confirm }),
+    ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
   }
 }
 

@@ -56,6 +56,8 @@ export interface SchemeParts<Settings> {
   readonly readKey: (text: string, settings: Settings) => ReadKey
   /** The headers that the check and the reader use, in lower case: they are kept, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
+  /** Further headers that the signature of this very delivery covers, in lower case: they are kept as well. */
+  readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** The signature stands in the body: no header tells whether there is one. */
   readonly signsInBody?: true
   /** Whether the signature covers a time that is checked. */

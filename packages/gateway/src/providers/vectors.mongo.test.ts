@@ -1,8 +1,11 @@
 import { Agent, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { reverifyEvent } from '../operator/reverify-event.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../testing/vectors.ts'
+import { readProviders } from './read-providers.ts'
 
 interface Answer {
   readonly status: number | undefined
@@ -33,7 +36,7 @@ const database = stack.use(await testDatabase(process.env))
 const fetch = () => Promise.reject(new Error('Nobody is asked here'))
 const gateway = stack.use(await startGateway({ database, providers, clock, fetch }))
 const agent = stack.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), (one) => one.destroy())
-const events = database.db.collection('events')
+const events = database.db.collection<EventDocument>(EVENTS)
 
 /** Sends a vector as it is written, at its own time. */
 function send(scheme: string, vector: Vector): Promise<Answer> {
@@ -94,6 +97,16 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
       const { status } = await send(scheme, vector)
       // 500: a provider that has to confirm the event cannot be asked here.
       expect([200, 204, 400, 500], vector.why).toContain(status)
+    }
+  })
+
+  it('keeps of every stored one what an operator needs to check it again', async () => {
+    const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+    const configured = readProviders(JSON.stringify(providers), sources)
+    const own = new Set(sendable.map((vector) => pathOf(scheme, vector)))
+    const stored = await events.find({ provider: { $in: [...own] } }).toArray()
+    for (const record of stored) {
+      expect(await reverifyEvent(record, configured), record.eventId).toMatchObject({ valid: true, failure: null })
     }
   })
 })

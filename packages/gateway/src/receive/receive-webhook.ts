@@ -53,7 +53,8 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const { secretId, rawBody, query } = verified
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return { secretId, handshake }
-  const headers = evidenceOf(delivery.rawHeaders, provider.signedHeaders)
+  const covered = provider.coveredHeaders?.(delivery) ?? []
+  const headers = evidenceOf(delivery.rawHeaders, [...provider.signedHeaders, ...covered])
   const evidence = {
     provider: provider.name,
     rawBody,

@@ -1,0 +1,49 @@
+import { createHmac } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { reverifyEvent } from '../operator/reverify-event.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+import { readProviders } from './read-providers.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const value = 'a_secret_of_a_subscription'
+const providers = { hook0: { scheme: 'hook0', version: 'v1', secrets: [{ id: 'only', value }] } }
+const database = stack.use(await testDatabase(process.env))
+const gateway = stack.use(await startGateway({ database, providers }))
+const events = database.db.collection<EventDocument>(EVENTS)
+const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+const configured = readProviders(JSON.stringify(providers), sources)
+
+/** Delivers an event whose signature covers these headers, and answers its record. */
+async function deliver(id: string, covered: Readonly<Record<string, string>>): Promise<EventDocument | null> {
+  const body = JSON.stringify({ id, type: 'invoice.sent', data: { object: { id: 'inv_1' } } })
+  const time = String(Math.floor(Date.now() / 1_000))
+  const names = Object.keys(covered).join(' ')
+  const mac = createHmac('sha256', value).update(`${time}.${names}.${Object.values(covered).join('.')}.${body}`)
+  const signature = { 'x-hook0-signature': `t=${time},h=${names},v1=${mac.digest('hex')}` }
+  const headers = { ...covered, ...signature, 'x-other': 'not covered' }
+  const response = await fetch(`${gateway.url}/api/webhooks/hook0`, { method: 'POST', headers, body })
+  expect(response.status).toBe(200)
+  return await events.findOne({ eventId: id })
+}
+
+describe('a delivery of Hook0 whose signature covers headers of its own', () => {
+  it('is checked again with them, for they are kept with it', async () => {
+    const covered = { 'content-type': 'application/json', 'x-delivery-id': 'dlv-1', 'x-tenant': 'acme' }
+    const record = await deliver('evt_1', covered)
+    expect(record?.headers).toMatchObject(covered)
+    expect(record?.headers).not.toHaveProperty('x-other')
+    expect(record && (await reverifyEvent(record, configured))).toMatchObject({ valid: true, secretId: 'only' })
+    const forged = record && { ...record, headers: { ...record.headers, 'x-tenant': 'other' } }
+    expect(forged && (await reverifyEvent(forged, configured))).toMatchObject({ failure: 'signature_mismatch' })
+  })
+
+  it('is taken where it covers what lets somebody in, but that is not kept', async () => {
+    const secretive = { authorization: 'Bearer canary', 'x-api-key': 'canary', 'x-auth-token': 'canary' }
+    const record = await deliver('evt_2', { 'content-type': 'application/json', ...secretive })
+    expect(JSON.stringify(record?.headers)).not.toContain('canary')
+    expect(record && (await reverifyEvent(record, configured))).toMatchObject({ failure: 'header_missing' })
+  })
+})
