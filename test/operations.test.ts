@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { stripe } from '@oncehook/simulator/signers/stripe'
 import { afterAll, describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '..')
@@ -32,6 +33,16 @@ function makeDataFolder(): string {
   writeFileSync(join(folder, 'running.json'), JSON.stringify(running))
   writeFileSync(join(folder, 'secrets.json'), JSON.stringify(secrets))
   return folder
+}
+
+/** A file with a request of the provider acme that is authentic now. */
+function keptRequest(): string {
+  const body = Buffer.from(JSON.stringify(paymentEvent(randomUUID(), {})))
+  const headers = stripe.sign({ body, secret: system.secrets.newer, now: Date.now() })
+  const lines = ['POST /api/webhooks/acme HTTP/1.1', ...headers.map((line) => line.join(': ')), '', '']
+  const file = join(makeDataFolder(), 'request.http')
+  writeFileSync(file, Buffer.concat([Buffer.from(lines.join('\r\n')), body]))
+  return file
 }
 
 /** An event that failed, and whose cause is mended. */
@@ -99,6 +110,7 @@ describe('docs/operations.md', () => {
       EVENT: await mendedEvent(),
       RECEIPT: await parkedReceipt(),
       REPLAY: replayId ?? '',
+      REQUEST: keptRequest(),
     }
     const lines = commandLines(operations)
     expect(lines.length).toBeGreaterThan(20)

@@ -9,6 +9,8 @@ export interface CliContext {
   /** Letters and digits that nobody has used before. */
   readonly randomId: () => string
   readonly readStdin: () => Promise<Buffer>
+  /** A variable of the environment, for what the options or the settings name. */
+  readonly readEnv: (name: string) => string | undefined
   /** Writes to standard output, where `--json` puts its one document and nothing else. */
   readonly write: (text: string | Uint8Array) => void
   /** Writes to standard error. */

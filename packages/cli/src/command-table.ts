@@ -4,6 +4,7 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsListCommand } from './commands/events-list.ts'
 import { addEventsReplayCommand } from './commands/events-replay.ts'
 import { addEventsShowCommand } from './commands/events-show.ts'
+import { addExplainCommand } from './commands/explain.ts'
 import { addOverviewCommand } from './commands/overview.ts'
 import { addProvidersListCommand } from './commands/providers-list.ts'
 import { addReceiptsListCommand } from './commands/receipts-list.ts'
@@ -12,11 +13,14 @@ import { addReplaysCancelCommand } from './commands/replays-cancel.ts'
 import { addReplaysShowCommand } from './commands/replays-show.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 
 /** Every command of `oncehook`. A new one is a file in `commands/` and a line here. */
 export const commandTable: readonly AddCommand[] = [
   addSendCommand,
   addSignCommand,
+  addVerifyCommand,
+  addExplainCommand,
   addDoctorCommand,
   addOverviewCommand,
   addEventsListCommand,

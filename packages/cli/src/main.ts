@@ -18,6 +18,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     if (process.stdin.isTTY) throw new UsageError('Name a file, or pipe the body in')
     return buffer(process.stdin)
   },
+  readEnv: (name) => process.env[name],
   write: (text) => void process.stdout.write(text),
   warn: (text) => void process.stderr.write(text),
   dataFolder: resolve(repository, process.env.ONCEHOOK_DATA || '.data'),

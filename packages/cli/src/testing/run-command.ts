@@ -18,6 +18,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     random: Math.random,
     randomId: () => Math.random().toString(36).slice(2),
     readStdin: async () => Buffer.alloc(0),
+    readEnv: () => undefined,
     write: (text) => void stdout.push(typeof text === 'string' ? text : Buffer.from(text).toString('latin1')),
     warn: (text) => void stderr.push(text),
     dataFolder: '/nowhere',

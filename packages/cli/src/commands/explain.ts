@@ -1,0 +1,23 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { writeJson, writeLines } from '../output.ts'
+import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-options.ts'
+
+/** `oncehook explain`: why the gateway refuses a delivery. */
+export const addExplainCommand: AddCommand = (program, { context, finish }) => {
+  const command = program
+    .command('explain')
+    .description('Say why a delivery is refused; never what its signature should be.')
+    .action(async (file: string | undefined, options: DeliveryOptions) => finish(await explain(file, options, context)))
+  addDeliveryOptions(command)
+}
+
+async function explain(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
+  // The verifiers are the gateway's: no other command has to wait for them to load.
+  const { explainGiven, describeExplanation, toExplanationDocument } = await import('../explaining/explain-given.ts')
+  const explained = await explainGiven(file, options, context)
+  if (options.json) writeJson(context, toExplanationDocument(explained))
+  else writeLines(context, describeExplanation(explained))
+  return explained.acceptedBy === null ? 1 : 0
+}

@@ -1,0 +1,256 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deliveryOf, readVectorFiles } from '@oncehook/gateway/testing/vectors'
+import { describe, expect, it } from 'vitest'
+import { fakeSecret } from '../testing/fake-gateway.ts'
+import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+
+const body = '{"id":"evt_0001","type":"payment.succeeded","data":{"object":{"id":"pay_0001","note":"café 10 €"}}}'
+const headers = [
+  'webhook-id: msg_0001',
+  'webhook-timestamp: 1760000000',
+  'webhook-signature: v1,JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=',
+]
+const signed = headers.flatMap((line) => ['-H', line])
+const at = ['--now', '1760000000']
+
+/** A folder with the files that the options name. */
+async function makeFiles(files: Readonly<Record<string, string | Buffer>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-verify-'))
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
+  return {
+    path: (name: string) => join(folder, name),
+    [Symbol.asyncDispose]: async () => rm(folder, { recursive: true }),
+  }
+}
+
+async function run(command: 'verify' | 'explain', args: readonly string[], overrides = {}) {
+  return runCommand([command, ...args], { readStdin: async () => Buffer.from(body), ...overrides })
+}
+
+describe('oncehook verify', () => {
+  it('accepts a body from standard input and says which secret, which id and when', async () => {
+    await using files = await makeFiles({ secret: `${fakeSecret}\n` })
+    const args = ['--scheme', 'standard-webhooks', '--secret-file', files.path('secret'), ...at, ...signed]
+    expect(await run('verify', args)).toEqual({
+      exitCode: 0,
+      stdout:
+        'Accepted   by standard-webhooks (standard-webhooks), secret given\nSigned id  msg_0001\nSigned at  2025-10-09 08:53:20Z\n',
+      stderr: '',
+    })
+  })
+
+  it('prints the same as one JSON document, with the secret from the environment', async () => {
+    const args = ['--scheme', 'standard-webhooks', '--secret-env', 'ACME', '--json', ...at, ...signed]
+    const readEnv = (name: string) => (name === 'ACME' ? fakeSecret : undefined)
+    const { exitCode, stdout } = await run('verify', args, { readEnv })
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      result: 'accepted',
+      provider: 'standard-webhooks',
+      scheme: 'standard-webhooks',
+      secretId: 'given',
+      signedId: 'msg_0001',
+      signedAt: '2025-10-09T08:53:20.000Z',
+      mustBeConfirmed: false,
+    })
+  })
+
+  it('refuses one that is old, and exits with 1', async () => {
+    const args = ['--scheme', 'standard-webhooks', '--secret-env', 'ACME', ...signed]
+    const { exitCode, stdout } = await run('verify', args, { readEnv: () => fakeSecret })
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(
+      /^Refused {4}by standard-webhooks \(standard-webhooks\): timestamp_outside_window\n.*explain/,
+    )
+  })
+
+  it('takes the secret and the settings of the provider from the system that runs here', async () => {
+    await using folder = await makeDataFolder('http://127.0.0.1:9')
+    const { exitCode, stdout } = await run('verify', ['--provider', 'acme', ...at, ...signed], folder)
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('acme') })
+    expect(stdout).toContain('secret new')
+  })
+
+  it.each([['--providers-file'], ['PROVIDERS_FILE'], ['PROVIDERS']])('takes them from %s', async (where) => {
+    const secrets = [{ id: 'one', value: { env: 'SECRET_OF_SHOP' } }]
+    const providers = JSON.stringify({ shop: { scheme: 'standard-webhooks', secrets } })
+    await using files = await makeFiles({ providers })
+    const env: Record<string, string> = { SECRET_OF_SHOP: fakeSecret }
+    if (where === 'PROVIDERS_FILE') env[where] = files.path('providers')
+    if (where === 'PROVIDERS') env[where] = providers
+    const args = where.startsWith('--') ? [where, files.path('providers')] : []
+    const readEnv = (name: string) => env[name]
+    const { exitCode, stdout } = await run('verify', [...args, ...at, ...signed], { readEnv })
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('secret one') })
+  })
+
+  it.each(['\r\n', '\n'])('reads a whole request from a file, its lines ended by %j', async (end) => {
+    const lines = ['POST /api/webhooks/acme?x=1 HTTP/1.1', 'Host: example.com', ...headers]
+    const length = `Content-Length: ${Buffer.byteLength(body)}`
+    // What an editor puts at the end does not belong to it.
+    const request = [...lines, length, '', `${body}\n`].join(end)
+    await using files = await makeFiles({ request, secret: fakeSecret })
+    const args = ['--scheme', 'standard-webhooks', '--secret-file', files.path('secret'), ...at]
+    expect(await run('verify', [...args, '--request', files.path('request')])).toMatchObject({ exitCode: 0 })
+  })
+
+  it('takes the address of a scheme that signs one, and its query, from --url', async () => {
+    const vector = readVectorFiles()
+      .find(({ scheme }) => scheme === 'twilio')!
+      .cases.find(({ verdict, query }) => verdict === 'accepted' && query !== undefined)!
+    const { rawBody, rawHeaders, query } = deliveryOf(vector)
+    const lines = rawHeaders.flatMap((name, index) =>
+      index % 2 === 0 ? ['-H', `${name}: ${rawHeaders[index + 1]}`] : [],
+    )
+    const overrides = { readStdin: async () => rawBody, readEnv: () => vector.secret }
+    const args = ['--scheme', 'twilio', '--secret-env', 'TOKEN', ...lines]
+    const url = `${String(vector.settings!.publicUrl)}?${query}`
+    expect((await run('verify', [...args, '--url', url], overrides)).exitCode).toBe(0)
+    const elsewhere = await run('explain', [...args, '--url', url.replace('https:', 'http:')], overrides)
+    expect(elsewhere).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('http or https') })
+  })
+
+  it.each(readVectorFiles().map(({ scheme, cases }) => [scheme, cases] as const))(
+    'says of the vectors of %s what the gateway says',
+    async (scheme, cases) => {
+      const refused = cases.findIndex(({ verdict }) => verdict === 'refused')
+      for (const vector of [...cases.filter(({ verdict }) => verdict === 'accepted'), cases[refused]!]) {
+        const { rawBody, rawHeaders, query } = deliveryOf(vector)
+        const secrets = vector.secret === '' ? [] : [{ id: 's1', value: vector.secret, notAfter: vector.notAfter }]
+        const entry = { acceptShortSecret: true, ...vector.settings, scheme, secrets }
+        const lines = rawHeaders.flatMap((name, index) =>
+          index % 2 === 0 ? ['-H', `${name}: ${Buffer.from(rawHeaders[index + 1]!, 'latin1').toString()}`] : [],
+        )
+        const readEnv = (name: string) => (name === 'PROVIDERS' ? JSON.stringify({ p: entry }) : undefined)
+        const address = query === '' ? [] : ['--url', `https://example.com/?${query}`]
+        const now = new Date(vector.now * 1000).toISOString()
+        const { exitCode, stderr } = await run('verify', [...lines, ...address, '--now', now], {
+          readEnv,
+          readStdin: async () => rawBody,
+        })
+        // The certificate of PayPal would have to be fetched.
+        if (scheme === 'paypal' && !('certificates' in entry)) continue
+        expect({ exitCode, stderr }, vector.why).toEqual({
+          exitCode: vector.verdict === 'accepted' ? 0 : 1,
+          stderr: '',
+        })
+      }
+    },
+  )
+
+  it('says that too little is signed where the provider has to be asked', async () => {
+    const args = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
+    const { exitCode, stdout } = await run('verify', args, { readEnv: () => 'a hash that I chose' })
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('Too little is signed')
+    expect(stdout).toContain('Signed id  none\nSigned at  -\n')
+  })
+
+  it.each<[string, string[], string]>([
+    ['a secret among the arguments', ['--scheme', 'stripe', '--secret', 'whsec_x'], 'A secret is never an argument'],
+    ['no secret', ['--scheme', 'stripe'], 'With --scheme give --secret-file or --secret-env too'],
+    ['an unknown scheme', ['--scheme', 'nope', '--secret-env', 'S'], 'There is no scheme nope; there are adyen,'],
+    ['nothing to find a provider by', [], 'Give --providers-file, or --scheme'],
+    ['a line that is no header', ['--scheme', 'stripe', '--secret-env', 'S', '-H', 'nothing'], 'is not `name: value`'],
+    ['a time that is none', ['--now', 'yesterday'], 'is invalid'],
+    ['an address that is none', ['--url', 'example.com'], 'is invalid'],
+    ['a file that is not there', ['--scheme', 'stripe', '--secret-env', 'S', '/nowhere'], '/nowhere cannot be read'],
+    [
+      'a setting that the scheme does not have',
+      ['--scheme', 'stripe', '--secret-env', 'S', '--set', 'a=b'],
+      'settings are not right',
+    ],
+    ['a secret that the scheme cannot read', ['--scheme', 'adyen', '--secret-env', 'S'], 'is not hexadecimal'],
+    ['two secrets', ['--scheme', 'stripe', '--secret-env', 'S', '--secret-file', '/x'], 'not both'],
+    ['a variable that is not set', ['--scheme', 'stripe', '--secret-env', 'T'], 'is not set'],
+  ])('exits with 2 for %s', async (_, args, message) => {
+    const readEnv = (name: string) => (name === 'S' ? 'a secret of sixteen' : undefined)
+    const { exitCode, stdout, stderr } = await run('verify', args, { readEnv })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/whsec_x|a secret of sixteen/)
+  })
+
+  it.each([
+    ['cut short', 'a: b\ncontent-length: 99\n\n{}', 'cut short: 2 bytes of 99'],
+    ['in chunks', 'a: b\ntransfer-encoding: chunked\n\n2\r\n{}\r\n', 'sent in chunks'],
+    ['without an empty line', 'a: b\n', 'no empty line'],
+  ])('exits with 2 for a request %s', async (_, request, message) => {
+    await using files = await makeFiles({ request })
+    const args = ['--scheme', 'stripe', '--secret-env', 'S', '--request', files.path('request')]
+    const { exitCode, stderr } = await run('verify', args, { readEnv: () => 'a secret of sixteen' })
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) })
+  })
+})
+
+describe('oncehook explain', () => {
+  const pretty = JSON.stringify(JSON.parse(body), null, 2)
+  const readEnv = () => fakeSecret
+  const args = ['--scheme', 'standard-webhooks', '--secret-env', 'ACME', ...at, ...signed]
+
+  it('names the reason and what to do, exits with 1, and tells no secret', async () => {
+    const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from(pretty) })
+    expect(exitCode).toBe(1)
+    expect(stdout).toBe(
+      `Refused by standard-webhooks (standard-webhooks)
+With this put right it is accepted:
+- The body was changed on its way: it was parsed and written again (it was signed without blanks)
+  Check the bytes as they came, before anything parses or stores them; see that no proxy rewrites them
+`,
+    )
+  })
+
+  it('prints the same as one JSON document', async () => {
+    const overrides = { readEnv, readStdin: async () => Buffer.from(pretty) }
+    const { exitCode, stdout } = await run('explain', ['--json', ...args], overrides)
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      result: 'refused',
+      scheme: 'standard-webhooks',
+      causes: [{ cause: 'body_changed', proved: true }],
+    })
+  })
+
+  it('has nothing to explain where the delivery is accepted', async () => {
+    const { exitCode, stdout } = await run('explain', args, { readEnv })
+    expect(exitCode).toBe(0)
+    expect(stdout).toBe(
+      'Accepted by standard-webhooks (standard-webhooks), secret given: there is nothing to explain\n',
+    )
+  })
+
+  it('says what may be wrong when nothing that it tries helps', async () => {
+    const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from('{}') })
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(
+      /None of \d+ ways to put it right was accepted\. What may be wrong:\n- The signature is of another secret/,
+    )
+  })
+
+  it('finds that the secret of another provider of the settings was meant', async () => {
+    const secrets = (value: string) => [{ id: 's1', value }]
+    const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const PROVIDERS = JSON.stringify({
+      live: { scheme: 'standard-webhooks', secrets: secrets(other) },
+      test: { scheme: 'standard-webhooks', secrets: secrets(fakeSecret) },
+    })
+    const overrides = { readEnv: (name: string) => (name === 'PROVIDERS' ? PROVIDERS : undefined) }
+    const { stdout } = await run('explain', ['--provider', 'live', ...at, ...signed], overrides)
+    expect(stdout).toContain('a secret of the provider test, not with one of live')
+    expect(stdout).not.toContain(fakeSecret.slice(6))
+  })
+
+  it('never asks for the certificate of PayPal', async () => {
+    const lines = ['-H', 'paypal-transmission-id: 1']
+    const { exitCode, stderr } = await run('explain', ['--scheme', 'paypal', '--secret-env', 'ID', ...lines], {
+      readEnv: () => '1JE4291016473214C',
+    })
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('certificates') })
+  })
+
+  it('is one of the commands of the program', async () => {
+    expect((await runCommand(['--help'])).stdout).toMatch(/verify.*\n(?:.*\n)*? +explain/)
+  })
+})

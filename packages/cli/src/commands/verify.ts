@@ -1,0 +1,23 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { writeJson, writeLines } from '../output.ts'
+import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-options.ts'
+
+/** `oncehook verify`: whether the gateway would take a delivery for authentic. */
+export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
+  const command = program
+    .command('verify')
+    .description('Say whether the gateway takes a delivery for authentic, judged by its own code.')
+    .action(async (file: string | undefined, options: DeliveryOptions) => finish(await verify(file, options, context)))
+  addDeliveryOptions(command)
+}
+
+async function verify(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
+  // The verifiers are the gateway's: no other command has to wait for them to load.
+  const { judgeGiven, describeVerdict, toVerdictDocument } = await import('../verifying/judge-given.ts')
+  const judged = await judgeGiven(file, options, context)
+  if (options.json) writeJson(context, toVerdictDocument(judged))
+  else writeLines(context, describeVerdict(judged))
+  return judged.verdict.accepted ? 0 : 1
+}

@@ -1,0 +1,99 @@
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { UsageError } from '../exit-code.ts'
+import type { GivenCase } from '../verifying/judge-given.ts'
+import { type Attempt, findSignerOf } from './attempt.ts'
+import { bodyVariations } from './body-variations.ts'
+import type { Cause, Variation } from './cause.ts'
+import { headerVariations } from './header-variations.ts'
+import { clockVariations, observe } from './observations.ts'
+import { hasOwnHeaders, otherProviderVariations, otherSchemeVariations } from './provider-variations.ts'
+import { headerFamiliesOf } from './scheme-headers.ts'
+import { findUnreadable, readTriedSecrets, secretVariations, toLiveSecrets } from './secret-variations.ts'
+import { urlVariations } from './url-variations.ts'
+
+/** Why a delivery is refused, the likeliest reason first; no reason for one that is accepted. */
+export interface Explanation {
+  /** The id of the secret that matched. */
+  readonly acceptedBy: string | null
+  readonly causes: readonly Cause[]
+  /** How many ways were tried. */
+  readonly tried: number
+}
+
+/** Of larger bodies no two changes are tried at once: each try reads all of it. */
+const MAX_PAIRED_BYTES = 65_536
+const MAX_UNPACKED_BYTES = 16_000_000
+
+/**
+ * Looks for what makes a refused delivery right: one change after the other, then two together. A reason counts as
+ * proved when the gateway's own code accepts the delivery with just that put right.
+ */
+export async function explainDelivery(given: GivenCase, url: string | undefined): Promise<Explanation> {
+  const { asked, others, delivery, target, signedTime, now } = given
+  const scheme = SCHEMES.get(asked.settings.scheme)
+  if (scheme === undefined) throw new UsageError(`There is no scheme ${asked.settings.scheme}`)
+  const tried = readTriedSecrets(asked, scheme)
+  const attempt: Attempt = { scheme, settings: asked.settings, secrets: toLiveSecrets(tried), delivery, now }
+  const acceptedBy = await findSignerOf(attempt)
+  if (acceptedBy !== null) return { acceptedBy, causes: [], tried: 1 }
+  const variations = [
+    ...clockVariations(attempt, signedTime),
+    ...secretVariations(asked, scheme),
+    ...otherProviderVariations(asked, others),
+    ...headerVariations(delivery, headerFamiliesOf(asked.settings)),
+    ...urlVariations(asked.settings, { url, target, rawHeaders: delivery.rawHeaders, query: delivery.query }),
+    ...otherSchemeVariations(asked, attempt),
+    ...bodyVariations(delivery.rawBody, MAX_UNPACKED_BYTES),
+  ]
+  const search = await findRemedy(attempt, variations)
+  const seen = [...findUnreadable(tried), ...observe(attempt, signedTime)]
+  return { acceptedBy: null, causes: rank(search.causes, seen, attempt), tried: search.tried }
+}
+
+interface Search {
+  readonly causes: readonly Cause[]
+  readonly tried: number
+}
+
+async function findRemedy(attempt: Attempt, variations: readonly Variation[]): Promise<Search> {
+  let tried = 1
+  for (const one of variations) {
+    tried += 1
+    if ((await findSignerOf(one.apply(attempt))) !== null) return { causes: [toProved(one)], tried }
+  }
+  if (attempt.delivery.rawBody.length > MAX_PAIRED_BYTES) return { causes: [], tried }
+  for (const [one, other] of pairsOf(variations)) {
+    const both = other.apply(one.apply(attempt))
+    if (!hasOwnHeaders(both)) continue
+    tried += 1
+    if ((await findSignerOf(both)) !== null) {
+      return { causes: [toProved(one), toProved(other)], tried }
+    }
+  }
+  return { causes: [], tried }
+}
+
+function* pairsOf(variations: readonly Variation[]): Generator<readonly [Variation, Variation]> {
+  for (const [index, one] of variations.entries()) {
+    for (const other of variations.slice(index + 1)) if (one.axis !== other.axis) yield [one, other]
+  }
+}
+
+function toProved({ cause, says, fix }: Variation): Cause {
+  return { cause, proved: true, says, fix }
+}
+
+/** What was proved is the reason; without a proof everything that was seen may be, and another secret always. */
+function rank(proved: readonly Cause[], seen: readonly Cause[], { settings }: Attempt): Cause[] {
+  if (proved.length > 0) return [...proved]
+  // A body that says where it comes from is seldom the reason by itself.
+  const clear = seen.filter(({ cause }) => cause !== 'test_mode' && cause !== 'clock')
+  if (clear.length > 0) return [...seen]
+  const unknown: Cause = {
+    cause: 'unknown',
+    proved: false,
+    says: `The signature is of another secret of ${settings.scheme}, or of other bytes than these`,
+    fix: 'Compare the secret with the one that the provider shows for exactly this address, and the body with what the provider says it sent',
+  }
+  return [...seen, unknown]
+}

@@ -1,0 +1,113 @@
+import type { Delivery } from '@oncehook/gateway/providers/delivery'
+import type { Variation } from './cause.ts'
+import type { HeaderFamily } from './scheme-headers.ts'
+
+/** A header line, its name in lower case. */
+type Line = readonly [name: string, value: string]
+
+const untouched =
+  'Let the headers pass as they came: see what the proxy or the framework before the gateway does to them'
+
+/** What may have happened to the headers that a scheme is checked with, each undone. */
+export function headerVariations({ rawHeaders }: Delivery, families: readonly HeaderFamily[]): Variation[] {
+  const own = new Set(families.flat())
+  const lines = toLines(rawHeaders)
+  const seen = new Set([JSON.stringify(lines)])
+  const onValues = (change: (value: string) => string): readonly Line[] =>
+    lines.map(([name, value]) => (own.has(name) ? [name, change(value)] : [name, value]))
+  const tried: readonly (readonly [cause: Variation['cause'], says: string, lines: readonly Line[]])[] = [
+    ['header_repeated', 'a header is there several times, and only the first one is right', keepOne(lines, own)],
+    ['header_repeated', 'a header is there several times, and only the last one is right', keepLast(lines, own)],
+    ['header_repeated', 'a header that was sent twice came joined by a comma', onValues(splitTwice)],
+    ['header_changed', 'names of headers were rewritten with underscores', lines.map(renameUnderscores)],
+    ['header_changed', 'headers of two families are mixed', lines.map(renameSvix)],
+    ['header_changed', 'there are blanks or quotes around its value', onValues(unquote)],
+    [
+      'header_changed',
+      'the name of a header stands in its value',
+      onValues((text) => text.replace(/^[A-Za-z0-9-]+: */, '')),
+    ],
+    ['header_changed', 'its value was written in capitals', onValues((text) => text.toLowerCase())],
+    ['header_changed', 'its plus signs became blanks', onValues((text) => text.replaceAll(' ', '+'))],
+    ['header_changed', 'its value was written down with percent signs', onValues(decodePercent)],
+    ['header_changed', 'its base64 was written for addresses', onValues(toPlainBase64)],
+    ['header_changed', 'its base64 lost what fills up its end', onValues(padBase64)],
+    [
+      'header_changed',
+      'a prefix of the signature is too much',
+      onValues((text) => text.replace(/^(?:sha256|sha1|v[01])[=,]/, '')),
+    ],
+    ...['sha256=', 'v0=', 'v1,', 'v1='].map(
+      (prefix) =>
+        ['header_changed', 'a prefix of the signature was taken away', onSignature(lines, own, prefix)] as const,
+    ),
+  ]
+  return tried.flatMap(([cause, says, changed]): Variation[] => {
+    if (seen.has(JSON.stringify(changed))) return []
+    seen.add(JSON.stringify(changed))
+    return [
+      {
+        axis: 'header',
+        cause,
+        says: `The signature is right, but ${says}`,
+        fix: untouched,
+        apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, rawHeaders: changed.flat() } }),
+      },
+    ]
+  })
+}
+
+/** The lines of a header, their names in lower case. */
+export function toLines(rawHeaders: readonly string[]): Line[] {
+  return rawHeaders.flatMap((name, index): Line[] =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],
+  )
+}
+
+function keepOne(lines: readonly Line[], own: ReadonlySet<string>): Line[] {
+  return lines.filter(([name], index) => !own.has(name) || lines.findIndex(([one]) => one === name) === index)
+}
+
+function keepLast(lines: readonly Line[], own: ReadonlySet<string>): Line[] {
+  return keepOne(lines.toReversed(), own).toReversed()
+}
+
+/** `a, a` is what becomes of two equal lines; lists of a scheme have other separators or other members. */
+function splitTwice(value: string): string {
+  const [first = '', ...others] = value.split(', ')
+  return others.length > 0 && others.every((other) => other === first) ? first : value
+}
+
+function renameUnderscores([name, value]: Line): Line {
+  return [name.replace(/^http_/, '').replaceAll('_', '-'), value]
+}
+
+function renameSvix([name, value]: Line): Line {
+  return [name.replace(/^svix-/, 'webhook-'), value]
+}
+
+function unquote(value: string): string {
+  return value.trim().replace(/^(["'])(.*)\1$/, '$2')
+}
+
+function decodePercent(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+function toPlainBase64(value: string): string {
+  return padBase64(value.replaceAll('-', '+').replaceAll('_', '/'))
+}
+
+function padBase64(value: string): string {
+  const [, before = '', text = ''] = /^(.*[,=])?([A-Za-z0-9+/]+)$/.exec(value) ?? []
+  return text.length < 27 ? value : before + text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+}
+
+function onSignature(lines: readonly Line[], own: ReadonlySet<string>, prefix: string): Line[] {
+  const isSignature = (name: string): boolean => own.has(name) && /signature|hmac|sig$/.test(name)
+  return lines.map(([name, value]) => [name, isSignature(name) ? prefix + value : value])
+}

@@ -1,0 +1,72 @@
+import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { type KnownProvider, signsAddress } from '../verifying/known-providers.ts'
+import { findSignedTime } from '../verifying/signed-time.ts'
+import type { Attempt } from './attempt.ts'
+import type { Variation } from './cause.ts'
+import { toLines } from './header-variations.ts'
+import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
+import { readTriedSecrets, toLiveSecrets } from './secret-variations.ts'
+
+/** The other providers of the settings: one of them may be meant, such as that of the test environment. */
+export function otherProviderVariations(asked: KnownProvider, others: readonly KnownProvider[]): Variation[] {
+  return others.flatMap((other): Variation[] => {
+    const scheme = SCHEMES.get(other.settings.scheme)
+    if (scheme === undefined || scheme.signsNothing === true) return []
+    const secrets = toLiveSecrets(readTriedSecrets(other, scheme)).map((secret) => ({ ...secret, notAfter: null }))
+    return [
+      {
+        axis: 'secret',
+        cause: 'wrong_provider',
+        says: `It is signed with a secret of the provider ${other.name}, not with one of ${asked.name}`,
+        fix: `Let it go to /api/webhooks/${other.name}, or see whether test and live were mixed up`,
+        apply: (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets }),
+      },
+    ]
+  })
+}
+
+/** The other schemes whose headers are there: the secret may be right and the scheme wrong. */
+export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attempt): Variation[] {
+  const present = new Set(toLines(delivery.rawHeaders).map(([name]) => name))
+  return schemesWithHeaders(present)
+    .filter((name) => name !== asked.settings.scheme)
+    .flatMap((name): Variation[] => {
+      const scheme = SCHEMES.get(name)
+      const settings = settingsFor(name, asked)
+      if (scheme === undefined || settings === undefined) return []
+      const secrets = toLiveSecrets(readTriedSecrets({ ...asked, settings }, scheme))
+      if (secrets.length === 0) return []
+      const signedAt = findSignedTime(settings, delivery)?.ms
+      return [
+        {
+          axis: 'scheme',
+          cause: 'wrong_scheme',
+          says: `It is signed as the scheme ${name} does; the settings say ${asked.settings.scheme}`,
+          fix: `Write "scheme": "${name}"`,
+          // How old it is does not matter for what it is.
+          apply: (attempt) => ({ ...attempt, scheme, settings, secrets, now: signedAt ?? attempt.now }),
+        },
+      ]
+    })
+}
+
+function settingsFor(scheme: string, { settings }: KnownProvider): KnownProvider['settings'] | undefined {
+  const { publicUrl } = settings as { readonly publicUrl?: string }
+  const entry = {
+    scheme,
+    secrets: settings.secrets,
+    ...(signsAddress(scheme) ? { publicUrl: publicUrl ?? 'https://example.com' } : {}),
+    ...(SCHEMES.get(scheme)?.prepareConfirm === undefined
+      ? {}
+      : { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }),
+  }
+  return providersSettings.safeParse({ other: entry }).data?.other
+}
+
+/** Whether the headers that the scheme wants are all there. */
+export function hasOwnHeaders({ settings, delivery }: Attempt): boolean {
+  const present = new Set(toLines(delivery.rawHeaders).map(([name]) => name))
+  const families = headerFamiliesOf(settings)
+  return families.length === 0 || families.some((family) => family.every((name) => present.has(name)))
+}

@@ -1,0 +1,67 @@
+import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+
+/** Headers that come together, in lower case. */
+export type HeaderFamily = readonly string[]
+
+const standard: readonly HeaderFamily[] = [
+  ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  ['svix-id', 'svix-timestamp', 'svix-signature'],
+]
+
+const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
+  'standard-webhooks': standard,
+  'adyen-platform': [['hmacsignature']],
+  cashfree: [['x-webhook-signature', 'x-webhook-timestamp']],
+  checkout: [['cko-signature']],
+  discord: [['x-signature-ed25519', 'x-signature-timestamp']],
+  flutterwave: [['verif-hash']],
+  fusionauth: [['x-fusionauth-signature-jwt']],
+  github: [['x-hub-signature-256']],
+  gitlab: [...standard, ['x-gitlab-token']],
+  gocardless: [['webhook-signature']],
+  hook0: [['x-hook0-signature']],
+  lemonsqueezy: [['x-signature']],
+  mercadopago: [['x-signature', 'x-request-id']],
+  mollie: [['x-mollie-signature']],
+  paddle: [['paddle-signature']],
+  paypal: [
+    [
+      'paypal-transmission-id',
+      'paypal-transmission-time',
+      'paypal-transmission-sig',
+      'paypal-cert-url',
+      'paypal-auth-algo',
+    ],
+  ],
+  razorpay: [['x-razorpay-signature']],
+  sendgrid: [['x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp']],
+  shopify: [['x-shopify-hmac-sha256'], ['shopify-hmac-sha256']],
+  slack: [['x-slack-signature', 'x-slack-request-timestamp']],
+  square: [['x-square-hmacsha256-signature']],
+  stripe: [['stripe-signature']],
+  twilio: [['x-twilio-signature']],
+  woocommerce: [['x-wc-webhook-signature']],
+  x: [['x-twitter-webhooks-signature']],
+  zoom: [['x-zm-signature', 'x-zm-request-timestamp']],
+}
+
+/**
+ * The headers that a scheme is checked with: one family of them has to be there, whole. None for a scheme without such
+ * headers (`adyen`, `mollie-classic`).
+ */
+export function headerFamiliesOf(settings: Pick<ProviderSettings, 'scheme'>): readonly HeaderFamily[] {
+  if (settings.scheme !== 'hmac') return families[settings.scheme] ?? []
+  const { header, timestampHeader } = settings as { readonly header?: string; readonly timestampHeader?: string }
+  return [[header, timestampHeader].filter((name) => name !== undefined)]
+}
+
+/** The schemes whose headers are all there, without those whose headers are only a part of another one's. */
+export function schemesWithHeaders(present: ReadonlySet<string>): string[] {
+  const found = Object.entries(families).flatMap(([scheme, own]) => {
+    const [family] = own.filter((one) => one.every((name) => present.has(name)))
+    return family === undefined ? [] : [{ scheme, family }]
+  })
+  const isPart = ({ family }: { family: HeaderFamily }): boolean =>
+    found.some((other) => other.family.length > family.length && family.every((name) => other.family.includes(name)))
+  return found.filter((one) => !isPart(one)).map(({ scheme }) => scheme)
+}

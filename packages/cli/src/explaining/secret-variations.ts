@@ -1,0 +1,164 @@
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import type { ReadKey, Scheme } from '@oncehook/gateway/providers/scheme'
+import type { LiveSecret } from '@oncehook/gateway/providers/signature'
+import type { KnownProvider } from '../verifying/known-providers.ts'
+import type { Cause, CauseName, Variation } from './cause.ts'
+
+/** A secret as the gateway would use it; its key is null where the scheme cannot read it. */
+export interface TriedSecret {
+  readonly id: string
+  readonly text: string
+  readonly notAfter: number | null
+  readonly read: ReadKey
+}
+
+/** The secrets of a provider, whether the scheme can read them or not. */
+export function readTriedSecrets({ settings, secretTexts }: KnownProvider, scheme: Scheme): TriedSecret[] {
+  return settings.secrets.map(({ id, notAfter }, index) => {
+    const text = secretTexts[index] ?? ''
+    const end = notAfter === undefined ? null : Date.parse(notAfter)
+    return { id, text, notAfter: end, read: scheme.readKey(text, settings) }
+  })
+}
+
+/** Those that the scheme can read, as it takes them. */
+export function toLiveSecrets(secrets: readonly TriedSecret[]): LiveSecret[] {
+  return secrets.flatMap(({ id, notAfter, read }) => toLiveSecret({ id, notAfter }, read))
+}
+
+function toLiveSecret(named: Pick<LiveSecret, 'id' | 'notAfter'>, read: ReadKey): LiveSecret[] {
+  if (Buffer.isBuffer(read)) return read.length === 0 ? [] : [{ ...named, key: createSecretKey(read) }]
+  return 'problem' in read ? [] : [{ ...named, ...read }]
+}
+
+/** What is wrong with secrets that the scheme cannot even read. */
+export function findUnreadable(secrets: readonly TriedSecret[]): Cause[] {
+  return secrets.flatMap(({ id, read }): Cause[] =>
+    Buffer.isBuffer(read) || !('problem' in read)
+      ? []
+      : [
+          {
+            cause: 'secret_unreadable',
+            proved: false,
+            says: `The secret ${id} cannot be one of this scheme: it ${read.problem}`,
+            fix: 'Copy it again from where the provider shows it, prefix included',
+          },
+        ],
+  )
+}
+
+/** What may be wrong with the secrets, each put right. */
+export function secretVariations(provider: KnownProvider, scheme: Scheme): Variation[] {
+  return readTriedSecrets(provider, scheme).flatMap((secret) => [
+    ...endedVariation(secret),
+    ...[...otherTexts(secret.text), ...otherKeys(secret, scheme)].flatMap((other): Variation[] => {
+      const read = 'text' in other ? scheme.readKey(other.text, provider.settings) : withKind(secret.read, other.key)
+      const secrets = toLiveSecret({ id: secret.id, notAfter: null }, read)
+      if (secrets[0] === undefined || isSameKey(secrets[0], secret.read)) return []
+      return [
+        {
+          axis: 'secret',
+          cause: other.cause,
+          says: `The secret ${secret.id} ${other.says}`,
+          fix: other.fix,
+          apply: (attempt) => ({ ...attempt, secrets }),
+        },
+      ]
+    }),
+  ])
+}
+
+function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
+  const secrets = toLiveSecret({ id, notAfter: null }, read)
+  if (notAfter === null || secrets.length === 0) return []
+  return [
+    {
+      axis: 'secret',
+      cause: 'secret_ended',
+      says: `It is signed with the secret ${id}, which has ended: its notAfter has passed`,
+      fix: 'Let the provider sign with the new secret, or put the end off',
+      apply: (attempt) => ({ ...attempt, secrets }),
+    },
+  ]
+}
+
+interface OtherSecret {
+  readonly cause: CauseName
+  readonly says: string
+  readonly fix: string
+}
+
+const asShown = 'Copy exactly what the provider shows, without anything around it'
+
+/** The same secret as it may have been before it was copied. */
+function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
+  const blank = { cause: 'secret_blank', fix: asShown } as const
+  const encoding = { cause: 'secret_encoding', fix: asShown } as const
+  const bare = text.trim().replace(/^(["'`])(.*)\1$/s, '$2')
+  const last = bare.replace(/(?:\\r)?\\n$/, '')
+  const others = [
+    { ...blank, says: 'has blanks or line ends around it', text: text.trim() },
+    { ...blank, says: 'has quotes around it', text: bare },
+    { ...blank, says: 'ends in a written-out \\n', text: last },
+    { ...blank, says: 'has the name of a variable before it', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
+    { ...blank, says: 'has blanks in the middle', text: last.replaceAll(/\s/g, '') },
+    { ...encoding, says: 'lacks its prefix whsec_', text: `whsec_${last}` },
+    { ...encoding, says: 'has a prefix that does not belong to it', text: last.replace(/^[a-z]{2,8}_/, '') },
+    { ...encoding, says: 'was written down with percent signs', text: decodePercent(last) },
+    { ...encoding, says: 'was written in capitals', text: last.toLowerCase() },
+    { ...encoding, says: 'was written in small letters', text: last.toUpperCase() },
+    { ...encoding, says: 'was written in base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
+    { ...encoding, says: 'is in base64 where the scheme wants hexadecimal', text: recode(last, 'base64', 'hex') },
+    { ...encoding, says: 'is in hexadecimal where the scheme wants base64', text: recode(last, 'hex', 'base64') },
+  ]
+  return others.filter((other) => other.text !== text && other.text !== '')
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): string {
+  return Buffer.from(text, from).toString(to)
+}
+
+/** The same text, read in another way than the scheme does. */
+function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & { readonly key: KeyObject })[] {
+  if (text.includes('-----BEGIN')) return publicKeyOf(text)
+  // A pair of keys, or a text that is no key at all: no bytes can stand in for it.
+  if (scheme.name === 'paypal' || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret')) return []
+  const bare = text.trim().replace(/^[a-z]{2,8}_/, '')
+  const fix = 'Name the encoding that the provider means: the scheme reads the secret in another way'
+  const readings = [
+    { says: 'was meant as the text that it is', bytes: Buffer.from(text.trim()) },
+    { says: 'was meant as the text behind its prefix', bytes: Buffer.from(bare) },
+    { says: 'was meant as base64', bytes: Buffer.from(bare, 'base64') },
+    { says: 'was meant as hexadecimal', bytes: Buffer.from(bare, 'hex') },
+  ]
+  return readings
+    .filter(({ bytes }) => bytes.length > 0)
+    .map(({ says, bytes }) => ({ cause: 'secret_encoding', says, fix, key: createSecretKey(bytes) }))
+}
+
+function publicKeyOf(pem: string): (OtherSecret & { readonly key: KeyObject })[] {
+  try {
+    const key = createPublicKey(pem)
+    return [{ cause: 'secret_encoding', says: 'is in PEM, which the scheme does not read', fix: asShown, key }]
+  } catch {
+    return []
+  }
+}
+
+/** Some schemes know several sorts of secrets; a guess stays of the sort that was configured. */
+function withKind(read: ReadKey, key: KeyObject): ReadKey {
+  return !Buffer.isBuffer(read) && 'key' in read && read.kind !== undefined ? { key, kind: read.kind } : { key }
+}
+
+function isSameKey({ key }: LiveSecret, read: ReadKey): boolean {
+  if (Buffer.isBuffer(read)) return read.length > 0 && key.equals(createSecretKey(read))
+  return 'key' in read && key.type === read.key.type && key.equals(read.key)
+}

@@ -1,0 +1,118 @@
+import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import { signsAddress, toPublicUrl } from '../verifying/known-providers.ts'
+import type { Variation } from './cause.ts'
+import { toLines } from './header-variations.ts'
+
+/** What is known of the address that a provider delivers to. */
+export interface AddressHints {
+  readonly url: string | undefined
+  readonly target: string | null
+  readonly rawHeaders: readonly string[]
+  /** Of the delivery, without the question mark. */
+  readonly query: string
+}
+
+/** The addresses that a provider may mean instead of the configured one, for a scheme that signs it. */
+export function urlVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
+  const configured = publicUrlOf(settings)
+  if (configured === undefined || !signsAddress(settings.scheme)) return []
+  const bases = [configured, ...basesOf(configured, hints)]
+  const urls = new Set(
+    bases.flatMap((base) => spellingsOf(base, hints)).map((url) => toPublicUrl(settings.scheme, url)),
+  )
+  urls.delete(configured)
+  return [...[...urls].map((url) => toVariation(configured, url)), ...queryVariations(settings, hints)]
+}
+
+function publicUrlOf(settings: ProviderSettings & { readonly publicUrl?: unknown }): string | undefined {
+  return typeof settings.publicUrl === 'string' ? settings.publicUrl : undefined
+}
+
+function toVariation(configured: string, url: string): Variation {
+  return {
+    axis: 'url',
+    cause: 'url',
+    says: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}); the settings say ${withoutQuery(configured)}`,
+    fix: 'Write publicUrl exactly as it stands with the provider, whatever the proxy before the gateway makes of it',
+    apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, publicUrl: url } as ProviderSettings }),
+  }
+}
+
+/** A query may hold what nobody else should know, and so may what stands before the host. */
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '?…').replace(/^(https?:\/\/)[^/@]*@/, '$1…@')
+}
+
+function differenceOf(one: string, other: string): string {
+  const [a, b] = [new URL(one), new URL(other)]
+  const names = [
+    a.protocol === b.protocol ? '' : 'http or https',
+    a.hostname === b.hostname ? '' : 'another host',
+    portOf(one) === portOf(other) ? '' : 'another port, or one that is left out',
+    a.pathname === b.pathname ? '' : slashOnly(a, b) ? 'the slash at the end' : 'another path',
+    a.search === b.search ? '' : 'another query',
+  ]
+  return names.filter((name) => name !== '').join(', ') || 'written in another way'
+}
+
+function slashOnly(a: URL, b: URL): boolean {
+  return a.pathname.replace(/\/$/, '') === b.pathname.replace(/\/$/, '')
+}
+
+function portOf(url: string): string {
+  return /^https?:\/\/[^/?]*?:(\d+)(?:[/?]|$)/.exec(url)?.[1] ?? ''
+}
+
+/** Other addresses that are named anywhere: by the option, and by what the proxy tells. */
+function basesOf(configured: string, { url, target, rawHeaders }: AddressHints): string[] {
+  const lines = toLines(rawHeaders)
+  const valuesOf = (name: string): string[] => lines.filter(([one]) => one === name).map(([, value]) => value.trim())
+  const hosts = [...valuesOf('x-forwarded-host'), ...valuesOf('x-original-host'), ...valuesOf('host')]
+  const { pathname, search } = new URL(configured)
+  const paths = [pathname + search, ...(target?.startsWith('/') ? [target] : [])]
+  const named = hosts.flatMap((host) => paths.map((path) => `https://${host}${path}`))
+  const origin = new URL(configured).origin
+  return [...(url === undefined ? [] : [url]), ...named, ...paths.map((path) => origin + path)].filter((one) =>
+    URL.canParse(one),
+  )
+}
+
+/** An address with and without what proxies and people change about one. */
+function spellingsOf(base: string, { query }: AddressHints): string[] {
+  const [, scheme = '', host = '', port = '', path = '', search = ''] =
+    /^(https?):\/\/([^/:?]+)(:\d+)?([^?]*)(\?.*)?$/s.exec(base) ?? []
+  if (scheme === '') return [base]
+  const schemes = ['https', 'http']
+  const hosts = [host, host.startsWith('www.') ? host.slice(4) : `www.${host}`]
+  const paths = [path, path.endsWith('/') ? path.slice(0, -1) : `${path}/`, path.replaceAll(/\/{2,}/g, '/')]
+  const queries = [search, '', ...(query === '' ? [] : [`?${query}`])]
+  return hosts.flatMap((oneHost) =>
+    schemes.flatMap((oneScheme) =>
+      [port, '', oneScheme === 'https' ? ':443' : ':80'].flatMap((onePort) =>
+        paths.flatMap((onePath) => queries.map((one) => `${oneScheme}://${oneHost}${onePort}${onePath}${one}`)),
+      ),
+    ),
+  )
+}
+
+function queryVariations({ scheme }: ProviderSettings, { target, query }: AddressHints): Variation[] {
+  if (scheme !== 'twilio') return []
+  const mark = target?.indexOf('?') ?? -1
+  const queries = new Set([mark === -1 ? '' : (target?.slice(mark + 1) ?? ''), '', decodePercent(query)])
+  queries.delete(query)
+  return [...queries].map((other) => ({
+    axis: 'url',
+    cause: 'url',
+    says: `It was signed ${other === '' ? 'without the query' : 'with another query than the one that came'}`,
+    fix: 'Let the query pass as the provider sends it, or leave it out of the address that the provider knows',
+    apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, query: other } }),
+  }))
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises'
+import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
+import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import type { CliContext } from '../cli-context.ts'
+import { UsageError } from '../exit-code.ts'
+import { findLocalSystem } from '../local-system.ts'
+import { readSecret } from '../read-secret.ts'
+import type { DeliveryOptions } from './delivery-options.ts'
+
+/** A provider as the gateway would read it, the texts of its secrets at hand. */
+export interface KnownProvider {
+  readonly name: string
+  readonly settings: ProviderSettings
+  /** In the order of `settings.secrets`. */
+  readonly secretTexts: readonly string[]
+}
+
+/** The provider that is asked about, and the others that stand beside it. */
+export interface KnownProviders {
+  readonly asked: KnownProvider
+  readonly others: readonly KnownProvider[]
+}
+
+type Sources = Pick<CliContext, 'readEnv' | 'dataFolder'>
+type Entries = Readonly<Record<string, unknown>>
+
+/**
+ * The provider that the options name.
+ * @throws UsageError when there is no such provider, or its settings or secrets cannot be read
+ */
+export async function findKnownProviders(options: DeliveryOptions, sources: Sources): Promise<KnownProviders> {
+  const secret = await readGivenSecret(options, sources)
+  if (options.provider === undefined && options.scheme !== undefined) {
+    const name = options.scheme
+    const asked = await readProvider(name, toEntry(options, name, secret), sources)
+    return { asked, others: [] }
+  }
+  const entries = await readEntries(options, sources)
+  const name = options.provider ?? onlyNameOf(entries)
+  const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
+  if (entry === undefined) throw new UsageError(`There is no provider ${name}: there are ${listNames(entries)}`)
+  const given = secret === undefined ? {} : { secrets: [{ id: 'given', value: secret }] }
+  const asked = await readProvider(name, { ...toObject(entry), ...toSettings(options.set), ...given }, sources)
+  const read = Object.entries(entries)
+    .filter(([other]) => other !== name)
+    // Another provider whose secret cannot be read here says nothing about this one.
+    .map(async ([other, settings]) => readProvider(other, settings, sources).catch(() => null))
+  return { asked, others: (await Promise.all(read)).filter((other) => other !== null) }
+}
+
+async function readGivenSecret(options: DeliveryOptions, { readEnv }: Sources): Promise<string | undefined> {
+  const { secretFile, secretEnv } = options
+  if (secretEnv === undefined) {
+    return secretFile === undefined ? undefined : readSecret('secret', { secretFile })
+  }
+  if (secretFile !== undefined) throw new UsageError('Give --secret-file or --secret-env, not both')
+  const value = readEnv(secretEnv)
+  if (value === undefined || value.trim() === '') throw new UsageError('The variable of --secret-env is not set')
+  return value
+}
+
+/** What `PROVIDERS` would say of a provider that stands in no settings. */
+function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string | undefined): object {
+  const known = SCHEMES.get(scheme)
+  if (known === undefined) {
+    throw new UsageError(`There is no scheme ${scheme}; there are ${[...SCHEMES.keys()].toSorted().join(', ')}`)
+  }
+  if (secret === undefined && known.signsNothing !== true) {
+    throw new UsageError('With --scheme give --secret-file or --secret-env too')
+  }
+  return {
+    scheme,
+    acceptShortSecret: true,
+    // Nobody is asked: only a start of the gateway wants to know whom it could ask.
+    ...(known.prepareConfirm === undefined ? {} : { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }),
+    ...(url !== undefined && signsAddress(scheme) ? { publicUrl: toPublicUrl(scheme, url) } : {}),
+    ...toSettings(set),
+    secrets: secret === undefined ? [] : [{ id: 'given', value: secret }],
+  }
+}
+
+/** Whether a scheme signs the address that a provider delivers to. */
+export function signsAddress(scheme: string): boolean {
+  return scheme === 'square' || scheme === 'twilio'
+}
+
+/** Square signs the address as it stands in its dashboard, Twilio adds the query of each delivery by itself. */
+export function toPublicUrl(scheme: string, url: string): string {
+  return scheme === 'twilio' ? url.replace(/\?.*$/s, '') : url
+}
+
+function toSettings(set: DeliveryOptions['set'] = {}): Entries {
+  return Object.fromEntries(
+    Object.entries(set).map(([name, value]) => [name, name === 'toleranceSeconds' ? Number(value) : value]),
+  )
+}
+
+async function readEntries({ providersFile }: DeliveryOptions, { readEnv, dataFolder }: Sources): Promise<Entries> {
+  const path = providersFile ?? (readEnv('PROVIDERS_FILE') || undefined)
+  if (path !== undefined) return parseEntries(await readText(path), path)
+  const text = readEnv('PROVIDERS')
+  if (text) return parseEntries(text, 'PROVIDERS')
+  const local = await findLocalSystem(dataFolder)
+  if (local !== null) return local.providers
+  throw new UsageError('Give --providers-file, or --scheme with --secret-file: no system with providers runs here')
+}
+
+function parseEntries(text: string, where: string): Entries {
+  try {
+    return toObject(JSON.parse(text))
+  } catch {
+    // The parser's message quotes the text, and the text holds secrets.
+    throw new UsageError(`${where} is not the JSON of providers`)
+  }
+}
+
+function toObject(value: unknown): Entries {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  throw new UsageError('The settings of a provider are not an object')
+}
+
+function onlyNameOf(entries: Entries): string {
+  const [name, ...others] = Object.keys(entries)
+  if (name !== undefined && others.length === 0) return name
+  throw new UsageError(`Name the --provider: there are ${listNames(entries)}`)
+}
+
+function listNames(entries: Entries): string {
+  return Object.keys(entries).join(', ') || 'none'
+}
+
+async function readProvider(name: string, entry: unknown, { readEnv }: Sources): Promise<KnownProvider> {
+  const parsed = providersSettings.safeParse({ [name]: entry })
+  const settings = parsed.data?.[name]
+  if (settings === undefined) {
+    const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
+    throw new UsageError(`The settings are not right: ${problems.join('; ')}`)
+  }
+  const secretTexts = await Promise.all(
+    settings.secrets.map(async ({ id, value }) => {
+      if (typeof value === 'string') return value
+      if ('file' in value) return (await readText(value.file)).replace(/\r?\n$/, '')
+      const text = readEnv(value.env)
+      if (text !== undefined) return text
+      throw new UsageError(`The secret ${id} of ${name} stands in a variable that is not set`)
+    }),
+  )
+  return { name, settings, secretTexts }
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new UsageError(`The file ${path} cannot be read`, { cause: error })
+  })
+}

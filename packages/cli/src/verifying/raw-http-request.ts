@@ -1,0 +1,56 @@
+import { UsageError } from '../exit-code.ts'
+
+/** A request as it stands in a file: what belongs to it is told, nothing is decoded. */
+export interface RawHttpRequest {
+  /** The target of the first line, where there is such a line. */
+  readonly target: string | null
+  /** Names and values in turn, one character a byte. */
+  readonly rawHeaders: readonly string[]
+  readonly body: Buffer
+}
+
+/**
+ * Reads the text of an HTTP/1.1 request (RFC 9112); the first line may be missing.
+ * @throws UsageError when it is none, or its body is not there as the header says
+ */
+export function readRawHttpRequest(bytes: Buffer): RawHttpRequest {
+  const { end, next } = findEmptyLine(bytes)
+  const lines = bytes.subarray(0, end).toString('latin1').split(/\r?\n/)
+  const [, target] = /^[A-Z]+ (\S+)(?: HTTP\/\d(?:\.\d)?)?$/.exec(lines[0] ?? '') ?? []
+  const rawHeaders = lines.slice(target === undefined ? 0 : 1).flatMap(readHeaderLine)
+  return { target: target ?? null, rawHeaders, body: cutBody(bytes.subarray(next), rawHeaders) }
+}
+
+function findEmptyLine(bytes: Buffer): { end: number; next: number } {
+  const found = ['\r\n\r\n', '\n\n']
+    .map((line) => ({ end: bytes.indexOf(line), next: bytes.indexOf(line) + line.length }))
+    .filter(({ end }) => end !== -1)
+    .sort((one, other) => one.end - other.end)[0]
+  if (found === undefined) throw new UsageError('The file of --request has no empty line between header and body')
+  return found
+}
+
+/**
+ * The name and the value of a header line.
+ * @throws UsageError when it is none
+ */
+export function readHeaderLine(line: string): [name: string, value: string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/s.exec(line) ?? []
+  if (name !== undefined && value !== undefined) return [name, value]
+  throw new UsageError('A header line is not `name: value`')
+}
+
+/** Editors put a line end behind what they save: the length that was announced tells where a body ends. */
+function cutBody(rest: Buffer, rawHeaders: readonly string[]): Buffer {
+  const lineOf = (name: string): string | undefined => {
+    const index = rawHeaders.findIndex((each, at) => at % 2 === 0 && each.toLowerCase() === name)
+    return index === -1 ? undefined : rawHeaders[index + 1]
+  }
+  if (lineOf('transfer-encoding') !== undefined) {
+    throw new UsageError('The body of --request is sent in chunks: give the body itself, with -H for the header lines')
+  }
+  const length = lineOf('content-length')
+  if (length === undefined || !/^\d{1,15}$/.test(length)) return rest
+  if (rest.length >= Number(length)) return rest.subarray(0, Number(length))
+  throw new UsageError(`The body of --request is cut short: ${rest.length} bytes of ${length}`)
+}

@@ -1,0 +1,51 @@
+import { type Delivery, headerLines } from '@oncehook/gateway/providers/delivery'
+import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+
+/** The time that a provider says it signed at. */
+export interface SignedTime {
+  /** Where it stands, in lower case. */
+  readonly header: string
+  /** Milliseconds since 1970; null for what is no time. */
+  readonly ms: number | null
+  readonly text: string
+}
+
+/** The header, and the member of a list in it where it is one. */
+type Place = readonly [header: string, member?: RegExp]
+
+const places: Readonly<Record<string, readonly Place[]>> = {
+  'standard-webhooks': [['webhook-timestamp'], ['svix-timestamp']],
+  gitlab: [['webhook-timestamp'], ['svix-timestamp']],
+  stripe: [['stripe-signature', /(?:^|,)\s*t=([^,]*)/]],
+  paddle: [['paddle-signature', /(?:^|;)\s*ts=([^;]*)/]],
+  hook0: [['x-hook0-signature', /(?:^|,)\s*t=([^,]*)/]],
+  mercadopago: [['x-signature', /(?:^|,)\s*ts=([^,]*)/]],
+  slack: [['x-slack-request-timestamp']],
+  zoom: [['x-zm-request-timestamp']],
+  discord: [['x-signature-timestamp']],
+  sendgrid: [['x-twilio-email-event-webhook-timestamp']],
+  cashfree: [['x-webhook-timestamp']],
+  paypal: [['paypal-transmission-time']],
+}
+
+/** The time in a delivery's headers that its scheme signs, or null where it signs none or names none. */
+export function findSignedTime(settings: ProviderSettings, { rawHeaders }: Delivery): SignedTime | null {
+  const { scheme } = settings
+  for (const [header, member] of scheme === 'hmac' ? placesOfHmac(settings) : (places[scheme] ?? [])) {
+    const [value] = headerLines(rawHeaders, header)
+    const text = member === undefined ? value : member.exec(value ?? '')?.[1]
+    if (text !== undefined) return { header, text, ms: toMs(text) }
+  }
+  return null
+}
+
+function placesOfHmac(settings: ProviderSettings & { readonly timestampHeader?: unknown }): readonly Place[] {
+  return typeof settings.timestampHeader === 'string' ? [[settings.timestampHeader]] : []
+}
+
+function toMs(text: string): number | null {
+  if (/^\d{10}$/.test(text)) return Number(text) * 1000
+  if (/^\d{13}$/.test(text)) return Number(text)
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}

@@ -1,0 +1,29 @@
+import type { Delivery } from '@oncehook/gateway/providers/delivery'
+import { createProvider } from '@oncehook/gateway/providers/provider'
+import type { Refusal } from '@oncehook/gateway/providers/scheme'
+import { CommandFailure, UsageError } from '../exit-code.ts'
+import type { KnownProvider } from './known-providers.ts'
+
+/** What the gateway would say of a delivery. */
+export type GatewayVerdict =
+  | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+const MAX_BYTES = 16_000_000
+
+/**
+ * Judges a delivery by the gateway's own code, as of `now` (milliseconds). `counts` is false where the gateway would
+ * have to ask the provider before anything comes of it.
+ * @throws UsageError when the gateway would not start with these settings
+ * @throws CommandFailure when something cannot be fetched that is needed to judge
+ */
+export async function verifyDelivery(known: KnownProvider, delivery: Delivery, now: number): Promise<GatewayVerdict> {
+  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
+  if ('problems' in provider) throw new UsageError(`The gateway would not start: ${provider.problems.join('; ')}`)
+  const verdict = await Promise.resolve(provider.verify(delivery, now)).catch((error: unknown) => {
+    throw new CommandFailure('The certificate cannot be fetched: name it in the setting certificates', { cause: error })
+  })
+  if ('refused' in verdict) return { accepted: false, refusal: verdict.refused }
+  const { secretId, signedId = null } = verdict
+  return { accepted: true, secretId, signedId, counts: provider.confirm === undefined }
+}
