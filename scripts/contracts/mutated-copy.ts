@@ -1,0 +1,46 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { type Mutation, mutate } from './mutations.ts'
+
+/** A copy of the sources in a folder of its own, which may be broken at will. */
+export interface SourceCopy extends AsyncDisposable {
+  readonly folder: string
+  /** Breaks the copy while something is tried, and mends it afterwards. */
+  withMutation<T>(mutation: Mutation, attempt: () => Promise<T>): Promise<T>
+}
+
+const COPIED = ['packages', 'contracts', 'scripts', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']
+const OURS = '@oncehook'
+
+/** Copies what the contract tests need. Dependencies are linked; our own packages are those of the copy. */
+export async function copySources(repository: string): Promise<SourceCopy> {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-mutated-'))
+  const filter = (path: string): boolean => basename(path) !== 'node_modules'
+  for (const name of COPIED) await cp(join(repository, name), join(folder, name), { recursive: true, filter })
+  await linkDependencies(repository, folder)
+  return {
+    folder,
+    async withMutation(mutation, attempt) {
+      const file = join(folder, mutation.file)
+      const source = await readFile(file, 'utf8')
+      await writeFile(file, mutate(source, mutation))
+      try {
+        return await attempt()
+      } finally {
+        await writeFile(file, source)
+      }
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function linkDependencies(repository: string, folder: string): Promise<void> {
+  const installed = join(repository, 'node_modules')
+  const links = join(folder, 'node_modules')
+  await mkdir(join(links, OURS), { recursive: true })
+  const names = (await readdir(installed)).filter((name) => name !== OURS && (!name.startsWith('.') || name === '.bin'))
+  await Promise.all(names.map((name) => symlink(join(installed, name), join(links, name))))
+  const packages = await readdir(join(folder, 'packages'))
+  await Promise.all(packages.map((name) => symlink(join(folder, 'packages', name), join(links, OURS, name))))
+}
