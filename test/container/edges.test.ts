@@ -3,7 +3,7 @@ import { describe, expect, it, type TestContext } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import type { ContainerStack } from '../support/container-stack.ts'
 import type { Edge, Trouble } from '../support/edge-proxy.ts'
-import { createOrders } from '../support/mixed-load.ts'
+import { createOrdersAfterFault } from '../support/mixed-load.ts'
 import { type SharedStack, shareStack } from '../support/share-stack.ts'
 import { paymentOf } from '../support/stack.ts'
 import { until } from '../support/until.ts'
@@ -23,7 +23,7 @@ const shared = shareStack({
 /** Payments of new orders, which the source will deliver when it runs. */
 async function addPayments({ stack, source }: SharedStack, count: number): Promise<SentEvent[]> {
   const known = new Set(source.log)
-  for (const order of await createOrders(stack, count)) source.add(paymentOf(order))
+  for (const order of await createOrdersAfterFault(stack, count)) source.add(paymentOf(order))
   return source.log.filter((sent) => !known.has(sent))
 }
 

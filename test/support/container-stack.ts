@@ -32,6 +32,8 @@ export interface ContainerImages {
   readonly proxy: string
   readonly gateway: string
   readonly fulfilment: string
+  /** An image of its own for one of them, by the name of the service: `gateway1`. */
+  readonly [service: string]: string
 }
 
 /** How many of each there are, and what is set otherwise than usual. */
@@ -99,7 +101,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const secrets = makeSecrets()
   const place = placeInside({ secrets, mongoUri: mongo.uri })
   const start = (name: ContainerServiceOptions['name'], settings: Settings, proxy: EdgeProxy) => {
-    const image = name.startsWith('gateway') ? images.gateway : images.fulfilment
+    const image = images[name] ?? images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
     const hosts = Object.fromEntries(mongo.nodes.map((node) => [node.name, proxy.address]))
     return startContainerService({ name, image, network, settings, hosts, receiptsFolder })
   }

@@ -79,6 +79,16 @@ export class ContainerUnderTest implements AsyncDisposable {
     await this.#untilReady()
   }
 
+  /** What the engine says of it: `running`, `paused`, `exited`. */
+  async state(): Promise<string> {
+    return (await this.#handle.inspect()).State.Status
+  }
+
+  /** The name of the image that it runs. */
+  async image(): Promise<string> {
+    return (await this.#handle.inspect()).Config.Image
+  }
+
   /** Whether the kernel ever ended it for want of memory. */
   async ranOutOfMemory(): Promise<boolean> {
     return (await this.#handle.inspect()).State.OOMKilled

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiOrder } from './records.ts'
 import { paymentOf, type Stack } from './stack.ts'
+import { until } from './until.ts'
 import type { WebhookSource } from './webhook-source.ts'
 
 const AT_ONCE = 25
@@ -13,6 +14,14 @@ export async function createOrders(stack: Pick<Stack, 'orders'>, count: number):
     orders.push(...(await Promise.all(Array.from({ length: missing }, () => stack.orders.create()))))
   }
   return orders
+}
+
+/** The same after a fault: asked again until all are made, since a connection may turn out to be broken only when it is used. */
+export async function createOrdersAfterFault(stack: Pick<Stack, 'orders'>, count: number): Promise<ApiOrder[]> {
+  return until(
+    () => createOrders(stack, count).catch((): ApiOrder[] => []),
+    ({ length }) => length === count,
+  )
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   type ContainerStack,
   type ContainerStackOptions,
   containerImages,
+  type ProviderHabits,
   startContainerStack,
 } from './container-stack.ts'
 import { WebhookSource } from './webhook-source.ts'
@@ -15,7 +16,7 @@ export interface SharedStack {
 
 /** How much a file's stack has of each, and what its source sends a second. */
 export interface SharedStackOptions extends Omit<ContainerStackOptions, 'images'> {
-  readonly source: { readonly perSecond: number; readonly paddingBytes?: number }
+  readonly source: ProviderHabits & { readonly perSecond: number }
 }
 
 /** Answers a function that starts the stack when first called; it is disposed of after the last test of the file. */
@@ -25,9 +26,9 @@ export function shareStack({ source, ...options }: SharedStackOptions): (context
   afterAll(() => resources.disposeAsync(), 120_000)
   const start = async (context: TestContext): Promise<SharedStack> => {
     const stack = resources.use(await startContainerStack({ ...options, images: await containerImages(context) }))
-    const { perSecond, paddingBytes = 0 } = source
+    const { perSecond, ...habits } = source
     const pace = { perSecond, parallel: 100 }
-    return { stack, source: resources.use(new WebhookSource(stack.provider({ paddingBytes }), pace)) }
+    return { stack, source: resources.use(new WebhookSource(stack.provider(habits), pace)) }
   }
   return (context) => {
     shared ??= start(context)

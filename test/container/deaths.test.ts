@@ -1,0 +1,99 @@
+import { describe, expect, it, type TestContext } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import type { ContainerStack } from '../support/container-stack.ts'
+import type { ContainerUnderTest } from '../support/container-under-test.ts'
+import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import { adminCommand } from '../support/mongod-under-test.ts'
+import { shareStack } from '../support/share-stack.ts'
+import { until } from '../support/until.ts'
+
+const ORDERS = 24
+/** So many deliveries are accepted before the strike, and again while the victim is away. */
+const ACCEPTED = 20
+const shared = shareStack({
+  gateways: 2,
+  fulfilments: 2,
+  mongos: 3,
+  // It loses patience with a frozen gateway sooner than most providers do.
+  source: { perSecond: 60, timeoutMs: 4_000 },
+})
+
+/** What happens to a container under load. */
+interface Strike {
+  readonly strike: (victim: ContainerUnderTest) => Promise<unknown>
+  /** What the engine says of it then. */
+  readonly state: string
+  readonly heal: (victim: ContainerUnderTest) => Promise<void>
+}
+
+const strikes: Readonly<Record<'frozen' | 'killed' | 'stopped', Strike>> = {
+  frozen: { strike: (one) => one.pause(), state: 'paused', heal: (one) => one.resume() },
+  killed: { strike: (one) => one.kill(), state: 'exited', heal: (one) => one.restart() },
+  stopped: { strike: async (one) => expect(await one.stop()).toBe(0), state: 'exited', heal: (one) => one.restart() },
+}
+
+type Victim = (stack: ContainerStack) => Promise<ContainerUnderTest>
+
+const victims: Readonly<Record<'gateway' | 'fulfilment', Victim>> = {
+  gateway: async ({ gateways: [first] }) => first?.container ?? expect.unreachable(),
+  fulfilment: async ({ fulfilments: [first] }) => first?.container ?? expect.unreachable(),
+}
+
+/** Strikes under load, wants the others to go on, heals, and wants one effect of everything that was accepted. */
+async function endure(context: TestContext, victimOf: Victim, { strike, state, heal }: Strike): Promise<void> {
+  const { stack, source } = await shared(context)
+  const orders = await createOrdersAfterFault(stack, ORDERS)
+  addMixedLoad(source, orders.slice(0, ORDERS / 2))
+  void source.run()
+  await source.untilAccepted(source.accepted + ACCEPTED)
+  const victim = await victimOf(stack)
+  await strike(victim)
+  expect(await victim.state()).toBe(state)
+
+  addMixedLoad(source, orders.slice(ORDERS / 2))
+  const finished = source.run()
+  await source.untilAccepted(source.accepted + ACCEPTED)
+  expect(await victim.state(), 'after others had gone on').toBe(state)
+  await heal(victim)
+  await finished
+  await stack.untilSettled()
+  expect(await closingCheck(stack, source.log)).toEqual([])
+}
+
+describe.each(Object.entries(victims))('a %s under load', { timeout: 240_000 }, (_, victim) => {
+  it.for(Object.entries(strikes))(
+    'that is %s is not missed, and takes its part again afterwards',
+    async ([, strike], context) => {
+      await endure(context, victim, strike)
+    },
+  )
+})
+
+describe('the primary of three MongoDB nodes under load', { timeout: 240_000 }, () => {
+  /** Another node has to become primary before the victim is healed. */
+  const replaced = (strike: Strike, stack: ContainerStack): Strike => ({
+    ...strike,
+    async heal(victim) {
+      await until(
+        () => stack.mongo.primary(),
+        ({ container }) => container !== victim,
+      )
+      await strike.heal(victim)
+    },
+  })
+  const primary: Victim = async ({ mongo }) => (await mongo.primary()).container
+
+  it.for(Object.entries(strikes))(
+    'that is %s is replaced: nothing that was accepted is lost',
+    async ([, strike], context) => {
+      const { stack } = await shared(context)
+      await endure(context, primary, replaced(strike, stack))
+    },
+  )
+
+  it('that steps down is replaced', async (context) => {
+    const { stack } = await shared(context)
+    const strike = async () => adminCommand((await stack.mongo.primary()).port, { replSetStepDown: 10, force: true })
+    await endure(context, primary, replaced({ strike, state: 'running', heal: async () => undefined }, stack))
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { containerImages, startContainerStack } from '../support/container-stack.ts'
+import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const ORDERS_A_STEP = 40
+
+describe('a rolling restart of both services under load', { timeout: 300_000 }, () => {
+  it('loses nothing: each process ends with 0 and comes back, each event has one effect', async (context) => {
+    const images = await containerImages(context)
+    await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 1 })
+    await using source = new WebhookSource(stack.provider(), { perSecond: 100, parallel: 100 })
+    const services = [...stack.fulfilments, ...stack.gateways]
+    const orders = await createOrdersAfterFault(stack, ORDERS_A_STEP * services.length)
+    const codes: number[] = []
+    for (const [step, { container }] of services.entries()) {
+      addMixedLoad(source, orders.slice(step * ORDERS_A_STEP, (step + 1) * ORDERS_A_STEP))
+      void source.run()
+      await source.untilAccepted(source.accepted + 20)
+      codes.push(await container.stop())
+      await source.untilAccepted(source.accepted + 20)
+      await container.restart()
+    }
+    await source.run()
+    await stack.untilSettled()
+
+    expect(codes).toEqual([0, 0, 0, 0])
+    expect(source.accepted).toBeGreaterThanOrEqual(services.length * ORDERS_A_STEP * 4)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+    const logs = await Promise.all(services.map(({ container }) => container.written()))
+    expect(
+      logs.map((log) => log.match(/"service\.stopped"/g)?.length ?? 0),
+      'orderly ends',
+    ).toEqual([1, 1, 1, 1])
+  })
+})

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { type ContainerStack, containerImages, startContainerStack } from '../support/container-stack.ts'
+import type { ContainerUnderTest } from '../support/container-under-test.ts'
+import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import type { ApiOrder } from '../support/records.ts'
+import { paymentOf } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const PER_SECOND = 200
+/** Less than this would be another test: a source that waits for a slow machine falls behind its pace. */
+const LEAST_PER_SECOND = 150
+/** Orders that are paid around each of the three faults. */
+const ORDERS = 200
+/** So many deliveries are accepted before each fault, and so many altogether. */
+const ACCEPTED = 400
+const VOLUME = 5_000
+
+/** The fulfilment that carries the load now: to freeze an idle one would show nothing. */
+async function busyOne({ fulfilments }: ContainerStack): Promise<ContainerUnderTest> {
+  const before = await Promise.all(fulfilments.map(({ privateUrl }) => eventsTaken(privateUrl)))
+  const now = async () => Promise.all(fulfilments.map(({ privateUrl }) => eventsTaken(privateUrl)))
+  const gain = async () => (await now()).map((taken, index) => taken - (before[index] ?? 0))
+  const gains = await until(gain, (found) => found.some((one) => one > 0))
+  const busy = fulfilments[gains.indexOf(Math.max(...gains))]
+  return busy?.container ?? expect.unreachable()
+}
+
+async function eventsTaken(privateUrl: string): Promise<number> {
+  const metrics = await (await fetch(`${privateUrl}/metrics`)).text()
+  const counts = [...metrics.matchAll(/^oncehook_events_applied_total\{.*\} (\d+)/gm)]
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+/** Kills the primary and starts it again when another node has taken its place. */
+async function losePrimary({ mongo }: ContainerStack): Promise<void> {
+  const { container } = await mongo.primary()
+  await container.kill()
+  expect(await container.state()).toBe('exited')
+  await until(
+    () => mongo.primary(),
+    (node) => node.container !== container,
+  )
+  await container.restart()
+}
+
+/** Freezes a fulfilment until calls that it does not answer have been given up. */
+async function freezeFulfilment(stack: ContainerStack): Promise<void> {
+  const busy = await busyOne(stack)
+  await busy.pause()
+  const givenUp = { attempts: { $elemMatch: { code: 'unavailable', ms: { $gte: 9_500 } } } }
+  await until(
+    () => stack.events.countDocuments(givenUp),
+    (count) => count > 0,
+  )
+  expect(await busy.state()).toBe('paused')
+  await busy.resume()
+}
+
+/** Keeps some seconds of load in the queue until it is told to stop: payments of the orders that failed, each a new event. */
+async function feed(source: WebhookSource, orders: readonly ApiOrder[], signal: AbortSignal): Promise<void> {
+  for (let round = 1, added = source.accepted; !signal.aborted; round += 1) {
+    for (const order of orders) {
+      source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${round}_${order.id}` }))
+    }
+    added += orders.length
+    void source.run()
+    await source.untilAccepted(added - orders.length / 2)
+  }
+}
+
+describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: 400_000 }, () => {
+  it(`at ${PER_SECOND} deliveries a second lose nothing when the primary is killed, a gateway restarted and a fulfilment frozen`, async (context) => {
+    const images = await containerImages(context)
+    await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 3 })
+    await using source = new WebhookSource(stack.provider(), { perSecond: PER_SECOND, parallel: 200 })
+    const orders = await createOrdersAfterFault(stack, 3 * ORDERS)
+    const fed = new AbortController()
+    const begun = performance.now()
+    const feeding = feed(source, orders, fed.signal)
+    const loaded = async (part: number): Promise<void> => {
+      addMixedLoad(source, orders.slice(part * ORDERS, (part + 1) * ORDERS))
+      await source.untilAccepted(source.accepted + ACCEPTED)
+    }
+
+    await loaded(0)
+    await losePrimary(stack)
+    await loaded(1)
+    const restarted = stack.gateways[1]?.container
+    expect(await restarted?.stop()).toBe(0)
+    await restarted?.restart()
+    await loaded(2)
+    await freezeFulfilment(stack)
+    await source.untilAccepted(VOLUME)
+    fed.abort()
+    await feeding
+    await source.run()
+    const seconds = (performance.now() - begun) / 1_000
+    await stack.untilSettled()
+
+    const answers = source.log.flatMap((sent) => sent.answers)
+    process.stderr.write(`${answers.length} deliveries in ${seconds.toFixed(1)} s\n`)
+    expect(answers.length / seconds, 'deliveries a second').toBeGreaterThan(LEAST_PER_SECOND)
+    expect(source.accepted).toBeGreaterThanOrEqual(VOLUME)
+    expect(await stack.orderRecords.countDocuments({ status: 'paid' })).toBe(orders.length)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+})

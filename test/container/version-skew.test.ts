@@ -1,0 +1,47 @@
+import { describe, expect, it, type TestContext } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { type ContainerImages, containerImages, startContainerStack } from '../support/container-stack.ts'
+import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import { oldImages } from '../support/old-images.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const ORDERS = 60
+
+interface Mixture {
+  readonly gateways: number
+  readonly fulfilments: number
+  /** The services that are of the earlier version. */
+  readonly old: readonly `${'gateway' | 'fulfilment'}${number}`[]
+}
+
+async function takePayments(context: TestContext, { gateways, fulfilments, old }: Mixture): Promise<void> {
+  const earlier = await oldImages(context)
+  const present = await containerImages(context)
+  const olds = old.map((name) => [name, name.startsWith('gateway') ? earlier.gateway : earlier.fulfilment])
+  const images: ContainerImages = { ...present, ...Object.fromEntries(olds) }
+  await using stack = await startContainerStack({ images, gateways, fulfilments, mongos: 1 })
+  await using source = new WebhookSource(stack.provider(), { perSecond: 200, parallel: 50 })
+  addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS))
+  await source.run()
+  await stack.untilSettled()
+  expect(await closingCheck(stack, source.log)).toEqual([])
+  expect(source.accepted).toBeGreaterThanOrEqual(4 * ORDERS)
+  const services = [...stack.gateways, ...stack.fulfilments]
+  const running = await Promise.all(services.map(async ({ name, container }) => [name, await container.image()]))
+  expect(Object.fromEntries(running)).toMatchObject(Object.fromEntries(olds))
+  expect(earlier.gateway).not.toBe(present.gateway)
+}
+
+describe('two versions side by side', { timeout: 300_000 }, () => {
+  it('an old gateway and a new fulfilment take payments together', async (context) => {
+    await takePayments(context, { gateways: 1, fulfilments: 1, old: ['gateway1'] })
+  })
+
+  it('a new gateway and an old fulfilment do', async (context) => {
+    await takePayments(context, { gateways: 1, fulfilments: 1, old: ['fulfilment1'] })
+  })
+
+  it('two of each, old and new on the same records, do: as in the middle of an upgrade', async (context) => {
+    await takePayments(context, { gateways: 2, fulfilments: 2, old: ['gateway1', 'fulfilment1'] })
+  })
+})

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { TestContext } from 'vitest'
+
+const run = promisify(execFile)
+const REPOSITORY = join(import.meta.dirname, '../..')
+
+/** What stands for the version before this one until there is a release: the first in which both services did their work. */
+const BEFORE_ANY_RELEASE = '4615409a5fbde1ce8d46380bea16eaf085b4b5d3'
+
+/** The images of an earlier version. */
+interface OldImages {
+  /** The commit that they are made from. */
+  readonly commit: string
+  readonly gateway: string
+  readonly fulfilment: string
+}
+
+/**
+ * Makes the images of an earlier version with its own dependencies and the present Dockerfile. Which version: `OLD_REF`, else the
+ * newest release tag that is not this very commit, else one that is written down here. Without its history the test is skipped.
+ */
+export async function oldImages(context: TestContext): Promise<OldImages> {
+  const ref = process.env.OLD_REF ?? (await newestRelease()) ?? BEFORE_ANY_RELEASE
+  const commit = await git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch(() => undefined)
+  if (commit === undefined) return context.skip(`this clone lacks the commit ${ref}: git fetch --unshallow --tags`)
+  const tag = `old-${commit.slice(0, 12)}`
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-old-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  await checkOut(commit, folder)
+  await run('bash', ['docker/build.sh', tag, 'gateway', 'fulfilment'], { cwd: folder })
+  const prefix = process.env.IMAGE_PREFIX ?? 'oncehook-local'
+  return { commit, gateway: `${prefix}/gateway:${tag}`, fulfilment: `${prefix}/fulfilment:${tag}` }
+}
+
+async function newestRelease(): Promise<string | undefined> {
+  const tags = await git('tag', '--list', 'v*', '--sort=-version:refname', '--no-contains', 'HEAD')
+  return tags.split('\n')[0] || undefined
+}
+
+/** The tree of a commit, with the present `docker/` in place of its own. */
+async function checkOut(commit: string, folder: string): Promise<void> {
+  const archive = join(folder, 'tree.tar')
+  await git('archive', '--output', archive, commit)
+  await run('tar', ['-x', '-f', archive, '-C', folder])
+  await rm(archive)
+  await rm(join(folder, 'docker'), { recursive: true, force: true })
+  await cp(join(REPOSITORY, 'docker'), join(folder, 'docker'), { recursive: true })
+  await cp(join(REPOSITORY, '.dockerignore'), join(folder, '.dockerignore'))
+}
+
+async function git(...args: string[]): Promise<string> {
+  const { stdout } = await run('git', args, { cwd: REPOSITORY })
+  return stdout.trim()
+}
