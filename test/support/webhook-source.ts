@@ -27,7 +27,7 @@ export class WebhookSource implements AsyncDisposable {
   readonly #pace: SourcePace
   readonly #events = new Map<string, SentEvent>()
   readonly #queue: SentEvent[] = []
-  readonly #waiting = new Set<{ count: number; resolve: () => void }>()
+  readonly #waiting = new Map<PromiseWithResolvers<void>, number>()
   #underWay = 0
   #running: Promise<void> | undefined
   #stopped = false
@@ -56,18 +56,22 @@ export class WebhookSource implements AsyncDisposable {
     this.#queue.push(sent)
   }
 
-  /** Resolves as soon as so many deliveries have been answered with 200. */
+  /** Resolves as soon as so many deliveries have been answered with 200. Throws when a run ends before. */
   async untilAccepted(count: number): Promise<void> {
     if (this.#accepted >= count) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.add({ count, resolve })
-    await promise
+    const waiter = Promise.withResolvers<void>()
+    this.#waiting.set(waiter, count)
+    await waiter.promise
   }
 
   /** Delivers all that is queued; resolves when everything genuine was answered with 200. May be run again after that. */
   run(): Promise<void> {
     this.#running ??= this.#send().finally(() => {
       this.#running = undefined
+      for (const [waiter, count] of this.#waiting) {
+        waiter.reject(new Error(`The load ended with ${this.#accepted} deliveries accepted, ${count} were waited for`))
+      }
+      this.#waiting.clear()
     })
     return this.#running
   }
@@ -104,8 +108,8 @@ export class WebhookSource implements AsyncDisposable {
 
   #accept(): void {
     this.#accepted += 1
-    for (const waiter of this.#waiting) {
-      if (waiter.count > this.#accepted) continue
+    for (const [waiter, count] of this.#waiting) {
+      if (count > this.#accepted) continue
       this.#waiting.delete(waiter)
       waiter.resolve()
     }

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
+import { adminCommand, type MongodUnderTest, startReplicaSet } from '../support/mongod-under-test.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const STEPPED_DOWN = { orders: 130, accepted: 500 }
+const KILLED = { orders: 60, accepted: 200 }
+const KILLS = 5
+const RESUMED_WITHIN_MS = 15_000
+const PRIMARY = 1
+const SECONDARY = 2
+
+/** Three nodes and a stack on them, with a source whose load each round brings along. */
+async function startOnThreeNodes(resources: AsyncDisposableStack) {
+  const set = resources.use(await startReplicaSet(3))
+  const stack = resources.use(await startStack({ mongoUri: set.uri }))
+  const source = resources.use(new WebhookSource(stack.provider('acme'), { perSecond: 150, parallel: 100 }))
+
+  /**
+   * One round: a load of its own, the fault in the midst of it, and the wait until all of the load is accepted. Yields
+   * the milliseconds from the fault until an event was taken that had not been sent before.
+   */
+  const round = async ({ orders, accepted }: typeof KILLED, strike: (primary: MongodUnderTest) => Promise<unknown>) => {
+    addMixedLoad(source, await createOrders(stack, orders))
+    const before = source.accepted
+    const finished = source.run()
+    await source.untilAccepted(before + accepted / 4)
+    const primary = await set.primary()
+    await strike(primary)
+    const struckAt = performance.now()
+    expect(source.accepted - before, 'accepted before the fault').toBeLessThan(accepted)
+    await untilTaken(stack)
+    const ms = performance.now() - struckAt
+    await finished
+    expect(source.accepted - before, 'accepted in this round').toBeGreaterThanOrEqual(accepted)
+    expect(await set.primary(), 'the primary afterwards').not.toBe(primary)
+    return ms
+  }
+
+  /** Waits until one node is primary and both others follow it. */
+  const untilWhole = async (): Promise<void> => {
+    const { port } = await set.primary()
+    const states = async (): Promise<number[]> => {
+      const { members } = await adminCommand(port, { replSetGetStatus: 1 })
+      return (members as { state: number }[]).map(({ state }) => state).toSorted()
+    }
+    await until(states, (found) => found.join() === [PRIMARY, SECONDARY, SECONDARY].join())
+  }
+
+  const nothingIsLost = async (orders: number): Promise<void> => {
+    await outlastReceiptLeases(stack)
+    await stack.untilSettled()
+    await stack.events.deleteMany({ eventId: /^evt_strange_/ })
+    expect(await closingCheck(stack, source.log)).toEqual([])
+    expect(await stack.receipts()).toHaveLength(orders)
+  }
+  return { round, untilWhole, nothingIsLost }
+}
+
+describe('a primary of three that goes under load', () => {
+  it('FP-22: by a step-down: accepts resume within 15 s, nothing is lost and nothing happens twice', async () => {
+    await using resources = new AsyncDisposableStack()
+    const { round, nothingIsLost } = await startOnThreeNodes(resources)
+    // Who steps down may close the connection that told it to.
+    const stepDown = ({ port }: MongodUnderTest) =>
+      adminCommand(port, { replSetStepDown: 20, force: true }).catch(() => null)
+    expect(await round(STEPPED_DOWN, stepDown)).toBeLessThan(RESUMED_WITHIN_MS)
+    await nothingIsLost(STEPPED_DOWN.orders)
+  })
+
+  it(`FP-23: by kill -9, ${KILLS} times: accepts resume within 15 s, nothing is lost and nothing happens twice`, async () => {
+    await using resources = new AsyncDisposableStack()
+    const { round, untilWhole, nothingIsLost } = await startOnThreeNodes(resources)
+    const killed: MongodUnderTest[] = []
+    while (killed.length < KILLS) {
+      const ms = await round(KILLED, (primary) => {
+        killed.push(primary)
+        return primary.kill('SIGKILL')
+      })
+      expect(ms).toBeLessThan(RESUMED_WITHIN_MS)
+      await killed.at(-1)?.start()
+      await untilWhole()
+    }
+    await nothingIsLost(KILLS * KILLED.orders)
+  })
+})
+
+let strangers = 0
+
+/** Delivers an event that nobody handles, again and again until it is answered 200. */
+async function untilTaken(stack: Stack): Promise<void> {
+  strangers += 1
+  const event = {
+    id: `evt_strange_${strangers}`,
+    type: 'invoice.created' as const,
+    paymentId: 'pay_strange',
+    orderId: 'ord_strange',
+    amount: 1,
+    currency: 'EUR',
+    occurredAt: Date.now(),
+  }
+  await until(
+    async () => (await stack.deliver(event)).status,
+    (status) => status === 200,
+  )
+}
