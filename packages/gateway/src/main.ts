@@ -1,10 +1,14 @@
+import cluster from 'node:cluster'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '@oncehook/kernel/clock'
-import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
+import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { createLogger } from '@oncehook/kernel/logger'
 import { SettingsError } from '@oncehook/kernel/settings'
-import { startGateway } from './gateway.ts'
 import { type GatewaySettings, readGatewaySettings } from './settings.ts'
+import { STARTED } from './workers/started.ts'
+
+// A worker has stopped by then: all stages of its own stop are bounded.
+const WORKERS_STOP_MS = 15_000
 
 function readOrRefuse(): GatewaySettings {
   try {
@@ -21,12 +25,22 @@ setFlagsFromString('--heap-growing-percent=25')
 
 const settings = readOrRefuse()
 const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL })
-await runService({
-  logger,
-  async start(lifecycle) {
-    await startGateway(
-      { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch },
-      lifecycle,
-    )
-  },
-})
+
+async function startOne(lifecycle: Lifecycle): Promise<void> {
+  const { startGateway } = await import('./gateway.ts')
+  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  if (!cluster.isWorker) return void (await startGateway(parts, lifecycle))
+  const { shareMetrics } = await import('./workers/metrics-of-workers.ts')
+  await startGateway({ ...parts, showMetrics: (own) => shareMetrics(own, process) }, lifecycle)
+  process.send?.(STARTED)
+}
+
+async function superviseMany(lifecycle: Lifecycle): Promise<void> {
+  const { Workers } = await import('./workers/workers.ts')
+  const workers = new Workers({ count: settings.WORKERS, logger, random: Math.random })
+  lifecycle.onStop({ name: 'workers', withinMs: WORKERS_STOP_MS, stop: () => workers.stop() })
+  await workers.start()
+}
+
+const start = settings.WORKERS > 1 && cluster.isPrimary ? superviseMany : startOne
+await runService({ logger, start })

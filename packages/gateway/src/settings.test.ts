@@ -43,6 +43,7 @@ describe('readGatewaySettings', () => {
       RETRY_CAP_MS: 900_000,
       RETRY_MAX_AGE_MS: 259_200_000,
       MAX_STARTS: 8,
+      WORKERS: 1,
       LOG_LEVEL: 'info',
     })
     expect(settings.FULFILMENT_URL.href).toBe('http://127.0.0.1:8090/')

@@ -31,6 +31,8 @@ export function addLiveGauges<State>(
       name,
       help,
       registers: [registry],
+      // Several processes look at the same state: their numbers are one.
+      aggregator: 'first',
       async collect() {
         const state = await lookOnce()
         const value = state === null ? null : read(state)

@@ -9,6 +9,7 @@ import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
+import type { ShownMetrics } from '../workers/metrics-of-workers.ts'
 
 /** What a gateway is made of besides its settings: everything that tests may want in their own hands. */
 export interface GatewayParts {
@@ -17,6 +18,8 @@ export interface GatewayParts {
   readonly clock: Clock
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch
+  /** What the metrics endpoint shows in place of this process's own. */
+  readonly showMetrics?: (own: Registry) => ShownMetrics
 }
 
 /** What every stage of the start works with: the parts, and what the stages before it have made. */

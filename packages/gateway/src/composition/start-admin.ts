@@ -8,10 +8,10 @@ import type { Foundation } from './gateway-parts.ts'
 
 /** Opens the private listener: probes at once, the operator API as soon as `operator` yields its parts. */
 export async function startAdmin(foundation: Foundation, operator: () => OperatorParts | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, payments, registry, databaseErrors } = foundation
+  const { settings, logger, lifecycle, mongo, payments, registry, databaseErrors, showMetrics } = foundation
   const checks = { mongodb: mongo.accepting.ping, fulfilment: () => payments.versions(['readiness']) }
   const app = createAdminApp({
-    probes: createProbes({ checks, metrics: registry }),
+    probes: createProbes({ checks, metrics: showMetrics?.(registry) ?? registry }),
     tokens: settings.OPERATOR_TOKENS,
     logger,
     errors: databaseErrors,

@@ -10,7 +10,7 @@ export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 /** What the probes tell about. */
 export interface ProbeOptions {
   readonly checks: ReadinessChecks
-  readonly metrics: Registry
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>
 }
 
 const CHECK_MS = 2_500

@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process'
+import { createHmac, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it } from 'vitest'
+import { EVENTS } from './inbox/event-document.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const SECRET = 'canary-secret-of-a-provider-in-a-test'
+const MAIN = new URL('main.ts', import.meta.url).pathname
+const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRET }] } }
+
+/** A gateway of several processes, with what it wrote on both outputs. */
+async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
+  const [publicPort, adminPort] = [await freePort(), await freePort()]
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      MONGODB_URI: database.uri.reveal(),
+      GATEWAY_DB: database.name,
+      GATEWAY_PORT: String(publicPort),
+      ADMIN_PORT: String(adminPort),
+      FULFILMENT_URL: 'http://127.0.0.1:1',
+      SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+      PROVIDERS: JSON.stringify(PROVIDERS),
+      WORKERS: '2',
+      ...settings,
+    },
+    stdio: 'pipe',
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  const lines = (message: string): Record<string, unknown>[] =>
+    output
+      .split('\n')
+      .filter((line) => line.includes(`"msg":"${message}"`))
+      .map((line) => JSON.parse(line))
+  return {
+    child,
+    exited,
+    lines,
+    output: () => output,
+    url: `http://127.0.0.1:${publicPort}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
+    workers: () => lines('worker.started').map(({ worker }) => Number(worker)),
+    bothServe: () => expect.poll(() => lines('service.started').length, PATIENCE).toBe(2),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Delivers a new event on a connection of its own; the status, or null where none came. */
+async function deliver(url: string, id = randomUUID()): Promise<number | null> {
+  const body = JSON.stringify({ id, type: 'customer.created', data: { object: { id } } })
+  const signature = createHmac('sha256', SECRET).update(body).digest('hex')
+  const headers = { 'x-signature': signature, 'content-type': 'application/json', connection: 'close' }
+  const request = fetch(`${url}/api/webhooks/acme`, {
+    method: 'POST',
+    body,
+    headers,
+    signal: AbortSignal.timeout(5_000),
+  })
+  return request.then(({ status }) => status).catch(() => null)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('a gateway of several processes', () => {
+  it('answers behind one port, tells the sum of all in its metrics, and stops in order', async () => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await run(database)
+    await gateway.bothServe()
+    expect(new Set(gateway.workers()).size).toBe(2)
+
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => deliver(gateway.url)))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    expect(await database.db.collection(EVENTS).countDocuments()).toBe(40)
+    for (let asked = 0; asked < 4; asked += 1) {
+      const response = await fetch(`${gateway.adminUrl}/metrics`, { headers: { connection: 'close' } })
+      expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+      const metrics = await response.text()
+      expect(metrics).toContain('oncehook_deliveries_total{provider="acme",outcome="unhandled"} 40')
+      expect(metrics).toContain('oncehook_events_unsettled 0')
+    }
+
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+    expect(gateway.workers().filter(isAlive)).toEqual([])
+    expect(gateway.lines('service.stopped')).toHaveLength(3)
+  }, 90_000)
+
+  it('replaces a worker that was killed, and the other goes on meanwhile', async () => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await run(database)
+    await gateway.bothServe()
+    const [killed = 0, other = 0] = gateway.workers()
+    process.kill(killed, 'SIGKILL')
+    await expect
+      .poll(() => gateway.lines('worker.died'), PATIENCE)
+      .toMatchObject([{ worker: killed, signal: 'SIGKILL' }])
+    expect(await deliver(gateway.url)).toBe(200)
+    await expect.poll(() => gateway.lines('service.started').length, PATIENCE).toBe(3)
+
+    const [, , next = 0] = gateway.workers()
+    expect([killed, other, next].map(isAlive)).toEqual([false, true, true])
+    process.kill(other, 'SIGKILL')
+    await expect.poll(() => deliver(gateway.url), PATIENCE).toBe(200)
+  }, 90_000)
+
+  it('names once what a person must put right, and exits with 78', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection(EVENTS).createIndex({ elsewhere: 1 }, { name: 'provider_event' })
+    await using gateway = await run(database)
+    expect(await gateway.exited).toEqual([78, null])
+    expect(gateway.output().match(/Index provider_event of events has another shape/g)).toHaveLength(1)
+    expect(gateway.workers()).toHaveLength(1)
+
+    await using misset = await run(database, { LEASE_MS: 'long' })
+    expect(await misset.exited).toEqual([78, null])
+    expect(misset.output().match(/LEASE_MS/g)).toHaveLength(1)
+    expect(misset.workers()).toEqual([])
+  }, 60_000)
+
+  it('leaves no worker behind when it is killed itself', async () => {
+    await using database = await testDatabase(process.env)
+    await using gateway = await run(database)
+    await gateway.bothServe()
+    gateway.child.kill('SIGKILL')
+    await gateway.exited
+    await expect.poll(() => gateway.workers().filter(isAlive), PATIENCE).toEqual([])
+  }, 60_000)
+})
