@@ -99,6 +99,15 @@ describe('conclude', () => {
   })
 })
 
+const machine = {
+  processor: 'A processor',
+  cores: 2,
+  memoryGib: 24,
+  system: 'Linux 6',
+  versions: { node: '24.0.0' },
+  commit: 'abc',
+}
+
 describe('the report', () => {
   const conclusion = conclude([resultOf([round(1_000, 3_000, { lost: 3 })])])
 
@@ -117,8 +126,10 @@ describe('the report', () => {
   })
 
   it('is Markdown whose tables have as many cells in every line', () => {
-    const markdown = reportMarkdown(conclusion, { node: '24.0.0' }, new Date('2026-11-21T09:00:00Z'))
-    expect(markdown).toContain('# Benchmark of 2026-11-21\n\nnode 24.0.0.')
+    const markdown = reportMarkdown(conclusion, { machine, at: new Date('2026-11-21T09:00:00Z') })
+    expect(markdown).toContain(
+      '# Benchmark of 2026-11-21\n\nMeasured on 2026-11-21: A processor, 2 cores, 24 GiB, Linux 6; node 24.0.0; commit abc.\n',
+    )
     const widths = markdown.split('\n\n').filter((part) => part.startsWith('|'))
     expect(widths).toHaveLength(2)
     for (const table of widths) {

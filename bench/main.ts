@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { conclude } from './conclude.ts'
-import { describeMachine } from './measure/machine.ts'
+import { describeMachine, machineSentence } from './measure/machine.ts'
 import { openLaboratory } from './open-laboratory.ts'
 import { type Plan, PlanError, readPlan } from './plan.ts'
-import { reportLines, reportMarkdown, reportPicture } from './report/report.ts'
+import { publish } from './report/publish.ts'
+import { reportFigures, reportLines, reportMarkdown, reportPicture } from './report/report.ts'
 import { writeResults } from './report/write-results.ts'
 import { runStage, type StageResult } from './run-stage.ts'
 import { STAGES } from './stages.ts'
@@ -20,26 +21,28 @@ try {
   process.exitCode = 1
 }
 
-async function run({ form, effort, stages }: Plan): Promise<number> {
+async function run({ form, effort, stages, publishes }: Plan): Promise<number> {
   const say = (line: string): void => console.log(line)
   const folder = join(import.meta.dirname, '..', '.data', 'bench')
   await using laboratory = await openLaboratory({ folder, env: process.env, say, nodeFlags: [] })
   const machine = describeMachine(laboratory.mongodVersion)
-  say(Object.values(machine).join(', '))
+  say(machineSentence(machine))
   const results: StageResult[] = []
   for (const stage of stages) results.push(await runStage({ laboratory, stage, effort, say, signal: stop.signal }))
   const conclusion = conclude(results)
-  const at = new Date()
+  const about = { at: new Date(), machine }
+  const picture = reportPicture(conclusion)
   const measured = results.map(({ stage, rounds, repeated }) => ({
     rows: stage.rows.map(({ name }) => name),
     rounds,
     repeated,
   }))
-  const files = writeResults(join(import.meta.dirname, 'results'), at, {
+  const files = writeResults(join(import.meta.dirname, 'results'), about.at, {
     json: { machine, form, effort, goals: conclusion.goals, basis: conclusion.basis, measured },
-    markdown: reportMarkdown(conclusion, machine, at),
-    picture: reportPicture(conclusion),
+    markdown: reportMarkdown(conclusion, about),
+    picture,
   })
+  if (publishes) publish(join(import.meta.dirname, '..', 'docs'), reportFigures(conclusion, about), picture)
   for (const line of [...reportLines(conclusion), '', `Every figure: bench/results/${files.join(', ')}`]) say(line)
   return conclusion.lost === 0 ? 0 : 1
 }

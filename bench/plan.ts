@@ -17,6 +17,8 @@ export interface Plan {
   readonly form: 'short' | 'full'
   readonly effort: Effort
   readonly stages: readonly PlannedStage[]
+  /** Whether the figures go into docs/performance.md. */
+  readonly publishes: boolean
 }
 
 /** What was asked for cannot be done; the message says what can. */
@@ -26,7 +28,7 @@ export class PlanError extends Error {
 
 const USAGE =
   'Usage: npm run bench -- [--full] [--rows <names, separated by commas>] [--rounds <quiet rounds>] ' +
-  '[--seconds <of each load>] [--minutes <at most, about>]'
+  '[--seconds <of each load>] [--minutes <at most, about>] [--publish]'
 
 const SHORT: Effort = {
   connections: 128,
@@ -57,7 +59,7 @@ const MINUTE_MS = 60_000
  * @throws PlanError
  */
 export function readPlan(args: readonly string[], stages: readonly Stage[]): Plan {
-  const { full, rows, rounds, seconds, minutes } = readOptions(args)
+  const { full, publishes, rows, rounds, seconds, minutes } = readOptions(args)
   const form = full ? 'full' : 'short'
   const known = stages.flatMap((stage) => stage.rows.map(({ name }) => name))
   const wanted = rows?.split(',') ?? known
@@ -67,15 +69,17 @@ export function readPlan(args: readonly string[], stages: readonly Stage[]): Pla
     .map((stage) => planStage(stage, { form, wanted, named: rows !== undefined, rounds }))
     .filter((stage) => stage.rows.length > 0 && stage.rounds > 0)
   const effort = { ...(full ? FULL : SHORT), ...(seconds === undefined ? {} : { measureMs: seconds * 1_000 }) }
-  return { form, effort, stages: withinMinutes(planned, minutes) }
+  return { form, effort, stages: withinMinutes(planned, minutes), publishes }
 }
 
 function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const
-  const options = { full: { type: 'boolean' }, rows: text, rounds: text, seconds: text, minutes: text } as const
+  const flag = { type: 'boolean' } as const
+  const options = { full: flag, publish: flag, rows: text, rounds: text, seconds: text, minutes: text } as const
   const { values } = parseOrExplain(() => parseArgs({ args: [...args], options }))
   return {
     full: values.full ?? false,
+    publishes: values.publish ?? false,
     rows: values.rows,
     rounds: positive(values.rounds, { most: 100, whole: true }),
     seconds: positive(values.seconds, { most: 60, whole: false }),

@@ -1,4 +1,5 @@
 import type { Conclusion } from '../conclude.ts'
+import { type Machine, machineSentence } from '../measure/machine.ts'
 import { NAIVE_CLIMBING, ONCEHOOK_CLIMBING } from '../rows/highest-rate.ts'
 import { GOAL_HEADING, goalCells } from './goal-table.ts'
 import { type Curve, drawLatencyPicture } from './latency-picture.ts'
@@ -13,14 +14,21 @@ export function reportLines({ goals, trials, lost, basis }: Conclusion): string[
   return ['', ...textTable(trialCells(trials)), LEGEND, '', ...goalLines, '', ...basis]
 }
 
-/** The same as Markdown, with the machine and the versions. */
-export function reportMarkdown(conclusion: Conclusion, machine: Readonly<Record<string, unknown>>, at: Date): string {
-  const { goals, trials, lost, basis } = conclusion
-  const about = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
+/** What a run was, beside its figures. */
+export interface RunAbout {
+  readonly at: Date
+  readonly machine: Machine
+}
+
+/** The same as a document of Markdown. */
+export function reportMarkdown(conclusion: Conclusion, about: RunAbout): string {
+  return `# Benchmark of ${about.at.toISOString().slice(0, 10)}\n\n${reportFigures(conclusion, about)}\n`
+}
+
+/** The same as Markdown without a heading, with the day, the machine and the versions. */
+export function reportFigures({ goals, trials, lost, basis }: Conclusion, { at, machine }: RunAbout): string {
   const lines = [
-    `# Benchmark of ${at.toISOString().slice(0, 10)}`,
-    '',
-    `${about.join(', ')}.`,
+    `Measured on ${at.toISOString().slice(0, 10)}: ${machineSentence(machine)}.`,
     '',
     'Medians of ratios that were taken in the same rounds, with the least and the most of them.',
     '',
@@ -31,7 +39,6 @@ export function reportMarkdown(conclusion: Conclusion, machine: Readonly<Record<
     `${LEGEND}.`,
     '',
     ...basis.map((sentence) => `- ${sentence}`),
-    '',
   ]
   return lines.join('\n')
 }

@@ -6,11 +6,16 @@ export function textTable(cells: readonly (readonly string[])[]): string[] {
   return cells.map((line) => line.map(align).join('  ').trimEnd())
 }
 
-/** Cells as a table of Markdown; the first line is the heading. */
+/** Cells as a table of Markdown; the first line is the heading. Columns of numbers are aligned to the right. */
 export function markdownTable(cells: readonly (readonly string[])[]): string[] {
+  const [heading = [], ...body] = cells
   const lines = cells.map((line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
-  const rule = `|${(cells[0] ?? []).map((_, column) => (column === 0 ? '---' : '--:')).join('|')}|`
-  return [...lines.slice(0, 1), rule, ...lines.slice(1)]
+  const rules = heading.map((_, column) => (body.every((line) => isNumber(line[column])) ? '--:' : '---'))
+  return [...lines.slice(0, 1), `|${rules.join('|')}|`, ...lines.slice(1)]
+}
+
+function isNumber(cell = ''): boolean {
+  return /^[\d.,]*$/.test(cell)
 }
 
 function widthsOf(cells: readonly (readonly string[])[]): number[] {

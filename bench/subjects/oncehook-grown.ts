@@ -18,6 +18,8 @@ export async function growStore(laboratory: Laboratory, { database, records, tem
   const env = { ...gateway.env, GATEWAY_DB: database }
   await (await startService({ ...gateway, env }))[Symbol.asyncDispose]()
   await fillStored(laboratory.database(database), template, records)
+  // What filling left to be written belongs to no measurement.
+  await laboratory.database('admin').command({ fsync: 1 })
 }
 
 /** Starts the gateway alone on a store that is there, and leaves the store when it ends. */

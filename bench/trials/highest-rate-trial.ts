@@ -31,7 +31,8 @@ export function createHighestRateTrial({ name, title, start, rates }: HighestRat
       const { curve, foreignShare } = await climb(drive, given, rates)
       const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
       return {
-        figures: { highestPerSecond: Math.max(0, ...borne) },
+        // None at all: then no ratio can be taken either.
+        figures: borne.length === 0 ? {} : { highestPerSecond: Math.max(...borne) },
         lost: await drive.countLost(),
         failed: {},
         foreignShare,
