@@ -1,9 +1,8 @@
 import { orderPageSchema, orderSchema } from '@oncehook/fulfilment/orders/order-schemas'
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
-import type { inferRouterOutputs } from '@trpc/server'
 import { z } from 'zod'
 
-type Outputs = inferRouterOutputs<FulfilmentRouter>
+type Routers = FulfilmentRouter['_def']['record']
 
 const retrySchema = z.enum(['now', 'later', 'never'])
 
@@ -49,14 +48,16 @@ export const procedureOutputs = {
 
 /** The name of a procedure of fulfilment, with its router's in front. */
 export type ProcedureName = {
-  [Group in keyof Outputs & string]: `${Group}.${keyof Outputs[Group] & string}`
-}[keyof Outputs & string]
+  [Group in keyof Routers & string]: `${Group}.${keyof Routers[Group] & string}`
+}[keyof Routers & string]
 
 /** What a procedure answers, by its name. */
 export type OutputOf<Name extends string> = Name extends `${infer Group}.${infer Procedure}`
-  ? Group extends keyof Outputs
-    ? Procedure extends keyof Outputs[Group]
-      ? Outputs[Group][Procedure]
-      : never
+  ? Routers extends { readonly [G in Group]: { readonly [P in Procedure]: Answering<infer Output> } }
+    ? Output
     : never
   : never
+
+interface Answering<Output> {
+  readonly _def: { readonly $types: { readonly output: Output } }
+}

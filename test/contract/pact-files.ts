@@ -12,7 +12,7 @@ export interface ProviderState {
 }
 
 /** One request of a consumer and the answer that it counts on. */
-export interface Interaction {
+interface Interaction {
   readonly description: string
   readonly providerStates?: readonly ProviderState[]
 }
