@@ -17,7 +17,7 @@ export function headerCases(recipe: Recipe): Vector[] {
     refused(recipe, 'the signature header stands twice, once in another case and wrong', {
       headers: [signature, wrong, ...others],
     }),
-    ...(recipe.list === undefined
+    ...(recipe.list === undefined && recipe.blankSeparated === undefined
       ? [
           refused(recipe, 'two signature headers were joined by a comma', {
             headers: [[name, `${value}, ${value}`], ...others],

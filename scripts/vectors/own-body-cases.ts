@@ -122,3 +122,14 @@ export function woocommerceCases(recipe: Recipe): Vector[] {
     refused(recipe, 'the ping, which is not signed', { headers: [], body: Buffer.from('webhook_id=1') }),
   ]
 }
+
+/** Adyen's platform: its key in either case, and the headers that it sends beside the signature. */
+export function adyenPlatformCases(recipe: Recipe): Vector[] {
+  return [
+    accepted(recipe, 'the key is in upper case', { secret: recipe.secret.toUpperCase() }),
+    withUnsigned(recipe, ['Protocol', 'HmacSHA256']),
+    refused(recipe, 'in the header of another provider', {
+      headers: [['X-Shopify-Hmac-Sha256', signatureOf(recipe)]],
+    }),
+  ]
+}

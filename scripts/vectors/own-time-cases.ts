@@ -69,6 +69,28 @@ export function paddleCases(recipe: Recipe): Vector[] {
   ]
 }
 
+/** Stripe: lists of several signatures, as while a secret is rolled. */
+export function stripeCases(recipe: Recipe): Vector[] {
+  const right = `v1=${signatureOf(recipe)}`
+  const wrong = `v1=${signatureOf(recipe, { secret: 'another_secret' })}`
+  const list = (...members: string[]): Delivered => ({
+    headers: [['Stripe-Signature', [`t=${NOW}`, ...members].join(',')]],
+  })
+  const others = (count: number): string[] => Array<string>(count).fill(wrong)
+  return [
+    accepted(recipe, 'several signatures, the last one right', list(wrong, `v1=${'0'.repeat(64)}`, right)),
+    accepted(recipe, 'the right signature is the eighth', list(...others(7), right)),
+    refused(recipe, 'the right signature is the ninth: eight are looked at', list(...others(8), right)),
+    accepted(recipe, 'a v0 and an unknown member are passed over', list(wrong.replace('v1', 'v0'), 'v2=x', right)),
+    accepted(recipe, 'the time stands behind the signature', { headers: [['Stripe-Signature', `${right},t=${NOW}`]] }),
+    refused(recipe, 'two deliveries are joined in one header, so there are two times', list(right, `t=${NOW}`, right)),
+    refused(recipe, 'the signature only as v0', list(right.replace('v1', 'v0'))),
+    refused(recipe, 'signed with the secret without its prefix', {
+      headers: signedLines(recipe, { key: Buffer.from(recipe.secret.replace('whsec_', '')) }),
+    }),
+  ]
+}
+
 /** Slack: the example of its documentation, which is a form, and its two handshakes. */
 export function slackCases(recipe: Recipe): Vector[] {
   return [

@@ -7,6 +7,8 @@ import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
  */
 export interface Recipe {
   readonly scheme: string
+  /** Stands behind what every vector says, where a scheme has several recipes. */
+  readonly mark?: string
   readonly settings?: Readonly<Record<string, unknown>>
   readonly secret: string
   /** The header of the signature, as the provider writes it. */
@@ -105,7 +107,7 @@ function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 
   const settings = delivered.settings ?? recipe.settings
   const query = delivered.query ?? recipe.query
   return {
-    why,
+    why: `${why}${recipe.mark ?? ''}`,
     ...(settings === undefined ? {} : { settings }),
     secret: delivered.secret ?? recipe.secret,
     ...(delivered.notAfter === undefined ? {} : { notAfter: delivered.notAfter }),

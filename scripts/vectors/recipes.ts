@@ -1,5 +1,10 @@
+import { createPublicKey } from 'node:crypto'
+import { discordCases, sendgridCases } from './asymmetric-cases.ts'
+import { ANOTHER, createEcdsaSigner, KEY, signEd25519 } from './keys.ts'
+import { knownSignatures } from './known-signatures.ts'
 import { manifestOf, mercadopagoCases } from './mercadopago-cases.ts'
 import {
+  adyenPlatformCases,
   githubCases,
   gocardlessCases,
   lemonsqueezyCases,
@@ -8,8 +13,9 @@ import {
   squareCases,
   woocommerceCases,
 } from './own-body-cases.ts'
-import { cashfreeCases, hook0Cases, paddleCases, slackCases, zoomCases } from './own-time-cases.ts'
+import { cashfreeCases, hook0Cases, paddleCases, slackCases, stripeCases, zoomCases } from './own-time-cases.ts'
 import type { Recipe } from './recipe.ts'
+import { gitlabSigningCases, standardV1aCases, standardV1Cases } from './standard-cases.ts'
 import { API } from './vector.ts'
 
 const HEX = '954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197'
@@ -27,8 +33,38 @@ const v0 = {
   independent: V0,
 } as const
 
-/** Every provider whose vectors are made by rule. */
+const SPKI = { format: 'der', type: 'spki' } as const
+const ecdsa = createEcdsaSigner(knownSignatures('sendgrid'))
+const sendgridKey = createPublicKey(ecdsa.publicKey).export(SPKI).toString('base64')
+const edwards = { sign: signEd25519, another: ANOTHER }
+const standard = {
+  header: 'webhook-signature',
+  encoding: 'base64',
+  blankSeparated: true,
+  timeHeader: 'webhook-timestamp',
+  lines: [['webhook-id', 'msg_0001']],
+  text: (bytes: Buffer, time: string) => [`msg_0001.${time}.`, bytes],
+} as const
+const standardV1 = {
+  ...standard,
+  secret: `whsec_${KEY.toString('base64')}`,
+  keyOf: (secret: string) => Buffer.from(secret.replace('whsec_', ''), 'base64'),
+  prefix: 'v1,',
+  independent: 'JNszWeF+I4U+eFAOuTXBJ8C0b87vaX8QnYayGpiaEjU=',
+} as const
+
+/** Every provider whose vectors are made by rule alone. */
 export const RECIPES: readonly Recipe[] = [
+  {
+    ...body,
+    scheme: 'adyen-platform',
+    secret: KEY.toString('hex'),
+    keyOf: (secret) => Buffer.from(secret, 'hex'),
+    header: 'HmacSignature',
+    encoding: 'base64',
+    independent: 'PkBqMmqKEfLXaWdRKWHb8q2UYyLfLD6psDHMK8ZuiZ0=',
+    own: adyenPlatformCases,
+  },
   {
     ...body,
     scheme: 'cashfree',
@@ -41,7 +77,20 @@ export const RECIPES: readonly Recipe[] = [
     own: cashfreeCases,
   },
   { ...hexBody, scheme: 'checkout', header: 'Cko-Signature' },
+  {
+    scheme: 'discord',
+    secret: '03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8',
+    signer: edwards,
+    header: 'X-Signature-Ed25519',
+    timeHeader: 'X-Signature-Timestamp',
+    encoding: 'hex',
+    text: (bytes, time) => [time, bytes],
+    independent:
+      '320ff064ffd84cc82598729dac6ff8c25d12cf18b8d368bd383fa03cc47556c0f54735e15b50b5e24eb9a62cb801d9f7d040dfe0ff02349391f06284e2853a0b',
+    own: discordCases,
+  },
   { ...hexBody, scheme: 'github', header: 'X-Hub-Signature-256', prefix: 'sha256=', own: githubCases },
+  { ...standardV1, scheme: 'gitlab', own: gitlabSigningCases },
   { ...hexBody, scheme: 'gocardless', header: 'Webhook-Signature', own: gocardlessCases },
   {
     ...body,
@@ -81,6 +130,17 @@ export const RECIPES: readonly Recipe[] = [
     own: paddleCases,
   },
   { ...hexBody, scheme: 'razorpay', header: 'X-Razorpay-Signature', own: razorpayCases },
+  {
+    scheme: 'sendgrid',
+    secret: sendgridKey,
+    signer: { sign: ecdsa.sign, another: ANOTHER },
+    header: 'X-Twilio-Email-Event-Webhook-Signature',
+    timeHeader: 'X-Twilio-Email-Event-Webhook-Timestamp',
+    encoding: 'base64',
+    text: (bytes, time) => [time, bytes],
+    independent: null,
+    own: (recipe) => sendgridCases(recipe, ecdsa),
+  },
   { ...base64Body, scheme: 'shopify', header: 'X-Shopify-Hmac-Sha256', own: shopifyCases },
   {
     ...v0,
@@ -98,6 +158,27 @@ export const RECIPES: readonly Recipe[] = [
     text: (bytes) => ['https://example.com/api/webhooks/square', bytes],
     independent: 'LB8lehz5lb+3Lnk/oXPjMYF64GC10GVkOd0odaisopM=',
     own: squareCases,
+  },
+  { ...standardV1, scheme: 'standard-webhooks', own: standardV1Cases },
+  {
+    ...standard,
+    scheme: 'standard-webhooks',
+    mark: ' (v1a)',
+    secret: 'whpk_A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=',
+    signer: edwards,
+    prefix: 'v1a,',
+    independent: 'Fj4gOiNn/eCJdGHrYPA5QLR26vQKM0CxLNoag6sU54tDc62bWnD02xNmnObLOs4w7I02ZEmxoHZbM1ZXVD/uCQ==',
+    own: standardV1aCases,
+  },
+  {
+    scheme: 'stripe',
+    secret: 'whsec_test_secret',
+    header: 'Stripe-Signature',
+    encoding: 'hex',
+    list: { separator: ',', time: 't', signature: 'v1' },
+    text: (bytes, time) => [`${time}.`, bytes],
+    independent: 'a34aa3d9a65afc219132646c23329f95dc1208c066855aebd9bb7d2c0fd0f158',
+    own: stripeCases,
   },
   { ...base64Body, scheme: 'woocommerce', header: 'X-WC-Webhook-Signature', own: woocommerceCases },
   { ...base64Body, scheme: 'x', header: 'x-twitter-webhooks-signature', prefix: 'sha256=' },

@@ -1,5 +1,6 @@
 import type { GeneratedFile } from '../generate/generated-files.ts'
 import { bodyCases } from './body-cases.ts'
+import { flutterwaveVectors, gitlabTokenVectors } from './clear-token-vectors.ts'
 import { headerCases } from './header-cases.ts'
 import { keyCases } from './key-cases.ts'
 import { mollieClassicVectors } from './mollie-classic-vectors.ts'
@@ -29,16 +30,22 @@ function vectorsOf(recipe: Recipe): Vector[] {
 }
 
 /** What makes the vectors of each scheme. */
-const MAKERS: ReadonlyMap<string, () => readonly Vector[]> = new Map([
+const MAKERS: readonly (readonly [scheme: string, make: () => readonly Vector[]])[] = [
   ...RECIPES.map((recipe) => [recipe.scheme, () => vectorsOf(recipe)] as const),
+  ['flutterwave', flutterwaveVectors],
+  ['gitlab', gitlabTokenVectors],
   ['mollie-classic', mollieClassicVectors],
-])
+]
 
 /** The files of `contracts/vectors`, every one made by rule. */
 export function vectorFiles(): GeneratedFile[] {
-  return [...MAKERS].map(([scheme, make]) => ({
+  return [...Map.groupBy(MAKERS, ([scheme]) => scheme)].map(([scheme, makers]) => ({
     path: `contracts/vectors/${scheme}.json`,
-    content: async () => fileOf(scheme, make()),
+    content: async () =>
+      fileOf(
+        scheme,
+        makers.flatMap(([, make]) => make()),
+      ),
   }))
 }
 
