@@ -1,5 +1,6 @@
 import { createIdempotencyKeys, type KeyedRequest } from '@oncehook/fulfilment/idempotency-keys'
 import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/order-document'
+import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { systemClock } from '@oncehook/kernel/clock'
@@ -7,8 +8,9 @@ import { Secret } from '@oncehook/kernel/secret'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
+import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
 import { untilEqual } from '../support/until.ts'
-import { contractsOf, readPact } from './pact-files.ts'
+import { contractsOf, CONTRACTS as FOLDER, readPact } from './pact-files.ts'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
 
 const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
@@ -106,9 +108,13 @@ function tokenStates({ secret }: RunningFulfilment) {
 }
 
 describe('fulfilment', () => {
-  it('has a contract with the gateway', async () => {
-    const pacts = await Promise.all(CONTRACTS.map(({ file }) => readPact(file)))
-    expect(new Set(pacts.map(({ consumer }) => consumer.name))).toEqual(new Set(['gateway']))
+  it('has a contract with the gateway, about every procedure', async () => {
+    const pact = await readPact(`${FOLDER}/gateway-fulfilment.json`)
+    const { consumer, calls } = readRecordedCalls(pact)
+    expect(consumer).toBe('gateway')
+    expect([...new Set(calls.map(({ procedure }) => procedure))].toSorted()).toEqual(
+      Object.keys(fulfilmentRouter._def.procedures).toSorted(),
+    )
   })
 
   it.each(CONTRACTS)('answers as $name says', async (contract) => {
