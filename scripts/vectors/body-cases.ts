@@ -4,7 +4,7 @@ import { BODY, type Vector } from './vector.ts'
 
 /** The body: whatever bytes it has, they count as they are sent. */
 export function bodyCases(recipe: Recipe): Vector[] {
-  if (recipe.bodyUnsigned === true) return []
+  if (recipe.ownBody === true) return []
   const signed = (why: string, body: Buffer): Vector =>
     accepted(recipe, why, { headers: signedLines(recipe, { body }), body })
   const changed = (why: string, body: Buffer, from = BODY): Vector =>

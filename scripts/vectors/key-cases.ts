@@ -49,7 +49,7 @@ const FOREIGN = [
 
 function foreignTexts(recipe: Recipe): [why: string, text: (string | Buffer)[]][] {
   const time = String(NOW)
-  const own = Buffer.concat(recipe.text(BODY, time).map((part) => Buffer.from(part)))
+  const own = Buffer.concat(recipe.text(recipe.body ?? BODY, time).map((part) => Buffer.from(part)))
   const texts: [why: string, text: (string | Buffer)[]][] = [
     ['signed over the body alone', [BODY]],
     ['signed over time, full stop and body', [`${time}.`, BODY]],

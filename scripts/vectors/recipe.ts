@@ -29,8 +29,14 @@ export interface Recipe {
   readonly lines?: readonly HeaderLine[]
   /** The query of the request's target. */
   readonly query?: string
-  /** The body is not signed. */
-  readonly bodyUnsigned?: true
+  /** The usual body. Default: the common one. */
+  readonly body?: Buffer
+  /** The body is signed in another way than as its bytes, or not at all: its cases are the provider's own. */
+  readonly ownBody?: true
+  /** Bodies to choose from, where not every body can be signed. */
+  readonly bodyAt?: (at: number) => Buffer
+  /** The hash of the HMAC. Default: sha256. */
+  readonly algorithm?: string
   /** The key that a secret stands for. Default: its text. */
   readonly keyOf?: (secret: string) => Buffer
   /** Signs a text in place of an HMAC, and another secret to sign with by mistake. */
@@ -63,7 +69,8 @@ export function isTimed({ timeHeader, list }: Recipe): boolean {
 
 /** The bytes of a signature. */
 export function macOf(recipe: Recipe, otherwise: Otherwise = {}): Buffer {
-  const { body = BODY, time = String(NOW), secret = recipe.secret, algorithm = 'sha256' } = otherwise
+  const { body = recipe.body ?? BODY, time = String(NOW), secret = recipe.secret } = otherwise
+  const { algorithm = recipe.algorithm ?? 'sha256' } = otherwise
   const { keyOf = (text: string) => Buffer.from(text), signer } = recipe
   const text = Buffer.concat((otherwise.text ?? recipe.text(body, time)).map((part) => Buffer.from(part)))
   if (signer !== undefined && otherwise.algorithm === undefined) return signer.sign(text, secret)
@@ -114,7 +121,7 @@ function write(recipe: Recipe, why: string, delivered: Delivered): Omit<Vector, 
     now: delivered.now ?? NOW,
     headers: delivered.headers ?? signedLines(recipe),
     ...(query === undefined ? {} : { query }),
-    body: (delivered.body ?? BODY).toString('base64'),
+    body: (delivered.body ?? recipe.body ?? BODY).toString('base64'),
   }
 }
 

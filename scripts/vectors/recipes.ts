@@ -16,6 +16,7 @@ import {
 import { cashfreeCases, hook0Cases, paddleCases, slackCases, stripeCases, zoomCases } from './own-time-cases.ts'
 import type { Recipe } from './recipe.ts'
 import { gitlabSigningCases, standardV1aCases, standardV1Cases } from './standard-cases.ts'
+import { TWILIO_FORM, TWILIO_QUERY, TWILIO_URL, textOfTwilioForm, twilioCases } from './twilio-cases.ts'
 import { API } from './vector.ts'
 
 const HEX = '954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197'
@@ -112,7 +113,7 @@ export const RECIPES: readonly Recipe[] = [
     list: { separator: ',', time: 'ts', signature: 'v1' },
     lines: [['x-request-id', 'req-0001']],
     query: 'data.id=123456&type=payment',
-    bodyUnsigned: true,
+    ownBody: true,
     millisecondsToo: true,
     text: (_, time) => [manifestOf(time)],
     independent: '79d4b2f18e429d5a0a6455e873476770385425bc92ef275b0aaeccb4b4762f64',
@@ -179,6 +180,21 @@ export const RECIPES: readonly Recipe[] = [
     text: (bytes, time) => [`${time}.`, bytes],
     independent: 'a34aa3d9a65afc219132646c23329f95dc1208c066855aebd9bb7d2c0fd0f158',
     own: stripeCases,
+  },
+  {
+    scheme: 'twilio',
+    settings: { publicUrl: TWILIO_URL },
+    secret: 'test_secret',
+    algorithm: 'sha1',
+    header: 'X-Twilio-Signature',
+    encoding: 'base64',
+    query: TWILIO_QUERY,
+    body: TWILIO_FORM,
+    ownBody: true,
+    bodyAt: (at) => Buffer.from(`MessageSid=SM${at}`),
+    text: (form) => [`${TWILIO_URL}?${TWILIO_QUERY}${textOfTwilioForm(form.toString())}`],
+    independent: 'zGN1YW6LqGD6FrPl6+w7mIVIaMM=',
+    own: twilioCases,
   },
   { ...base64Body, scheme: 'woocommerce', header: 'X-WC-Webhook-Signature', own: woocommerceCases },
   { ...base64Body, scheme: 'x', header: 'x-twitter-webhooks-signature', prefix: 'sha256=' },

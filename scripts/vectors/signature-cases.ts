@@ -22,13 +22,19 @@ export function signatureCases(recipe: Recipe): Vector[] {
     written('a tab stands behind the signature', `${signature}\t`),
     written('the signature has one bit changed', flipped.toString(recipe.encoding)),
     written(`the signature is ${other === 'hex' ? 'hexadecimal' : 'base64'}`, mac.toString(other)),
-    written('the signature is a SHA-1 HMAC', signatureOf(recipe, { algorithm: 'sha1' })),
-    written('the signature is a SHA-512 HMAC', signatureOf(recipe, { algorithm: 'sha512' })),
+    ...ALGORITHMS.filter(([, algorithm]) => algorithm !== recipe.algorithm).map(([name, algorithm]) =>
+      written(`the signature is a ${name} HMAC`, signatureOf(recipe, { algorithm })),
+    ),
     written('the signature is all zeros', Buffer.alloc(32).toString(recipe.encoding)),
     ...(recipe.encoding === 'hex' ? hexCases(written, signature) : base64Cases(recipe)),
     ...prefixCases(recipe),
   ]
 }
+
+const ALGORITHMS = [
+  ['SHA-1', 'sha1'],
+  ['SHA-512', 'sha512'],
+] as const
 
 type Written = (why: string, text: string) => Vector
 
@@ -68,7 +74,7 @@ function base64Cases(recipe: Recipe): Vector[] {
 /** A body whose signature holds both symbols in which the two alphabets of base64 differ. */
 function bodyWithBothSymbols(recipe: Recipe): Buffer {
   for (let at = 0; ; at += 1) {
-    const body = Buffer.from(JSON.stringify({ ...JSON.parse(BODY.toString()), at }))
+    const body = recipe.bodyAt?.(at) ?? Buffer.from(JSON.stringify({ ...JSON.parse(BODY.toString()), at }))
     if (/\+.*\/|\/.*\+/.test(signatureOf(recipe, { body }))) return body
   }
 }
