@@ -1,0 +1,133 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getContainerRuntimeClient, Wait } from 'testcontainers'
+import { describe, expect, it, type TestContext } from 'vitest'
+import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
+import { containerImage, TEST_LABEL } from '../support/container-images.ts'
+import { LoopbackContainer } from '../support/loopback-container.ts'
+import { runDocker, runProgram } from '../support/run-docker.ts'
+
+const KINDS = ['gateway', 'fulfilment', 'simulator', 'setup'] as const
+const MAX_BYTES = 300_000_000
+
+/** As far as it is looked at here, what `docker image inspect` tells. */
+interface Inspected {
+  readonly Size: number
+  readonly Config: {
+    readonly User: string
+    readonly Env: readonly string[]
+    readonly Entrypoint: readonly string[]
+    readonly Labels: Readonly<Record<string, string>>
+    readonly Healthcheck?: { readonly Test: readonly string[] }
+  }
+}
+
+async function inspect(image: string): Promise<Inspected> {
+  const [inspected] = JSON.parse(await runDocker('image', 'inspect', image)) as Inspected[]
+  if (inspected === undefined) throw new Error(`There is no image ${image}`)
+  return inspected
+}
+
+/** The files and links of every layer above the base, those that a later layer hides too: one list for each layer. */
+async function listLayers(folder: string, image: string): Promise<string[][]> {
+  const archive = join(folder, 'image.tar')
+  await runDocker('save', '--output', archive, image)
+  await runProgram(['tar', '-xf', archive, '-C', folder])
+  const [manifest] = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as { Layers: string[] }[]
+  const layers: string[][] = []
+  for (const layer of manifest?.Layers.slice(1) ?? []) {
+    const { stdout } = await runProgram(['tar', '-tf', join(folder, layer)])
+    layers.push(stdout.split('\n').filter((path) => path !== '' && !path.endsWith('/')))
+  }
+  return layers
+}
+
+const BELONGS = [
+  /^usr\/local\/bin\/node$/,
+  /^app\/docker\/probe\.mjs$/,
+  /^app\/docker\/compose\/[a-z-]+\.ts$/,
+  /^app\/packages\/[a-z]+\/package\.json$/,
+  /^app\/packages\/[a-z]+\/src\/[a-z0-9/-]+\.(ts|json)$/,
+  /^app\/(packages\/[a-z]+\/)?node_modules\//,
+]
+const DOES_NOT_BELONG = [
+  /\.test\.ts$/,
+  /\/testing\//,
+  /\.(pem|key|crt|p12)$/,
+  /(^|\/)\.(env|npmrc|git)(\/|$)/,
+  /(^|\/)\.?_cacache\//,
+  /^app\/node_modules\/(npm|typescript|vitest|@biomejs|testcontainers|mongodb-memory-server-core|fast-check)\//,
+]
+/** Half of each private key and of each secret of a provider begins so. */
+const SECRETS = 'BEGIN [A-Z ]*PRIVATE KEY|whsec_[A-Za-z0-9+/]{24}|_authToken|mongodb://[^ ]+:[^ ]+@[a-z0-9.]+'
+
+describe.for(KINDS)('the image of %s', (kind) => {
+  const image = (context: TestContext) => containerImage(kind, context)
+
+  it('is small, runs as a number that is not root, and asks for no shell', async (context) => {
+    const { Size, Config } = await inspect(await image(context))
+    expect(Size).toBeLessThan(MAX_BYTES)
+    expect(Config.User).toBe('10001:10001')
+    expect(Config.Entrypoint[0]).toBe('node')
+    if (kind === 'gateway' || kind === 'fulfilment') {
+      expect(Config.Entrypoint).toEqual(['node', ...SERVICE_FLAGS])
+      expect(Config.Healthcheck?.Test.slice(0, 3)).toEqual(['CMD', 'node', 'docker/probe.mjs'])
+    }
+    expect(Config.Labels).toMatchObject({
+      'org.opencontainers.image.title': `oncehook-${kind}`,
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+    })
+  })
+
+  it('holds its sources and production dependencies in its layers, and no secret, cache or test', async (context) => {
+    const name = await image(context)
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-image-'))
+    await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+    const paths = (await listLayers(folder, name)).flat()
+    expect(paths).toContain('usr/local/bin/node')
+    expect(paths.filter((path) => path.endsWith('src/main.ts'))).toHaveLength(1 + Number(kind === 'simulator'))
+    expect(paths.filter((path) => !BELONGS.some((belongs) => belongs.test(path)))).toEqual([])
+    expect(paths.filter((path) => DOES_NOT_BELONG.some((wrong) => wrong.test(path)))).toEqual([])
+  })
+
+  it('has no secret in a setting, in a step of its making or in a file of ours', async (context) => {
+    const name = await image(context)
+    const { Config } = await inspect(name)
+    const names = Config.Env.map((setting) => setting.split('=')[0])
+    const known = ['PATH', 'NODE_ENV', 'GATEWAY_HOST', 'ADMIN_HOST', 'FULFILMENT_HOST']
+    expect(names.filter((setting) => !known.includes(setting ?? ''))).toEqual([])
+    const history = await runDocker('history', '--no-trunc', '--format', '{{.CreatedBy}}', name)
+    expect(history).not.toMatch(/token|password|secret=|npm_config|whsec_/i)
+    const search = ['--entrypoint=grep', name, '-rlE', SECRETS, '/app/packages', '/app/docker']
+    const nothingFound = { code: 1, stdout: '' }
+    await expect(runDocker('run', '--rm', '--network=none', ...search)).rejects.toMatchObject(nothingFound)
+  })
+})
+
+describe.for(['gateway', 'fulfilment'] as const)('%s without its database', (kind) => {
+  it('lives on a read-only root without capabilities, and ends with 0 when it is told to', async (context) => {
+    await using running = await new LoopbackContainer(await containerImage(kind, context))
+      .withHardening()
+      .withLabels(TEST_LABEL)
+      .withNetworkMode('none')
+      .withEnvironment({
+        MONGODB_URI: 'mongodb://127.0.0.1:1/?replicaSet=rs0',
+        SERVICE_TOKEN_SECRET: 'b7a1f0c35e9d4826a1f0c35e9d4826b7',
+        PROVIDERS: '{}',
+        RECEIPT_SINK: 'log:',
+      })
+      .withWaitStrategy(Wait.forLogMessage(/mongodb\.unreachable/))
+      .start()
+    const [name, port] = kind === 'gateway' ? ['ADMIN_PORT', '8081'] : ['FULFILMENT_PORT', '8090']
+    const probe = async (path: string) => (await running.exec(['node', 'docker/probe.mjs', name, port, path])).exitCode
+    expect(await probe('/livez')).toBe(0)
+    expect(await probe('/readyz'), 'the probe of one that is not ready').toBe(1)
+
+    const handle = (await getContainerRuntimeClient()).container.getById(running.getId())
+    const begun = performance.now()
+    await handle.stop({ t: 20 })
+    expect((await handle.inspect()).State.ExitCode).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+})

@@ -1,0 +1,166 @@
+import { hash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Wait } from 'testcontainers'
+import { describe, expect, it } from 'vitest'
+import { freePort } from '../../scripts/port.ts'
+import { containerImage } from '../support/container-images.ts'
+import { type ContainerNetwork, createContainerNetwork } from '../support/container-network.ts'
+import { LoopbackContainer } from '../support/loopback-container.ts'
+import { sendRaw } from '../support/raw-request.ts'
+import { runDocker } from '../support/run-docker.ts'
+import { sendSecure } from '../support/secure-request.ts'
+import { until } from '../support/until.ts'
+
+const FOLDER = join(import.meta.dirname, '../../docker/compose')
+
+/** Stands in for a gateway: answers with the request as it arrived. */
+const ECHO = `
+require('node:http').createServer(async (request, response) => {
+  const body = Buffer.concat(await request.toArray())
+  const sha256 = require('node:crypto').hash('sha256', body)
+  const { method, url, rawHeaders } = request
+  console.log('reached ' + method + ' ' + url)
+  response.setHeader('etag', '"7"')
+  response.end(JSON.stringify({ method, url, rawHeaders, sha256, padding: 'x'.repeat(5000) }))
+}).listen(8080, '0.0.0.0', () => console.log('listening'))
+process.on('SIGTERM', () => process.exit(0))`
+
+interface Echo {
+  readonly method: string
+  readonly url: string
+  readonly rawHeaders: readonly string[]
+  readonly sha256: string
+}
+
+interface Parts {
+  readonly image: string
+  readonly network: ContainerNetwork
+}
+
+async function startEcho({ image, network }: Parts, alias = 'gateway') {
+  return new LoopbackContainer(image)
+    .withLabels(network.labels)
+    .withNetworkMode(network.name)
+    .withNetworkAliases(alias)
+    .withCommand(['node', '-e', ECHO])
+    .withWaitStrategy(Wait.forLogMessage(/listening/))
+    .start()
+}
+
+async function startProxy({ image, network }: Parts) {
+  const port = await freePort(0)
+  const clear = await freePort(0)
+  if (port === undefined || clear === undefined) throw new Error('There is no free port')
+  const url = `https://localhost:${port}`
+  const started = await new LoopbackContainer(image)
+    .withLabels(network.labels)
+    .withNetworkMode(network.name)
+    .withBindMounts([
+      { source: join(FOLDER, 'nginx.conf'), target: '/etc/oncehook/nginx.conf', mode: 'ro' },
+      { source: join(FOLDER, 'make-certificate.sh'), target: '/opt/make-certificate.sh', mode: 'ro' },
+    ])
+    .withTmpFs({ '/run/proxy': 'rw' })
+    .withEnvironment({ PUBLIC_URL: url, PROXY_USER: '101:101' })
+    .withEntrypoint(['sh', '-c'])
+    .withCommand([
+      'sh /opt/make-certificate.sh && echo prepared && exec nginx -e /dev/stderr -c /etc/oncehook/nginx.conf -g "daemon off;"',
+    ])
+    .withExposedPorts({ container: 8_443, host: port }, { container: 8_080, host: clear })
+    .withWaitStrategy(Wait.forLogMessage(/prepared/))
+    .start()
+  const certificate = await runDocker('exec', started.getId(), 'cat', '/run/proxy/certificate.pem')
+  return {
+    server: { url, certificate },
+    clearUrl: `http://127.0.0.1:${clear}`,
+    [Symbol.asyncDispose]: async () => void (await started.stop()),
+  }
+}
+
+describe('the proxy', { timeout: 180_000 }, () => {
+  it('refuses what comes in the clear, tells gateways who called, and lets bytes through as they are', async (context) => {
+    const [nginx, node] = [await containerImage('nginx', context), await containerImage('node', context)]
+    await using network = await createContainerNetwork()
+    let echo = await startEcho({ image: node, network })
+    await using _echo = { [Symbol.asyncDispose]: async () => void (await echo.stop()) }
+    await using proxy = await startProxy({ image: nginx, network })
+    const { server, clearUrl } = proxy
+
+    // In the clear.
+    const page = await sendRaw(clearUrl, { method: 'GET', path: '/orders?id=1', headers: [['host', 'evil.example']] })
+    expect(page).toMatchObject({ status: 308, headers: { location: `${server.url}/orders?id=1` } })
+    for (const [method, path] of [
+      ['POST', '/api/webhooks/acme'],
+      ['GET', '/api/orders'],
+      ['POST', '//api/webhooks/acme'],
+      ['POST', '/%61pi/webhooks/acme'],
+      ['PUT', '/'],
+    ] as const) {
+      const answer = await sendRaw(clearUrl, { method, path, body: Buffer.from('{}') })
+      expect(answer, `${method} ${path}`).toMatchObject({ status: 403, headers: { connection: 'close' } })
+      expect(JSON.parse(answer.body)).toMatchObject({ code: 'https_required' })
+    }
+    expect(await runDocker('logs', echo.getId())).not.toContain('reached')
+
+    // Over TLS: who called is the proxy's to say, and bytes are nobody's to change.
+    const body = randomBytes(300_000)
+    const claims = [
+      ['x-forwarded-for', '203.0.113.1, 203.0.113.2'],
+      ['forwarded', 'for=203.0.113.1;proto=https'],
+      ['x-forwarded-host', 'evil.example'],
+      ['x-forwarded-proto', 'http'],
+      ['x-forwarded-port', '1'],
+      ['x-real-ip', '203.0.113.3'],
+      ['true-client-ip', '203.0.113.4'],
+      ['x-original-url', '/admin'],
+      ['x-rewrite-url', '/admin'],
+      ['x-request-id', 'caller-0001'],
+      ['webhook-id', 'msg_1'],
+      ['accept-encoding', 'gzip'],
+    ] as const
+    const answer = await sendSecure(server, { path: '/api/webhooks/acme?a=%2f&b=//', headers: claims, body })
+    expect(answer.status).toBe(200)
+    expect(answer.headers).toMatchObject({ etag: '"7"' })
+    expect(answer.headers).not.toHaveProperty('content-encoding')
+    const seen = JSON.parse(answer.body) as Echo
+    expect(seen).toMatchObject({ method: 'POST', url: '/api/webhooks/acme?a=%2f&b=//' })
+    expect(seen.sha256).toBe(hash('sha256', body))
+    const headers = Object.groupBy(
+      Array.from({ length: seen.rawHeaders.length / 2 }, (_, n) => seen.rawHeaders.slice(2 * n, 2 * n + 2)),
+      ([name = '']) => name.toLowerCase(),
+    )
+    const valuesOf = (name: string) => headers[name]?.map(([, value]) => value)
+    expect(valuesOf('x-forwarded-for')).toEqual([expect.stringMatching(/^\d+\.\d+\.\d+\.\d+$/)])
+    expect(valuesOf('x-forwarded-for')?.[0]).not.toMatch(/^203\.0\.113\./)
+    expect(valuesOf('x-forwarded-proto')).toEqual(['https'])
+    expect(valuesOf('host')).toEqual([new URL(server.url).host])
+    expect(valuesOf('x-request-id')).toEqual(['caller-0001'])
+    expect(valuesOf('webhook-id')).toEqual(['msg_1'])
+    for (const name of [
+      'forwarded',
+      'x-forwarded-host',
+      'x-forwarded-port',
+      'x-real-ip',
+      'true-client-ip',
+      'x-original-url',
+      'x-rewrite-url',
+    ])
+      expect(valuesOf(name), name).toBeUndefined()
+
+    // What it says itself has the form of what gateways say.
+    const large = await sendSecure(server, { path: '/api/webhooks/acme', body: Buffer.alloc(2_200_000) })
+    expect(large.status).toBe(413)
+    expect(JSON.parse(large.body)).toMatchObject({ code: 'payload_too_large' })
+    await echo.stop()
+    const away = await sendSecure(server, { path: '/api/webhooks/acme', body })
+    expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    expect(JSON.parse(away.body)).toMatchObject({ code: 'unavailable' })
+
+    // A gateway at another address is found without a restart.
+    await using _holdsTheOldAddress = await startEcho({ image: node, network }, 'other')
+    echo = await startEcho({ image: node, network })
+    await until(
+      async () => (await sendSecure(server, { path: '/', body })).status,
+      (status) => status === 200,
+    )
+  })
+})
