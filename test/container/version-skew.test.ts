@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
-import { type ContainerImages, containerImages, startContainerStack } from '../support/container-stack.ts'
+import { containerImages, startContainerStack } from '../support/container-stack.ts'
 import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
 import { oldImages } from '../support/old-images.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
@@ -18,7 +18,7 @@ async function takePayments(context: TestContext, { gateways, fulfilments, old }
   const earlier = await oldImages(context)
   const present = await containerImages(context)
   const olds = old.map((name) => [name, name.startsWith('gateway') ? earlier.gateway : earlier.fulfilment])
-  const images: ContainerImages = { ...present, ...Object.fromEntries(olds) }
+  const images = { ...present, others: Object.fromEntries(olds) }
   await using stack = await startContainerStack({ images, gateways, fulfilments, mongos: 1 })
   await using source = new WebhookSource(stack.provider(), { perSecond: 200, parallel: 50 })
   addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS))

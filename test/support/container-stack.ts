@@ -6,7 +6,7 @@ import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
 import type { Collection } from 'mongodb'
 import type { TestContext } from 'vitest'
 import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
-import { containerImage } from './container-images.ts'
+import { containerImage, type ProxyImage, proxyImage } from './container-images.ts'
 import { type ContainerNetwork, createContainerNetwork, listRemains } from './container-network.ts'
 import {
   type ContainerService,
@@ -29,11 +29,11 @@ import { startTogether } from './start-together.ts'
 /** The images that a stack in containers is made from. */
 export interface ContainerImages {
   readonly mongo: string
-  readonly proxy: string
+  readonly proxy: ProxyImage
   readonly gateway: string
   readonly fulfilment: string
-  /** An image of its own for one of them, by the name of the service: `gateway1`. */
-  readonly [service: string]: string
+  /** Other images for some, by the name of the service: `gateway1`. */
+  readonly others?: Readonly<Record<string, string>>
 }
 
 /** How many of each there are, and what is set otherwise than usual. */
@@ -81,7 +81,7 @@ export interface ContainerStack extends AsyncDisposable {
 export async function containerImages(context: TestContext): Promise<ContainerImages> {
   return {
     mongo: await containerImage('mongo', context),
-    proxy: await containerImage('toxiproxy', context),
+    proxy: await proxyImage(context),
     gateway: await containerImage('gateway', context),
     fulfilment: await containerImage('fulfilment', context),
   }
@@ -101,7 +101,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const secrets = makeSecrets()
   const place = placeInside({ secrets, mongoUri: mongo.uri })
   const start = (name: ContainerServiceOptions['name'], settings: Settings, proxy: EdgeProxy) => {
-    const image = images[name] ?? images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
+    const image = images.others?.[name] ?? images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
     const hosts = Object.fromEntries(mongo.nodes.map((node) => [node.name, proxy.address]))
     return startContainerService({ name, image, network, settings, hosts, receiptsFolder })
   }

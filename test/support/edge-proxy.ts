@@ -1,5 +1,7 @@
+import { basename } from 'node:path'
 import { type CreatedProxy, StartedToxiProxyContainer } from '@testcontainers/toxiproxy'
 import { Wait } from 'testcontainers'
+import type { ProxyImage } from './container-images.ts'
 import type { ContainerNetwork } from './container-network.ts'
 import { LoopbackContainer } from './loopback-container.ts'
 import { until } from './until.ts'
@@ -15,7 +17,7 @@ export type Edge = 'provider-gateway' | 'gateway-mongo' | 'gateway-fulfilment' |
 export type Trouble = { readonly latencyMs: number } | { readonly slowKBs: number } | 'cut' | 'half-open'
 
 /** A way through a proxy: where it listens, and the host and port in the network that it leads to. */
-export interface EdgeLine {
+interface EdgeLine {
   readonly edge: Edge
   readonly port: number
   readonly upstream: string
@@ -33,7 +35,7 @@ export interface EdgeProxy extends AsyncDisposable {
 
 /** What a proxy is made from. */
 export interface EdgeProxyOptions {
-  readonly image: string
+  readonly image: ProxyImage
   readonly network: ContainerNetwork
   readonly lines: readonly EdgeLine[]
   /** The ports of lines that are used from this machine. */
@@ -43,11 +45,11 @@ export interface EdgeProxyOptions {
 const CONTROL_PORT = 8_474
 const READY_MS = 60_000
 
-/** Starts a toxiproxy; all lines are open when it resolves. */
+/** Starts a proxy; all lines are open when it resolves. */
 export async function startEdgeProxy(options: EdgeProxyOptions): Promise<EdgeProxy> {
   const { image, network, lines, published = [] } = options
   await using resources = new AsyncDisposableStack()
-  const container = await new LoopbackContainer(image)
+  const container = await proxyContainer(image)
     .withLabels(network.labels)
     .withNetworkMode(network.name)
     .withNetworkAliases('proxy')
@@ -84,6 +86,13 @@ export async function startEdgeProxy(options: EdgeProxyOptions): Promise<EdgePro
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function proxyContainer({ name, program }: ProxyImage): LoopbackContainer {
+  const container = new LoopbackContainer(name)
+  if (program === undefined) return container
+  const target = `/proxy/${basename(program)}`
+  return container.withBindMounts([{ source: program, target, mode: 'ro' }]).withCommand(['node', target])
 }
 
 type ToxicBody = Parameters<CreatedProxy['instance']['addToxic']>[0]

@@ -11,7 +11,7 @@ import { stablePort } from './stable-port.ts'
 import { startTogether } from './start-together.ts'
 
 /** A node of a replica set in a container: it has the same port inside and, on loopback, outside. */
-export interface MongoNode {
+interface MongoNode {
   /** Its name in the network of the test. */
   readonly name: string
   readonly port: number
