@@ -1,0 +1,368 @@
+import { createHmac } from 'node:crypto'
+import { sign as signForGithub } from '@octokit/webhooks-methods'
+import type { Delivery } from '@oncehook/gateway/providers/delivery'
+import type { Provider } from '@oncehook/gateway/providers/provider'
+import { makeProvider } from '@oncehook/gateway/testing/make-provider'
+import { deliveryOf, providerOf, readVectorFiles } from '@oncehook/gateway/testing/vectors'
+import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { signDelivery } from '@oncehook/simulator/signers/signer'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import Stripe from 'stripe'
+import { Webhook as SvixWebhook } from 'svix'
+import twilio from 'twilio'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import {
+  adyenValidator,
+  OFFICIAL_LIBRARIES,
+  type OfficialLibrary,
+  type Sent,
+  toParameters,
+} from './support/official-libraries.ts'
+import { simulateProvider } from './support/simulated-provider.ts'
+
+const NOW = 1_760_000_000_000
+const PUBLIC_URL = 'https://pay.example.com/api/webhooks/p'
+const place = { publicUrl: PUBLIC_URL, apiUrl: 'http://127.0.0.1:9', apiToken: 'unused', now: NOW }
+
+const paid: PaymentEvent = {
+  id: 'evt_1',
+  type: 'payment.succeeded',
+  paymentId: 'pay_1',
+  orderId: 'ord_é',
+  amount: 1999,
+  currency: 'EUR',
+  occurredAt: NOW,
+}
+
+/** A delivery that is right, for us and for a library. */
+interface Both {
+  readonly provider: Provider
+  readonly delivery: Delivery
+  readonly sent: Sent
+}
+
+function toSent({ rawBody, rawHeaders, query }: Delivery, rest: Pick<Sent, 'secret' | 'publicUrl' | 'now'>): Sent {
+  const pairs = rawHeaders.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : [],
+  )
+  return { body: rawBody.toString(), headers: new Headers(pairs), query, ...rest }
+}
+
+/** What the simulator sends, at `now`, whatever body. */
+function simulate(scheme: string, { now = NOW, body }: { now?: number; body?: Buffer } = {}): Both {
+  const { signer, secret, settings, request } = simulateProvider(scheme, place)
+  const asked = request(paid, now)
+  const signed = signDelivery(signer, body === undefined ? asked : { ...asked, body })
+  const delivery = { rawBody: Buffer.from(signed.body), rawHeaders: signed.headers.flat(), query: signed.query }
+  const { secrets: _, ...own } = settings
+  const value = secret.value ?? ''
+  const provider = makeProvider({ settings: { ...own, scheme }, secrets: [{ value }] })
+  return { provider, delivery, sent: toSent(delivery, { secret: value, publicUrl: PUBLIC_URL, now }) }
+}
+
+async function accepts({ provider }: Pick<Both, 'provider'>, delivery: Delivery, now = NOW): Promise<boolean> {
+  return 'secretId' in (await provider.verify(delivery, now))
+}
+
+// Some libraries ask the clock of the process.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }))
+afterAll(() => void vi.useRealTimers())
+
+/** A change that what a scheme signs does not outlive. */
+function spoil(scheme: string, body: string): string {
+  if (scheme === 'adyen') return body.replace('OncehookECOM', 'OncehookECON').replace('TestMerchant', 'TestMerchanu')
+  return scheme === 'twilio' && !body.startsWith('{') ? `${body}&More=1` : `${body} `
+}
+
+describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name, library] as const))(
+  '%s, as the official library %s sees it',
+  (scheme, name, library) => {
+    it('is what the simulator sends, until it is changed', async () => {
+      const { provider, delivery, sent } = simulate(scheme)
+      expect(await library.verify(sent)).toBe(true)
+      expect(await accepts({ provider }, delivery)).toBe(true)
+      if (scheme === 'mercadopago') {
+        // It signs the id in the query, and nothing of the body.
+        expect(await library.verify({ ...sent, query: 'data.id=1&type=payment' })).toBe(false)
+        expect(await accepts({ provider }, { ...delivery, query: 'data.id=1&type=payment' })).toBe(false)
+        return
+      }
+      const changed = spoil(scheme, sent.body)
+      expect(await library.verify({ ...sent, body: changed })).toBe(false)
+      expect(await accepts({ provider }, { ...delivery, rawBody: Buffer.from(changed) })).toBe(false)
+      const other = simulate(scheme)
+      expect(await library.verify({ ...sent, secret: other.sent.secret })).toBe(false)
+      expect(await accepts(other, delivery)).toBe(false)
+    })
+
+    const vectors = readVectorFiles()
+      .flatMap((file) => (file.scheme === scheme ? file.cases : []))
+      .filter(
+        ({ verdict, why }) =>
+          verdict === 'accepted' && /^signed as |^published|^the published|^(?:one|two|six) items?$/.test(why),
+      )
+      .filter((vector) =>
+        isKnownTo(
+          name,
+          vector.secret,
+          vector.headers.map(([header]) => header.toLowerCase()),
+        ),
+      )
+
+    it('is what our vectors hold, until it is changed', async () => {
+      for (const vector of vectors) {
+        const now = vector.now * 1000
+        vi.setSystemTime(now)
+        const delivery = deliveryOf(vector)
+        const publicUrl = String(vector.settings?.publicUrl ?? '')
+        const sent = toSent(delivery, { secret: vector.secret, publicUrl, now })
+        expect(await library.verify(sent), vector.why).toBe(true)
+        const provider = providerOf(scheme, vector)
+        expect(await accepts({ provider }, delivery, now), vector.why).toBe(true)
+        if (scheme === 'mercadopago') continue
+        const changed = spoil(scheme, sent.body)
+        expect(await library.verify({ ...sent, body: changed }), vector.why).toBe(false)
+        expect(await accepts({ provider }, { ...delivery, rawBody: Buffer.from(changed) }, now), vector.why).toBe(false)
+      }
+      vi.setSystemTime(NOW)
+      expect(vectors.length).toBeGreaterThan(0)
+    })
+  },
+)
+
+/** The libraries of Standard Webhooks know v1 only, and one of them no other names of the headers. */
+function isKnownTo(name: string, secret: string, headers: readonly string[]): boolean {
+  if (name !== 'standardwebhooks' && name !== 'svix') return true
+  return !secret.startsWith('whpk_') && (name === 'svix' || headers.includes('webhook-id'))
+}
+
+const body = JSON.stringify({
+  id: 'evt_1',
+  type: 'payment.succeeded',
+  data: { object: { id: 'pay_1', note: 'café 10 €' } },
+})
+
+interface SignedByLibrary {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly query?: string
+}
+
+const at = new Date(NOW)
+
+const SIGNERS: readonly [
+  name: string,
+  scheme: string,
+  sign: (secret: string) => SignedByLibrary | Promise<SignedByLibrary>,
+][] = [
+  [
+    '@octokit/webhooks-methods',
+    'github',
+    async (secret) => ({ body, headers: { 'x-hub-signature-256': await signForGithub(secret, body) } }),
+  ],
+  [
+    'stripe',
+    'stripe',
+    (secret) => {
+      const parts = { payload: body, secret, timestamp: NOW / 1000 }
+      const signature = new Stripe('sk_test_unused').webhooks.generateTestHeaderString(parts)
+      return { body, headers: { 'stripe-signature': signature } }
+    },
+  ],
+  [
+    'standardwebhooks',
+    'standard-webhooks',
+    (secret) => ({ body, headers: standardHeaders('webhook', new StandardWebhook(secret).sign('msg_1', at, body)) }),
+  ],
+  [
+    'svix',
+    'standard-webhooks',
+    (secret) => ({ body, headers: standardHeaders('svix', new SvixWebhook(secret).sign('msg_1', at, body)) }),
+  ],
+  [
+    'twilio, a form',
+    'twilio',
+    (secret) => {
+      const form = new URLSearchParams({ CallSid: 'CA1', Result: 'success', Order: 'o & 1', B: 'é' }).toString()
+      const signature = twilio.getExpectedTwilioSignature(secret, `${PUBLIC_URL}?tenant=a`, toParameters(form))
+      return { body: form, query: 'tenant=a', headers: { 'x-twilio-signature': signature } }
+    },
+  ],
+  [
+    'twilio, JSON',
+    'twilio',
+    (secret) => {
+      const query = `bodySHA256=${twilio.getExpectedBodyHash(body)}`
+      const signature = twilio.getExpectedTwilioSignature(secret, `${PUBLIC_URL}?${query}`, {})
+      return { body, query, headers: { 'x-twilio-signature': signature } }
+    },
+  ],
+  [
+    '@adyen/api-library, items',
+    'adyen',
+    (secret) => {
+      const items = ['1', '2'].map((pspReference) => {
+        const amount = { value: 1999, currency: 'EUR' }
+        const item = {
+          pspReference,
+          merchantAccountCode: 'M',
+          merchantReference: 'ord:1',
+          amount,
+          eventCode: 'AUTHORISATION',
+          success: 'true',
+        }
+        const hmacSignature = adyenValidator.calculateHmac(item as never, secret)
+        return { NotificationRequestItem: { ...item, additionalData: { hmacSignature } } }
+      })
+      return { body: JSON.stringify({ live: 'false', notificationItems: items }), headers: {} }
+    },
+  ],
+  [
+    '@adyen/api-library, bodies',
+    'adyen-platform',
+    (secret) => ({ body, headers: { hmacsignature: adyenValidator.calculateHmac(body, secret) } }),
+  ],
+]
+
+function standardHeaders(family: string, signature: string): Readonly<Record<string, string>> {
+  return { [`${family}-id`]: 'msg_1', [`${family}-timestamp`]: String(NOW / 1000), [`${family}-signature`]: signature }
+}
+
+describe.each(SIGNERS)('what %s signs', (_, scheme, sign) => {
+  it('is accepted, until it is changed', async () => {
+    const { provider, sent } = simulate(scheme)
+    const signed = await sign(sent.secret)
+    const rawHeaders = Object.entries(signed.headers).flat()
+    const delivery = { rawBody: Buffer.from(signed.body), rawHeaders, query: signed.query ?? '' }
+    expect(await accepts({ provider }, delivery)).toBe(true)
+    const changed = signed.body.replace(scheme === 'adyen' ? '1999' : scheme === 'twilio' ? '1' : 'pay_1', '0')
+    expect(changed).not.toBe(signed.body)
+    expect(await accepts({ provider }, { ...delivery, rawBody: Buffer.from(changed) })).toBe(false)
+  })
+})
+
+/** A library lets through what it should not: what is sent then, made of a delivery that is right. */
+interface Hole {
+  readonly name: string
+  readonly what: string
+  readonly scheme: string
+  readonly pass: () => Both
+}
+
+const YEARS_MS = 10 * 365 * 86_400_000
+
+function withHeader(both: Both, header: string, change: (value: string) => string): Both {
+  const rawHeaders = both.delivery.rawHeaders.map((text, index, all) =>
+    index % 2 === 1 && all[index - 1]?.toLowerCase() === header ? change(text) : text,
+  )
+  const delivery = { ...both.delivery, rawHeaders }
+  return { ...both, delivery, sent: toSent(delivery, both.sent) }
+}
+
+/** Signed for the sign that stands in for what is no UTF-8, and sent as bytes that are none. */
+function undecodable(scheme: string): Both {
+  const other = simulate(scheme, { body: Buffer.from('{"id":"\ufffd"}') })
+  const rawBody = Buffer.concat([Buffer.from('{"id":"'), Buffer.of(0xff), Buffer.from('"}')])
+  const delivery = { ...other.delivery, rawBody }
+  return { ...other, delivery, sent: toSent(delivery, other.sent) }
+}
+
+function hole([name = '', scheme = '']: readonly string[], what: string, pass: () => Both): Hole {
+  return { name, what, scheme, pass }
+}
+
+const HOLES: readonly Hole[] = [
+  ...['stripe', '@slack/bolt'].map((name) =>
+    hole([name, name === 'stripe' ? 'stripe' : 'slack'], 'ten years ahead of its time', () => ({
+      ...simulate(name === 'stripe' ? 'stripe' : 'slack', { now: NOW + YEARS_MS }),
+    })),
+  ),
+  ...[
+    ['discord-interactions', 'discord'],
+    ['@sendgrid/eventwebhook', 'sendgrid'],
+    ['mercadopago', 'mercadopago'],
+  ].flatMap(([name = '', scheme = '']) => [
+    hole([name, scheme], 'ten years old', () => simulate(scheme, { now: NOW - YEARS_MS })),
+    hole([name, scheme], 'ten years ahead of its time', () => simulate(scheme, { now: NOW + YEARS_MS })),
+  ]),
+  hole(['@paddle/paddle-node-sdk', 'paddle'], 'an hour ahead of its time', () =>
+    simulate('paddle', { now: NOW + 3_600_000 }),
+  ),
+  hole(['standardwebhooks', 'standard-webhooks'], 'with letters behind its time', () =>
+    signedStandard('msg_1', `${NOW / 1000}abc`),
+  ),
+  hole(['standardwebhooks', 'standard-webhooks'], 'with a full stop in its id', () =>
+    signedStandard('msg.1', String(NOW / 1000)),
+  ),
+  ...[
+    ['stripe', 'stripe'],
+    ['@slack/bolt', 'slack'],
+    ['@octokit/webhooks-methods', 'github'],
+    ['square', 'square'],
+    ['@shopify/shopify-api', 'shopify'],
+    ['razorpay', 'razorpay'],
+    ['discord-interactions', 'discord'],
+    ['@adyen/api-library', 'adyen-platform'],
+  ].map(([name = '', scheme = '']) =>
+    hole([name, scheme], 'whose bytes are no UTF-8 and were not signed', () => undecodable(scheme)),
+  ),
+  hole(['gocardless-nodejs', 'gocardless'], 'with letters behind its signature', () =>
+    withHeader(simulate('gocardless'), 'webhook-signature', (value) => `${value}zz`),
+  ),
+  hole(['gocardless-nodejs', 'gocardless'], 'with its signature in capitals', () =>
+    withHeader(simulate('gocardless'), 'webhook-signature', (value) => value.toUpperCase()),
+  ),
+  hole(['discord-interactions', 'discord'], 'with its signature in capitals', () =>
+    withHeader(simulate('discord'), 'x-signature-ed25519', (value) => value.toUpperCase()),
+  ),
+  hole(['@adyen/api-library', 'adyen-platform'], 'whose base64 lost its end', () =>
+    withHeader(simulate('adyen-platform'), 'hmacsignature', (value) => value.replaceAll('=', '')),
+  ),
+  hole(['@adyen/api-library', 'adyen'], 'whose colons moved from one member to the next', movedColon),
+]
+
+function signedStandard(id: string, timestamp: string): Both {
+  const both = simulate('standard-webhooks')
+  const key = Buffer.from(both.sent.secret.slice('whsec_'.length), 'base64')
+  const text = `${id}.${Number.parseInt(timestamp, 10)}.${both.sent.body}`
+  const signature = `v1,${createHmac('sha256', key).update(text).digest('base64')}`
+  const rawHeaders = ['webhook-id', id, 'webhook-timestamp', timestamp, 'webhook-signature', signature]
+  const delivery = { ...both.delivery, rawHeaders }
+  return { ...both, delivery, sent: toSent(delivery, both.sent) }
+}
+
+/** What was signed for the order `ord:1` reads as well as signed for the order `1` of another account. */
+function movedColon(): Both {
+  const written = simulate('adyen').sent.body.replace('"merchantReference":"ord_é"', '"merchantReference":"ord:1"')
+  const both = simulate('adyen', { body: Buffer.from(written) })
+  const moved = both.sent.body
+    .replace('"merchantReference":"ord:1"', '"merchantReference":"1"')
+    .replace('"merchantAccountCode":"OncehookECOM"', '"merchantAccountCode":"OncehookECOM:ord"')
+  const delivery = { ...both.delivery, rawBody: Buffer.from(moved) }
+  return { ...both, delivery, sent: toSent(delivery, both.sent) }
+}
+
+describe('what an official library lets through and we refuse', () => {
+  it.each(HOLES.map((one) => [one.name, one.what, one] as const))(
+    '%s: a delivery %s',
+    async (name, _, { scheme, pass }) => {
+      const { provider, delivery, sent } = pass()
+      const library = OFFICIAL_LIBRARIES.find((one) => one.name === name && one.scheme === scheme) as OfficialLibrary
+      expect(await library.verify({ ...sent, now: NOW })).toBe(true)
+      expect(await accepts({ provider }, delivery)).toBe(false)
+    },
+  )
+
+  it('stripe and paddle refuse what is right: the new secret of two, and six seconds of delay', async () => {
+    const late = simulate('paddle', { now: NOW - 6_000 })
+    const paddle = OFFICIAL_LIBRARIES.find(({ scheme }) => scheme === 'paddle') as OfficialLibrary
+    expect(await paddle.verify({ ...late.sent, now: NOW })).toBe(false)
+    expect(await accepts(late, late.delivery)).toBe(true)
+    const other = createHmac('sha256', makeDevelopmentSecret('paddle', NOW).value ?? '')
+      .update('x')
+      .digest('hex')
+    const newFirst = withHeader(simulate('paddle'), 'paddle-signature', (value) => `${value};h1=${other}`)
+    expect(await accepts(newFirst, newFirst.delivery)).toBe(true)
+  })
+})
