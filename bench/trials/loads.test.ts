@@ -1,0 +1,112 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { MongoClient } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import type { Laboratory, StartSubject } from '../subjects/subject.ts'
+import type { Effort, TrialRun } from '../trial.ts'
+import { createClosedTrial } from './closed-trial.ts'
+import { createForgedTrial } from './forged-trial.ts'
+import { createHighestRateTrial } from './highest-rate-trial.ts'
+
+// Subjects without a database: what is tested is what the trials make of them, not how fast they are.
+
+const client = new MongoClient('mongodb://127.0.0.1:1')
+const laboratory: Laboratory = {
+  mongoUri: '',
+  mongodPid: process.pid,
+  folder: '',
+  secret: 'whsec_of_a_test_and_nothing_else',
+  nodeFlags: [],
+  database: (name) => client.db(name),
+}
+const effort: Effort = {
+  connections: 4,
+  warmUpMs: 100,
+  measureMs: 100,
+  stepMs: 100,
+  ...{ backlog: 1, few: 1, many: 1, accepts: 1 },
+}
+const given = { laboratory, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
+
+/** Answers as told, and afterwards has kept what it is told to have kept. */
+function subjectThat(status: () => number, keep: (ids: readonly string[]) => readonly string[]): StartSubject {
+  return async () => {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(status(), { 'content-length': 0 }).end())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      receiverPid: process.pid,
+      keptOf: async (ids) => new Set(keep(ids)),
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      },
+    }
+  }
+}
+
+const names = { name: 'test', title: 'A test' }
+
+describe('a closed trial', () => {
+  it('counts what was acknowledged and kept', async () => {
+    const outcome = await createClosedTrial({
+      ...names,
+      start: subjectThat(
+        () => 200,
+        (ids) => ids,
+      ),
+    }).run(given)
+    expect(outcome).toMatchObject({ lost: 0, failed: {} })
+    expect(outcome.figures.perSecond).toBeGreaterThan(0)
+  })
+
+  it('sees what a subject acknowledged and did not keep, in the warm-up too', async () => {
+    const asked: number[] = []
+    const forgetful = subjectThat(
+      () => 200,
+      (ids) => {
+        asked.push(ids.length)
+        return ids.slice(5)
+      },
+    )
+    const outcome = await createClosedTrial({ ...names, start: forgetful }).run(given)
+    expect(outcome.lost).toBe(5)
+    expect(asked.at(-1)).toBeGreaterThan(asked[0]!)
+  })
+
+  it('counts no refusal as accepted', async () => {
+    let taken = 0
+    const refusing = subjectThat(
+      () => (++taken % 2 === 0 ? 503 : 200),
+      (ids) => ids,
+    )
+    const { failed, lost } = await createClosedTrial({ ...names, start: refusing }).run(given)
+    expect(failed['503']).toBeGreaterThan(0)
+    expect(lost).toBe(0)
+  })
+})
+
+describe('a trial of the highest rate', () => {
+  it('stops at a rate that fails twice, shows it on the curve and calls none the highest', async () => {
+    const start = subjectThat(
+      () => 503,
+      (ids) => ids,
+    )
+    const { figures, curve } = await createHighestRateTrial({ ...names, start, rates: [50, 100] }).run(given)
+    expect(figures.highestPerSecond).toBeUndefined()
+    expect(curve).toMatchObject([{ perSecond: 50, failed: 5 }])
+  })
+})
+
+describe('a trial with forgeries', () => {
+  it('refuses to go on with a subject that accepts them', async () => {
+    const start = subjectThat(
+      () => 200,
+      (ids) => ids,
+    )
+    const forged = { ...names, start, perSecond: 20, forgedForEach: 2, forgedBytes: 1_024 }
+    await expect(createForgedTrial(forged).run(given)).rejects.toThrow('A forged delivery was accepted')
+  })
+})
