@@ -1,13 +1,11 @@
-import { accepted, isTimed, macOf, type Recipe, refused, signedLines } from './recipe.ts'
+import { isTimed, macOf, type Recipe, refused, signedLines } from './recipe.ts'
+import { secretCases } from './secret-cases.ts'
 import { BODY, NOW, type Vector } from './vector.ts'
 
 /** The key and what is signed: another secret, one that ended, and texts that other providers would sign. */
 export function keyCases(recipe: Recipe): Vector[] {
-  const at = (seconds: number): string => new Date((NOW + seconds) * 1_000).toISOString().replace('.000Z', 'Z')
   return [
-    accepted(recipe, 'the secret is in use until after now', { notAfter: at(1) }),
-    refused(recipe, 'the secret ended at this very second', { notAfter: at(0) }),
-    refused(recipe, 'the secret has ended', { notAfter: at(-86_400) }),
+    ...secretCases(recipe),
     refused(recipe, 'signed with another secret', {
       headers: signedLines(recipe, { secret: recipe.signer?.another ?? 'another_secret' }),
     }),

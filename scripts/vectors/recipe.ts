@@ -41,6 +41,8 @@ export interface Recipe {
   readonly keyOf?: (secret: string) => Buffer
   /** Signs a text in place of an HMAC, and another secret to sign with by mistake. */
   readonly signer?: { readonly sign: (text: Buffer, secret: string) => Buffer; readonly another: string }
+  /** The lines of a delivery, where they are not made of a signature alone. */
+  readonly write?: (otherwise: Otherwise) => readonly HeaderLine[]
   /** What is signed. */
   readonly text: (body: Buffer, time: string) => readonly (string | Buffer)[]
   /** The signature of the common body at the common time, made elsewhere; none where every signature differs. */
@@ -96,6 +98,7 @@ export function linesAround(recipe: Recipe, signature: string, time = String(NOW
 
 /** The header lines of a delivery. */
 export function signedLines(recipe: Recipe, otherwise: Otherwise = {}): HeaderLine[] {
+  if (recipe.write !== undefined) return [...recipe.write(otherwise)]
   return linesAround(recipe, signatureOf(recipe, otherwise), otherwise.time)
 }
 

@@ -1,9 +1,12 @@
 import type { GeneratedFile } from '../generate/generated-files.ts'
+import { adyenVectors } from './adyen-vectors.ts'
 import { bodyCases } from './body-cases.ts'
 import { flutterwaveVectors, gitlabTokenVectors } from './clear-token-vectors.ts'
+import { fusionauthVectors } from './fusionauth-vectors.ts'
 import { headerCases } from './header-cases.ts'
 import { keyCases } from './key-cases.ts'
 import { mollieClassicVectors } from './mollie-classic-vectors.ts'
+import { paypalVectors } from './paypal-vectors.ts'
 import { accepted, type Recipe, signatureOf } from './recipe.ts'
 import { RECIPES } from './recipes.ts'
 import { signatureCases } from './signature-cases.ts'
@@ -32,9 +35,12 @@ function vectorsOf(recipe: Recipe): Vector[] {
 /** What makes the vectors of each scheme. */
 const MAKERS: readonly (readonly [scheme: string, make: () => readonly Vector[]])[] = [
   ...RECIPES.map((recipe) => [recipe.scheme, () => vectorsOf(recipe)] as const),
+  ['adyen', adyenVectors],
   ['flutterwave', flutterwaveVectors],
+  ['fusionauth', fusionauthVectors],
   ['gitlab', gitlabTokenVectors],
   ['mollie-classic', mollieClassicVectors],
+  ['paypal', paypalVectors],
 ]
 
 /** The files of `contracts/vectors`, every one made by rule. */
