@@ -31,12 +31,12 @@ export const STAGES: readonly Stage[] = [
   {
     rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
     rounds: { short: 3, full: 5 },
-    minutes: { short: 3.2, full: 7.5 },
+    minutes: { short: 3.2, full: 7 },
   },
   { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 0.8 } },
-  { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.3 } },
+  { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.2 } },
   { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 1.8 } },
   { rows: [MEMORY_ROW], rounds: { short: 0, full: 1 }, minutes: { short: 0.5, full: 3.7 } },
 ]
