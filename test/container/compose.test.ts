@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest'
+import { ComposeProject } from '../support/compose-project.ts'
+import { sendRaw } from '../support/raw-request.ts'
+import type { ApiOrder } from '../support/records.ts'
+import { runDocker } from '../support/run-docker.ts'
+import { type SecureServer, sendSecure } from '../support/secure-request.ts'
+import { signedDelivery } from '../support/signed-delivery.ts'
+import { until } from '../support/until.ts'
+
+const LONG_MS = 420_000
+const ORDER = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'book', quantity: 2, unitAmount: 1_000 }] }
+
+/** A client of the orders API behind the proxy, with the token that was made for it. */
+class Customer {
+  readonly #server: SecureServer
+  readonly #token: string
+
+  constructor(server: SecureServer, token: string) {
+    this.#server = server
+    this.#token = token
+  }
+
+  static async of(project: ComposeProject): Promise<Customer> {
+    const tokens = JSON.parse(await project.read('gateway', '/run/secrets/api-tokens.json')) as { dev: string }
+    return new Customer(await project.server(), tokens.dev)
+  }
+
+  async order(): Promise<ApiOrder> {
+    const headers = [...this.#headers(), ['content-type', 'application/json']] as const
+    const body = Buffer.from(JSON.stringify(ORDER))
+    // Fulfilment may come a moment after the proxy; who calls then is told to come again.
+    const answer = await until(
+      () => sendSecure(this.#server, { path: '/api/orders', headers, body }),
+      ({ status }) => status !== 503,
+    )
+    expect(answer.status, answer.body).toBe(201)
+    return JSON.parse(answer.body) as ApiOrder
+  }
+
+  async read(id: string): Promise<ApiOrder> {
+    const answer = await sendSecure(this.#server, {
+      method: 'GET',
+      path: `/api/orders/${id}`,
+      headers: this.#headers(),
+    })
+    expect(answer.status, answer.body).toBe(200)
+    return JSON.parse(answer.body) as ApiOrder
+  }
+
+  #headers(): [string, string][] {
+    return [['authorization', `Bearer ${this.#token}`]]
+  }
+}
+
+function paymentOf(orderId: string, secret: string) {
+  const data = { object: { id: `pay_${orderId}`, orderId, amount: 2_000, currency: 'eur' } }
+  const body = Buffer.from(JSON.stringify({ id: `evt_${orderId}`, type: 'payment.succeeded', data }))
+  return signedDelivery({ body, secret, messageId: `msg_${orderId}` })
+}
+
+/** An order that is made and paid through the proxy. */
+async function payOrder(project: ComposeProject): Promise<ApiOrder> {
+  const customer = await Customer.of(project)
+  const { id } = await customer.order()
+  const payment = paymentOf(id, await project.read('gateway', '/run/secrets/acme'))
+  expect(await sendSecure(await project.server(), payment)).toMatchObject({ status: 200, body: '{"received":true}' })
+  return until(
+    () => customer.read(id),
+    ({ status }) => status === 'paid',
+  )
+}
+
+/** As far as it is looked at here, what `docker inspect` tells. */
+interface Container {
+  readonly Config: { readonly User: string; readonly Labels: Readonly<Record<string, string>> }
+  readonly HostConfig: {
+    readonly ReadonlyRootfs: boolean
+    readonly CapDrop: readonly string[] | null
+    readonly CapAdd: readonly string[] | null
+    readonly SecurityOpt: readonly string[] | null
+    readonly Memory: number
+    readonly PidsLimit: number
+    readonly RestartPolicy: { readonly Name: string }
+    readonly PortBindings: Readonly<Record<string, readonly { HostIp: string }[]>> | null
+  }
+}
+
+const LASTING = ['mongo1', 'mongo2', 'mongo3', 'fulfilment', 'gateway', 'proxy'] as const
+
+/** What a service that must be refused is answered by the database, with the address of its own user. */
+const INTRUDE = `
+const { MongoClient } = require('mongodb')
+const client = new MongoClient(require('fs').readFileSync('/run/secrets/mongodb-uri', 'utf8'))
+const [own, other] = process.argv.slice(1)
+const attempts = {
+  own: () => client.db(own).collection('probes').findOne(),
+  read: () => client.db(other).collection('orders').findOne(),
+  write: () => client.db(other).collection('events').insertOne({}),
+  user: () => client.db('admin').command({ createUser: 'x', pwd: 'y', roles: [] }),
+  configuration: () => client.db('admin').command({ replSetGetConfig: 1 }),
+}
+const answers = {}
+;(async () => {
+  for (const [name, attempt] of Object.entries(attempts))
+    answers[name] = await attempt().then(() => 'done', ({ code }) => code)
+  console.log(JSON.stringify(answers))
+  process.exit()
+})()`
+const UNAUTHORIZED = 13
+
+async function intrude(project: ComposeProject, { from, to }: { from: string; to: string }): Promise<unknown> {
+  const [container = ''] = await project.containers(from)
+  return JSON.parse(
+    await runDocker('exec', container, 'node', '-e', INTRUDE, `oncehook_${from}`, `oncehook_${to}`),
+  ) as unknown
+}
+
+describe('the compose file', { timeout: LONG_MS }, () => {
+  it('brings up two gateways and two fulfilments on three nodes, behind TLS, each with no more rights than it needs', async (context) => {
+    const own = {
+      'providers.json': JSON.stringify({
+        acme: { scheme: 'standard-webhooks', secrets: [{ id: 'own', value: { file: '/run/secrets/providers/acme' } }] },
+      }),
+      'providers/acme': `whsec_${Buffer.from('a secret that its owner has made').toString('base64')}`,
+    }
+    await using project = await ComposeProject.prepare(context, { own })
+    await project.up()
+    const server = await project.server()
+
+    const ids = await Promise.all(LASTING.map((service) => project.containers(service)))
+    expect(ids.map(({ length }) => length)).toEqual([1, 1, 1, 2, 2, 1])
+    const containers = JSON.parse(await runDocker('inspect', ...ids.flat())) as Container[]
+    for (const { Config, HostConfig } of containers) {
+      const service = Config.Labels['com.docker.compose.service']
+      expect(Config.User, service).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+      expect(HostConfig, service).toMatchObject({
+        ReadonlyRootfs: true,
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges:true'],
+        RestartPolicy: { Name: 'unless-stopped' },
+      })
+      expect(HostConfig.CapAdd ?? [], service).toEqual([])
+      expect(HostConfig.Memory, service).toBeGreaterThan(0)
+      expect(HostConfig.PidsLimit, service).toBeGreaterThan(0)
+      if (service === 'gateway' || service === 'fulfilment') expect(HostConfig.Memory).toBe(256 * 1024 ** 2)
+      const published = Object.keys(HostConfig.PortBindings ?? {}).toSorted()
+      expect(published, service).toEqual(service === 'proxy' ? ['8080/tcp', '8443/tcp'] : [])
+    }
+
+    const customer = await Customer.of(project)
+    const { id } = await customer.order()
+    const secret = own['providers/acme']
+    const inTheClear = await sendRaw(project.clearUrl, paymentOf(id, secret))
+    expect(inTheClear).toMatchObject({ status: 403, body: expect.stringContaining('https_required') })
+    expect(await customer.read(id)).toMatchObject({ status: 'pending' })
+    expect(await sendSecure(server, paymentOf(id, secret))).toMatchObject({ status: 200 })
+    await until(
+      () => customer.read(id),
+      ({ status }) => status === 'paid',
+    )
+
+    const refused = {
+      own: 'done',
+      read: UNAUTHORIZED,
+      write: UNAUTHORIZED,
+      user: UNAUTHORIZED,
+      configuration: UNAUTHORIZED,
+    }
+    expect(await intrude(project, { from: 'gateway', to: 'fulfilment' })).toEqual(refused)
+    expect(await intrude(project, { from: 'fulfilment', to: 'gateway' })).toEqual(refused)
+
+    const [first = ''] = await project.containers('gateway')
+    const mark = new Date().toISOString()
+    await runDocker('stop', '--time', '20', first)
+    expect(await runDocker('inspect', '--format', '{{.State.ExitCode}}', first)).toBe('0')
+    const health = await Promise.all(
+      Array.from({ length: 20 }, () => sendSecure(server, { method: 'GET', path: '/healthz' })),
+    )
+    expect(
+      health.map(({ status }) => status),
+      `since ${mark}`,
+    ).toEqual(Array(20).fill(200))
+  })
+
+  it('comes up on one small machine, and finds its secrets and its data again', async (context) => {
+    await using project = await ComposeProject.prepare(context, { overrides: ['compose.small.yaml'] })
+    await project.up()
+    const { id } = await payOrder(project)
+    const before = await Customer.of(project)
+    const ids = await Promise.all(LASTING.map((service) => project.containers(service)))
+    expect(ids.map(({ length }) => length)).toEqual([1, 0, 0, 1, 1, 1])
+
+    await project.down()
+    await project.up()
+    expect(await before.read(id)).toMatchObject({ status: 'paid', access: 'unlocked' })
+    const [gateway = ''] = await project.containers('gateway')
+    await until(
+      () => runDocker('inspect', '--format', '{{.State.Health.Status}}', gateway),
+      (health) => health === 'healthy',
+    )
+    const sent = await project.compose('run', '--rm', 'simulator', 'send', ...SIMULATOR)
+    expect(sent).toContain('All 3 orders are paid')
+  })
+})
+
+const SIMULATOR = [
+  '--url=https://proxy:8443',
+  '--provider=acme',
+  '--scheme=standard-webhooks',
+  '--secret-file=/run/secrets/acme',
+  '--token-file=/run/secrets/api-token',
+  '--count=3',
+]

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { TestContext } from 'vitest'
+import { freePort } from '../../scripts/port.ts'
+import { containerImage, TEST_LABEL } from './container-images.ts'
+import { runDocker, runProgram } from './run-docker.ts'
+import type { SecureServer } from './secure-request.ts'
+
+const FOLDER = resolve(import.meta.dirname, '../../docker')
+
+/** What is special about a project. */
+export interface ComposeOptions {
+  /** Beside `compose.yaml`, of the folder `docker`. */
+  readonly overrides?: readonly string[]
+  /** What stands for `docker/own`: path -> content. */
+  readonly own?: Readonly<Record<string, string>>
+}
+
+/** The compose file, brought up under a name of its own. Disposing of it removes containers, networks and volumes. */
+export class ComposeProject implements AsyncDisposable {
+  readonly name: string
+  /** Of the proxy: `http://host:port`. */
+  readonly clearUrl: string
+  readonly #url: string
+  readonly #command: readonly string[]
+  readonly #env: Readonly<Record<string, string>>
+  readonly #folder: string
+
+  private constructor(parts: { name: string; command: string[]; folder: string; env: Record<string, string> }) {
+    this.name = parts.name
+    this.#command = parts.command
+    this.#env = parts.env
+    this.#folder = parts.folder
+    this.#url = parts.env.PUBLIC_URL ?? ''
+    this.clearUrl = `http://${parts.env.HTTP_LISTEN}`
+  }
+
+  /** Prepares a project that is not up yet; the test is skipped without compose or images. */
+  static async prepare(
+    context: TestContext,
+    { overrides = [], own = {} }: ComposeOptions = {},
+  ): Promise<ComposeProject> {
+    const images = {
+      MONGO_IMAGE: await containerImage('mongo', context),
+      PROXY_IMAGE: await containerImage('nginx', context),
+      GATEWAY_IMAGE: await containerImage('gateway', context),
+      FULFILMENT_IMAGE: await containerImage('fulfilment', context),
+      SIMULATOR_IMAGE: await containerImage('simulator', context),
+      SETUP_IMAGE: await containerImage('setup', context),
+    }
+    const program = await findCompose(context)
+    const [https, http] = [await freePort(0), await freePort(0)]
+    const name = `oncehooktest${randomBytes(5).toString('hex')}`
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-compose-'))
+    const env = {
+      ...images,
+      COMPOSE_PROJECT_NAME: name,
+      OWN_FOLDER: join(folder, 'own'),
+      PUBLIC_URL: `https://localhost:${https}`,
+      HTTPS_LISTEN: `127.0.0.1:${https}`,
+      HTTP_LISTEN: `127.0.0.1:${http}`,
+    }
+    const files = ['compose.yaml', ...overrides].flatMap((file) => ['--file', join(FOLDER, file)])
+    const project = new ComposeProject({ name, folder, env, command: [...program, ...files] })
+    await project.#writeOwn(own)
+    await project.#label()
+    return project
+  }
+
+  /** Starts everything, and what it needs first. */
+  async up(): Promise<void> {
+    await this.compose('up', '--detach', '--no-build')
+  }
+
+  /** Stops and removes containers and networks; the data stays. */
+  async down(): Promise<void> {
+    await this.compose('down', '--timeout', '20')
+  }
+
+  /** Runs a command of compose on this project and answers what it prints. */
+  async compose(...args: readonly string[]): Promise<string> {
+    const labels = ['--file', join(this.#folder, 'labels.json')]
+    return (await runProgram([...this.#command, ...labels, ...args], this.#env)).stdout.trimEnd()
+  }
+
+  /** The ids of the containers that run for a service. */
+  async containers(service: string): Promise<string[]> {
+    const filters = [`label=com.docker.compose.project=${this.name}`, `label=com.docker.compose.service=${service}`]
+    return lines(await runDocker('ps', '--quiet', ...filters.flatMap((filter) => ['--filter', filter])))
+  }
+
+  /** A file of a container, such as a secret that was made for it. */
+  async read(service: string, path: string): Promise<string> {
+    const [container = ''] = await this.containers(service)
+    return runDocker('exec', container, 'node', '-p', `require('fs').readFileSync('${path}', 'utf8')`)
+  }
+
+  /** The proxy, with the certificate that it has now. */
+  async server(): Promise<SecureServer> {
+    const [proxy = ''] = await this.containers('proxy')
+    return { url: this.#url, certificate: await runDocker('exec', proxy, 'cat', '/run/proxy/certificate.pem') }
+  }
+
+  /** What the engine has of this project: containers, networks and volumes. */
+  async remains(): Promise<string[]> {
+    const filter = ['--quiet', '--filter', `label=com.docker.compose.project=${this.name}`]
+    const found = [
+      await runDocker('ps', '--all', ...filter),
+      await runDocker('network', 'ls', ...filter),
+      await runDocker('volume', 'ls', ...filter),
+    ]
+    return found.flatMap(lines)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.compose('down', '--volumes', '--remove-orphans', '--timeout', '20')
+    await rm(this.#folder, { recursive: true })
+    const remains = await this.remains()
+    if (remains.length > 0) throw new Error(`Left behind: ${remains.join(', ')}`)
+  }
+
+  async #writeOwn(own: Readonly<Record<string, string>>): Promise<void> {
+    await mkdir(join(this.#folder, 'own', 'providers'), { recursive: true })
+    for (const [path, content] of Object.entries(own)) await writeFile(join(this.#folder, 'own', path), content)
+  }
+
+  /** So that what a killed run leaves is found. */
+  async #label(): Promise<void> {
+    const services = [
+      'certificate',
+      'setup',
+      'mongo1',
+      'mongo2',
+      'mongo3',
+      'database',
+      'fulfilment',
+      'gateway',
+      'proxy',
+      'simulator',
+    ]
+    const label = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { labels: TEST_LABEL }]))
+    const networks = ['edge', 'outside', 'front', 'services', 'database']
+    const secrets = ['setup', 'gateway', 'fulfilment', 'mongo', 'database', 'proxy', 'simulator'].map(
+      (name) => `${name}-secrets`,
+    )
+    const labelled = {
+      services: label(services),
+      networks: label(networks),
+      volumes: label(['mongo1', 'mongo2', 'mongo3', ...secrets]),
+    }
+    await writeFile(join(this.#folder, 'labels.json'), JSON.stringify(labelled))
+  }
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
+
+/** Compose 2, as a part of `docker`, or the program of its own that Debian has. */
+async function findCompose(context: TestContext): Promise<string[]> {
+  for (const program of [['docker', 'compose'], ['docker-compose']]) {
+    const works = await runProgram([...program, 'version']).then(
+      () => true,
+      () => false,
+    )
+    if (works) return program
+  }
+  return context.skip('neither docker compose nor docker-compose is here')
+}
