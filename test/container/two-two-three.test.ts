@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { type ContainerStack, containerImages, startContainerStack } from '../support/container-stack.ts'
 import type { ContainerUnderTest } from '../support/container-under-test.ts'
-import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
 import type { ApiOrder } from '../support/records.ts'
 import { paymentOf } from '../support/stack.ts'
 import { until } from '../support/until.ts'
@@ -10,7 +10,7 @@ import { WebhookSource } from '../support/webhook-source.ts'
 
 const PER_SECOND = 200
 /** Less than this would be another test: a source that waits for a slow machine falls behind its pace. */
-const LEAST_PER_SECOND = 150
+const LEAST_PER_SECOND = 120
 /** Orders that are paid around each of the three faults. */
 const ORDERS = 200
 /** So many deliveries are accepted before each fault, and so many altogether. */
@@ -75,7 +75,7 @@ describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: 400_000 }, 
     const images = await containerImages(context)
     await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 3 })
     await using source = new WebhookSource(stack.provider(), { perSecond: PER_SECOND, parallel: 200 })
-    const orders = await createOrdersAfterFault(stack, 3 * ORDERS)
+    const orders = await createOrders(stack, 3 * ORDERS)
     const fed = new AbortController()
     const begun = performance.now()
     const feeding = feed(source, orders, fed.signal)

@@ -109,6 +109,7 @@ export class ContainerUnderTest implements AsyncDisposable {
 
   /** Ends it if it still runs and removes it with its volumes. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#state === 'paused') await this.resume()
     await this.#handle.remove({ force: true, v: true })
   }
 
