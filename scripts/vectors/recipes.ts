@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import { discordCases, sendgridCases } from './asymmetric-cases.ts'
+import { hmacCases } from './hmac-cases.ts'
 import { ANOTHER, createEcdsaSigner, KEY, signEd25519 } from './keys.ts'
 import { knownSignatures } from './known-signatures.ts'
 import { manifestOf, mercadopagoCases } from './mercadopago-cases.ts'
@@ -93,6 +94,35 @@ export const RECIPES: readonly Recipe[] = [
   { ...hexBody, scheme: 'github', header: 'X-Hub-Signature-256', prefix: 'sha256=', own: githubCases },
   { ...standardV1, scheme: 'gitlab', own: gitlabSigningCases },
   { ...hexBody, scheme: 'gocardless', header: 'Webhook-Signature', own: gocardlessCases },
+  {
+    ...hexBody,
+    scheme: 'hmac',
+    mark: ' (set as GitHub signs)',
+    settings: { header: 'X-Hub-Signature-256', prefix: 'sha256=' },
+    header: 'X-Hub-Signature-256',
+    prefix: 'sha256=',
+    own: hmacCases,
+  },
+  {
+    ...base64Body,
+    scheme: 'hmac',
+    mark: ' (set as Shopify signs)',
+    settings: { header: 'X-Shopify-Hmac-Sha256', encoding: 'base64' },
+    header: 'X-Shopify-Hmac-Sha256',
+  },
+  {
+    ...v0,
+    scheme: 'hmac',
+    mark: ' (set as Slack signs)',
+    settings: {
+      header: 'X-Slack-Signature',
+      prefix: 'v0=',
+      timestampHeader: 'X-Slack-Request-Timestamp',
+      signedText: 'v0:{timestamp}:{body}',
+    },
+    header: 'X-Slack-Signature',
+    timeHeader: 'X-Slack-Request-Timestamp',
+  },
   {
     ...body,
     scheme: 'hook0',

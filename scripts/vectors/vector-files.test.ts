@@ -1,8 +1,19 @@
+import { readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Vector } from './vector.ts'
 import { vectorFiles } from './vector-files.ts'
 
 const files = await Promise.all(vectorFiles().map(async ({ path, content }) => ({ path, content: await content() })))
+
+describe('the files of contracts/vectors', () => {
+  it('are made by rule, every one', () => {
+    const there = readdirSync(resolve(import.meta.dirname, '../../contracts/vectors'))
+    expect(files.map(({ path }) => path).toSorted()).toEqual(
+      there.map((name) => `contracts/vectors/${name}`).toSorted(),
+    )
+  })
+})
 
 describe.each(files)('$path', ({ content }) => {
   const { cases } = JSON.parse(content) as { cases: Vector[] }
