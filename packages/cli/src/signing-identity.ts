@@ -62,6 +62,7 @@ export async function findSigningIdentity(
   const signer = signers.get(scheme)
   if (!signer) throw new UsageError(`There is no scheme ${scheme}; there are ${[...signers.keys()].join(', ')}`)
   const settings = { ...(known?.scheme === scheme ? known : {}), ...checkSettings({ scheme, signer }, options.set) }
+  if (signer.signsNothing === true) return { provider, scheme, signer, secret: '', settings }
   const secret =
     (await readSecret('secret', options)) ?? chooseSecret({ provider, known, local }, options.secretId, now)
   return { provider, scheme, signer, secret, settings }

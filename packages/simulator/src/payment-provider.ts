@@ -94,18 +94,14 @@ function sign(
 
 async function post(
   { fetch, now }: PaymentProviderDeps,
-  { url, signer, timeoutMs = 10_000 }: WebhookEndpoint,
-  { eventId, headers, body, query }: SignedDelivery & { eventId: string },
+  { url, timeoutMs = 10_000 }: WebhookEndpoint,
+  { eventId, headers, body, query, contentType }: SignedDelivery & { eventId: string },
 ): Promise<DeliveryReport> {
   const begun = now()
   try {
     const response = await fetch(query === '' ? url : `${url}?${query}`, {
       method: 'POST',
-      headers: [
-        ['content-type', signer.contentType ?? 'application/json'],
-        ['user-agent', 'oncehook-simulator'],
-        ...toPairs(headers),
-      ],
+      headers: [['content-type', contentType], ['user-agent', 'oncehook-simulator'], ...toPairs(headers)],
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),

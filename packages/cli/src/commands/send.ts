@@ -1,3 +1,5 @@
+import { signCorrupted } from '@oncehook/simulator/corruption'
+import { signDelivery } from '@oncehook/simulator/signers/signer'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
@@ -6,13 +8,14 @@ import { createOrdersClient } from '../orders-client.ts'
 import { writeJson, writeLines } from '../output.ts'
 import { deliverPayments } from '../sending/deliver-payments.ts'
 import { judgeSend } from '../sending/judge-send.ts'
+import { offerObjects } from '../sending/offer-objects.ts'
 import { planPayment, readTypes, toEffect } from '../sending/plan-payment.ts'
 import { prepareOrders } from '../sending/prepare-orders.ts'
 import { addSendOptions, checkSendOptions, type SendOptions } from '../sending/send-options.ts'
 import { describePlan, describeRun, toSendDocument } from '../sending/send-report.ts'
 import type { SendRun } from '../sending/send-run.ts'
 import { watchPayments } from '../sending/watch-payments.ts'
-import { findSigningIdentity } from '../signing-identity.ts'
+import { findSigningIdentity, type SigningIdentity } from '../signing-identity.ts'
 
 /** `oncehook send`: makes an order, delivers its signed payment, and waits until the order shows it. */
 export const addSendCommand: AddCommand = (program, { context, finish }) => {
@@ -36,27 +39,39 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
   const local = await findAddressedSystem(context.dataFolder, options.url)
   const gateway = await findGateway(options, local)
   const identity = await findSigningIdentity(options, { local, now: context.now() })
-  // What cannot be signed is found out before an order is made for it.
-  identity.signer.sign({ ...identity, body: Buffer.alloc(0), now: 0, eventId: options.eventId ?? 'evt_1' })
+  checkSigning(identity, options)
   const orders = createOrdersClient({ fetch: context.fetch, gateway })
   const prepared = await prepareOrders(orders, options)
-  const payments = prepared.map((order) => planPayment(order, options, context))
+  const payments = prepared.map((order) => planPayment(order, options, { ...context, signer: identity.signer }))
   if (!options.json) writeLines(context, describePlan(payments))
 
-  const { provider, scheme, signer } = identity
+  const { provider, scheme } = identity
+  await using _api = await offerObjects(identity, payments, context)
   const url = toWebhookUrl(gateway.url, provider)
   const begun = context.now()
   const deliveries = await deliverPayments({ identity, url, payments }, options, context)
   const timeoutMs = options.timeout * 1000
-  const watched = await watchPayments({ ...context, orders }, { signer, payments, deliveries, begun, timeoutMs })
+  const watched = await watchPayments({ ...context, orders }, { identity, payments, deliveries, begun, timeoutMs })
   return {
     provider,
     scheme,
     url,
     corruption: options.corrupt,
     timeoutSeconds: options.timeout,
-    effect: toEffect(readTypes(options), signer),
+    effect: toEffect(readTypes(options), identity),
     deliveries,
     payments: watched,
   }
+}
+
+/** What cannot be signed is found out before an order is made for it. */
+function checkSigning(
+  { signer, secret, settings }: SigningIdentity,
+  { corrupt, eventId = 'evt_1' }: SendOptions,
+): void {
+  const event = { id: eventId, type: 'payment.succeeded', paymentId: 'pay_1', orderId: 'ord_1', occurredAt: 0 }
+  const body = signer.writeEvent({ ...event, amount: 1999, currency: 'EUR' })
+  const request = { body, secret, settings, now: 0, eventId }
+  if (corrupt === undefined) signDelivery(signer, request)
+  else signCorrupted(signer, request, corrupt)
 }

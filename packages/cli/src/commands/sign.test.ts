@@ -58,6 +58,45 @@ describe('oncehook sign', () => {
     )
   })
 
+  it('prints the body with its proof where that is the place of it', async () => {
+    const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
+    const source = JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] })
+    const args = ['--scheme', 'adyen', '--secret', '000102030405060708090a0b0c0d0e0f']
+    const { exitCode, stdout } = await sign(args, source)
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout).notificationItems[0].NotificationRequestItem).toMatchObject({
+      ...item,
+      additionalData: { hmacSignature: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/) },
+    })
+    expect(JSON.parse((await sign([...args, '--json'], source)).stdout)).toEqual({
+      scheme: 'adyen',
+      headers: {},
+      body: stdout,
+    })
+    const curl = await sign([...args, '--curl', '--url', 'http://127.0.0.1:1'], source)
+    expect(curl.stdout).toContain(`--data-raw '${stdout}'`)
+  })
+
+  it('tells of the query that belongs to the address', async () => {
+    const args = ['--scheme', 'mercadopago', '--secret', 'test_secret', '--event-id', 'req']
+    const source = '{"data":{"id":"123456"}}'
+    const { exitCode, stdout, stderr } = await sign(args, source)
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^x-signature: ts=\d{10},v1=[0-9a-f]{64}\nx-request-id: \S+\n$/)
+    expect(stderr).toBe('To be delivered with the query ?data.id=123456&type=payment\n')
+    const curl = await sign([...args, '--curl', '--url', 'http://127.0.0.1:1'], source)
+    expect(curl.stdout).toContain("'http://127.0.0.1:1/api/webhooks/mercadopago?data.id=123456&type=payment'")
+    expect(JSON.parse((await sign([...args, '--json'], source)).stdout).query).toBe('data.id=123456&type=payment')
+  })
+
+  it('asks for the private key of a scheme with two keys', async () => {
+    const { exitCode, stderr } = await sign(['--scheme', 'discord', '--secret', '00'.repeat(32)])
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: 'The secret is not the PEM of a private key (ed25519): the provider keeps that half\n',
+    })
+  })
+
   it('signs bodies that are not JSON, under an id of its own', async () => {
     const { stdout } = await sign(['--secret', fakeSecret], Buffer.from([0xff, 0x00]))
     expect(stdout).toMatch(/^webhook-id: evt_\w+$/m)

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { HeaderLine } from '@oncehook/simulator/signers/signer'
+import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/simulator/signers/signer'
 import { Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
@@ -22,7 +22,9 @@ interface SignOptions extends SigningOptions {
 export const addSignCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('sign')
-    .description('Print the header lines that prove a body, to be sent with exactly these bytes.')
+    .description(
+      'Print the header lines that prove a body, to be sent with exactly these bytes; for Adyen the body with its proof.',
+    )
     .argument('[file]', 'the body; without it, or with -, standard input')
     .option('--event-id <id>', 'the id for schemes with an id header (default: the `id` in the body, else a new one)')
     .option(
@@ -48,14 +50,36 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   const body = file === undefined || file === '-' ? await context.readStdin() : await readBody(file)
   const now = options.timestamp === undefined ? context.now() : options.timestamp * 1000
   const eventId = options.eventId ?? findEventId(body) ?? `evt_${context.randomId()}`
-  const headers = signer.sign({ body, secret, now, eventId, settings })
-  if (options.json) return writeJson(context, { scheme, headers: Object.fromEntries(headers) })
-  if (!options.curl) return writeLines(context, headers.map(toHeaderText))
+  const signed = signDelivery(signer, { body, secret, now, eventId, settings })
+  const isSealed = signer.seal !== undefined
+  if (options.json) return writeJson(context, toDocument(scheme, signed, isSealed))
+  if (!options.curl) return writeSigned(context, signed, isSealed)
   const gatewayUrl = options.url ?? local?.gatewayUrl
   if (gatewayUrl === undefined) throw new UsageError('With --curl give --url too: the address of the gateway')
-  const lines = ['content-type: application/json', ...headers.map(toHeaderText)]
-  const source = file === undefined || file === '-' ? { body } : { file }
-  writeLines(context, [toCurlCommand({ url: toWebhookUrl(gatewayUrl, provider), headers: lines, ...source })])
+  const headers = [`content-type: ${signed.contentType}`, ...signed.headers.map(toHeaderText)]
+  const source = isSealed || file === undefined || file === '-' ? { body: Buffer.from(signed.body) } : { file }
+  const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
+  writeLines(context, [toCurlCommand({ url, headers, ...source })])
+}
+
+function toDocument(scheme: string, { headers, query, body }: SignedDelivery, isSealed: boolean): object {
+  return {
+    scheme,
+    headers: Object.fromEntries(headers),
+    ...(query === '' ? {} : { query }),
+    ...(isSealed ? { body: Buffer.from(body).toString() } : {}),
+  }
+}
+
+/** A sealed body is its own proof; what belongs to the address is told beside the lines, which may go into a file. */
+function writeSigned(context: CliContext, { headers, query, body }: SignedDelivery, isSealed: boolean): void {
+  if (query !== '') context.warn(`To be delivered with the query ?${query}\n`)
+  if (isSealed) context.write(body)
+  else writeLines(context, headers.map(toHeaderText))
+}
+
+function withQuery(url: string, { query }: SignedDelivery): string {
+  return query === '' ? url : `${url}?${query}`
 }
 
 function toHeaderText([name, value]: HeaderLine): string {

@@ -1,4 +1,6 @@
+import { discord } from '@oncehook/simulator/signers/discord'
 import { hmac } from '@oncehook/simulator/signers/hmac'
+import { shopify } from '@oncehook/simulator/signers/shopify'
 import { stripe } from '@oncehook/simulator/signers/stripe'
 import { describe, expect, it } from 'vitest'
 import type { Order } from '../orders-client.ts'
@@ -18,7 +20,12 @@ const order: Order = {
 
 function plan(options: Partial<SendOptions>) {
   const complete: SendOptions = { count: 1, times: 1, orderOfArrival: 'given', skew: 0, timeout: 10, ...options }
-  return planPayment({ order, created: false }, complete, { randomId: () => 'r4nd0m', now: () => 1_760_000_000_000 })
+  const context = {
+    randomId: () => 'r4nd0m',
+    now: () => 1_760_000_000_000,
+    signer: options.scheme === 'shopify' ? shopify : hmac,
+  }
+  return planPayment({ order, created: false }, complete, context)
 }
 
 describe('planPayment', () => {
@@ -49,6 +56,10 @@ describe('planPayment', () => {
     expect(plan({ eventId: 'x', paymentId: 'y' }).paymentId).toBe('y')
   })
 
+  it('names the payment as the provider would', () => {
+    expect(plan({ scheme: 'shopify' })).toMatchObject({ paymentId: 'ord_1', events: [{ paymentId: 'ord_1' }] })
+  })
+
   it('tells several things of one payment, each by an event of its own', () => {
     const { events } = plan({ eventId: 'evt_1', sequence: ['failed', 'succeeded', 'refund.created'] })
     expect(events.map(({ id, type }) => [id, type])).toEqual([
@@ -68,12 +79,21 @@ describe('toEffect', () => {
     [['refund.created'], 'none'],
     [[], 'none'],
   ])('says that %j makes an order %s', (types, effect) => {
-    expect(toEffect(types, hmac)).toBe(effect)
+    expect(toEffect(types, { signer: hmac, settings: {} })).toBe(effect)
   })
 
   it('knows the names that a scheme has of its own', () => {
-    expect(toEffect(['payment_intent.succeeded'], stripe)).toBe('paid')
-    expect(toEffect(['payment.failed'], stripe)).toBe('payment_failed')
-    expect(toEffect(['payment_intent.succeeded'], hmac)).toBe('none')
+    expect(toEffect(['payment_intent.succeeded'], { signer: stripe, settings: {} })).toBe('paid')
+    expect(toEffect(['payment.failed'], { signer: stripe, settings: {} })).toBe('payment_failed')
+    expect(toEffect(['payment_intent.succeeded'], { signer: hmac, settings: {} })).toBe('none')
+  })
+
+  it('of a scheme that knows no payments is what the settings of the gateway make of it', () => {
+    const effect = (settings: object) => toEffect(['payment.succeeded'], { signer: discord, settings: { ...settings } })
+    expect(effect({ scheme: 'discord', ...discord.mapping })).toBe('paid')
+    expect(effect({ scheme: 'discord', ...discord.mapping, orderReference: undefined })).toBe('none')
+    expect(effect({ scheme: 'discord', ...discord.mapping, events: {} })).toBe('none')
+    // Of a gateway elsewhere nothing is known.
+    expect(effect({})).toBe('paid')
   })
 })

@@ -2,6 +2,7 @@ import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/simulator
 import type { Signer } from '@oncehook/simulator/signers/signer'
 import type { CliContext } from '../cli-context.ts'
 import type { Order } from '../orders-client.ts'
+import type { SigningIdentity } from '../signing-identity.ts'
 import type { SendOptions } from './send-options.ts'
 
 /** One payment: the order it is for as it was before, and what is going to be told of it. */
@@ -26,11 +27,24 @@ export function readTypes({ type = 'succeeded', sequence = [type] }: SendOptions
   return sequence.map((each) => shortTypes.get(each) ?? each)
 }
 
-/** A success outdoes a failure whatever comes first, and no other type does anything. */
-export function toEffect(types: readonly string[], signer: Signer): Effect {
-  const names = types.map((type) => toSchemeType(signer.types, type))
+/**
+ * A success outdoes a failure whatever comes first, and no other type does anything; nor does any of a scheme that knows
+ * no payments while the gateway's settings do not say what its types mean.
+ */
+export function toEffect(types: readonly string[], { signer, settings }: Sender): Effect {
+  const names = types.map((type) => toSchemeType(signer.types, type)).filter((name) => isMapped(name, signer, settings))
   if (names.includes(signer.types.succeeded)) return 'paid'
   return names.includes(signer.types.failed) ? 'payment_failed' : 'none'
+}
+
+type Sender = Pick<SigningIdentity, 'signer' | 'settings'>
+
+/** Settings that come from nowhere but the options say nothing of what the gateway has. */
+function isMapped(name: string, { mapping }: Signer, settings: SigningIdentity['settings']): boolean {
+  if (mapping === undefined || settings.scheme === undefined) return true
+  if (mapping.orderReference !== undefined && settings.orderReference === undefined) return false
+  const { events } = settings
+  return mapping.events === undefined || (typeof events === 'object' && events !== null && Object.hasOwn(events, name))
 }
 
 /**
@@ -40,11 +54,12 @@ export function toEffect(types: readonly string[], signer: Signer): Effect {
 export function planPayment(
   { order, created }: { order: Order; created: boolean },
   options: SendOptions,
-  { randomId, now }: Pick<CliContext, 'randomId' | 'now'>,
+  { randomId, now, signer }: Pick<CliContext, 'randomId' | 'now'> & Pick<Sender, 'signer'>,
 ): PlannedPayment {
   const types = readTypes(options)
   const eventId = options.eventId ?? `evt_${randomId()}`
-  const paymentId = options.paymentId ?? `pay_${eventId.replace(/^evt_/, '')}`
+  const named = options.paymentId ?? `pay_${eventId.replace(/^evt_/, '')}`
+  const paymentId = signer.paymentIdOf?.({ paymentId: named, orderId: order.id }) ?? named
   const events = types.map((type, index) => ({
     id: types.length === 1 ? eventId : `${eventId}_${index + 1}`,
     type,

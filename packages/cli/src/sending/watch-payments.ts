@@ -1,4 +1,4 @@
-import type { Signer } from '@oncehook/simulator/signers/signer'
+import type { SigningIdentity } from '../signing-identity.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { type PlannedPayment, toEffect } from './plan-payment.ts'
 import { type Delivered, isAccepted, type PaymentOutcome, toExpectation } from './send-run.ts'
@@ -6,7 +6,7 @@ import { type WatchDeps, watchOrder } from './watch-order.ts'
 
 /** What was delivered, and for how long its effect is waited for. */
 export interface DeliveredPayments {
-  readonly signer: Signer
+  readonly identity: Pick<SigningIdentity, 'signer' | 'settings'>
   readonly payments: readonly PlannedPayment[]
   readonly deliveries: readonly Delivered[]
   /** When the first delivery began, in milliseconds since 1970. */
@@ -28,7 +28,7 @@ export async function watchPayments(deps: WatchDeps, delivered: DeliveredPayment
   const typesOfOrder = Map.groupBy(delivered.deliveries.filter(isAccepted), ({ orderId }) => orderId)
   const watched = payments.map((payment) => {
     const types = (typesOfOrder.get(payment.order.id) ?? []).map(({ type }) => type)
-    return { payment, until: toExpectation(payment, toEffect(types, delivered.signer)) }
+    return { payment, until: toExpectation(payment, toEffect(types, delivered.identity)) }
   })
   const deadline = deps.now() + timeoutMs
   if (watched.some(({ payment, until }) => until(payment.order))) await deps.sleep(Math.min(quietMs, timeoutMs))

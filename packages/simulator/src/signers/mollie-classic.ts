@@ -11,6 +11,7 @@ const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.expire
 export const mollieClassic: Signer = {
   types,
   settings: [],
+  signsNothing: true,
   contentType: 'application/x-www-form-urlencoded',
   writeEvent: (event) => Buffer.from(new URLSearchParams({ id: idOf(event) }).toString()),
   paymentIdOf: idOf,

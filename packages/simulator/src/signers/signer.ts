@@ -23,9 +23,11 @@ export interface SigningRequest {
 export interface Signer {
   /** What the scheme calls a payment that succeeded and one that failed. */
   readonly types: PaymentTypes
+  /** The provider has no secret: only what its API says counts. */
+  readonly signsNothing?: true
   /** The settings that `sign` reads. */
   readonly settings: readonly string[]
-  /** The media type of the bodies; JSON where it is left out. */
+  /** The media type of its bodies that are not JSON. */
   readonly contentType?: string
   /** What the gateway's settings have to say before an event counts, for a scheme that knows no payments or no orders. */
   readonly mapping?: SigningSettings
@@ -66,6 +68,7 @@ export interface SignedDelivery {
   readonly body: Uint8Array
   /** Without the question mark; empty where there is none. */
   readonly query: string
+  readonly contentType: string
 }
 
 /**
@@ -74,7 +77,17 @@ export interface SignedDelivery {
  */
 export function signDelivery(signer: Signer, request: SigningRequest): SignedDelivery {
   const body = signer.seal?.seal(request) ?? request.body
-  return { headers: signer.sign(request), body, query: signer.query?.(request) ?? '' }
+  const contentType = isJson(body) ? undefined : signer.contentType
+  return {
+    headers: signer.sign(request),
+    body,
+    query: signer.query?.(request) ?? '',
+    contentType: contentType ?? 'application/json',
+  }
+}
+
+function isJson(body: Uint8Array): boolean {
+  return body[0] === 0x7b || body[0] === 0x5b
 }
 
 /** Nothing could be signed: the message names what is wrong, never its value. */

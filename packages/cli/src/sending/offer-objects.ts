@@ -1,0 +1,47 @@
+import { type ObjectApi, startObjectApi } from '@oncehook/simulator/object-api'
+import type { CliContext } from '../cli-context.ts'
+import { CommandFailure } from '../exit-code.ts'
+import type { SigningIdentity } from '../signing-identity.ts'
+import type { PlannedPayment } from './plan-payment.ts'
+
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost)$/
+
+/**
+ * Plays the provider's API for as long as the scope lasts, where the gateway has to ask it and is told to ask on this
+ * machine; of several events about one payment it knows the last. Elsewhere says whom the gateway will ask.
+ * @throws CommandFailure when the address is taken
+ */
+export async function offerObjects(
+  { signer, settings }: SigningIdentity,
+  payments: readonly PlannedPayment[],
+  { warn }: Pick<CliContext, 'warn'>,
+): Promise<AsyncDisposable> {
+  const asked = fetchSettingsOf(settings)
+  const nothing = { [Symbol.asyncDispose]: () => Promise.resolve() }
+  if (signer.describeObject === undefined || asked === null) return nothing
+  const { url, token } = asked
+  if (!LOOPBACK.test(url.hostname) || url.protocol !== 'http:') {
+    warn(`The gateway will ask ${url.origin}, which has to know the payment\n`)
+    return nothing
+  }
+  const api = await start(url, token)
+  for (const { events } of payments) {
+    for (const event of events) api.add(signer.describeObject(event))
+  }
+  return api
+}
+
+function fetchSettingsOf({ fetch }: SigningIdentity['settings']): { url: URL; token: string } | null {
+  if (typeof fetch !== 'object' || fetch === null || !('baseUrl' in fetch) || !('token' in fetch)) return null
+  const url = URL.parse(String(fetch.baseUrl))
+  return url === null ? null : { url, token: String(fetch.token) }
+}
+
+async function start({ port, pathname, origin }: URL, token: string): Promise<ObjectApi> {
+  try {
+    return await startObjectApi({ port: Number(port || 80), basePath: pathname.replace(/\/+$/, ''), token })
+  } catch (error) {
+    const summary = `The API of the provider cannot be played at ${origin}: the address is taken, or may not be`
+    throw new CommandFailure(summary, { cause: error })
+  }
+}
