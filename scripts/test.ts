@@ -8,12 +8,16 @@ const repository = resolve(import.meta.dirname, '..')
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const args = process.argv.slice(2)
 
-const SLOW_ROWS = 'test/fault/!(kill).fault.test.ts'
+const SLOW_ROWS: Readonly<Record<string, string>> = {
+  'test/fault/!(kill).fault.test.ts': 'rows of faults, minutes long: npm run test:fault',
+  'test/container/*.fault.test.ts': 'faults of containers, minutes long: npm test -- test/container',
+}
 
 const checked = args.length === 0 ? await check() : undefined // a filtered run is about tests
 // Rows of faults wait for leases, time-outs and elections: minutes that only CI, or who asks for them, should spend.
+const exclusions = Object.keys(SLOW_ROWS).map((rows) => `--exclude=${rows}`)
 const unhurried = args.length > 0 || Boolean(process.env.CI)
-const tested = unhurried ? await test(args) : addTallies(await test([`--exclude=${SLOW_ROWS}`]), slowRowsSkipped())
+const tested = unhurried ? await test(args) : addTallies(await test(exclusions), slowRowsSkipped())
 const sum = checked ? addTallies(checked, tested) : tested
 const tally = process.env.CI ? countSkippedAsFailed(sum) : sum
 say(`Took ${Math.round(performance.now() / 1_000)} s`)
@@ -21,13 +25,10 @@ for (const line of describeTally(tally)) say(line)
 process.exit(tally.failed > 0 ? 1 : 0) // a handle that a test left open keeps nobody waiting
 
 function slowRowsSkipped(): Tally {
-  const skipped = globSync(SLOW_ROWS, { cwd: repository }).length
-  return {
-    passed: 0,
-    failed: 0,
-    skipped,
-    reasons: new Map([['rows of faults, minutes long: npm run test:fault', skipped]]),
-  }
+  const reasons = new Map(
+    Object.entries(SLOW_ROWS).map(([rows, reason]) => [reason, globSync(rows, { cwd: repository }).length] as const),
+  )
+  return { passed: 0, failed: 0, skipped: [...reasons.values()].reduce((sum, count) => sum + count, 0), reasons }
 }
 
 async function check(): Promise<Tally> {
