@@ -59,7 +59,7 @@ export const gitlab = defineScheme(
       },
     prepareConfirm: (settings) => {
       const { fetch: api } = settings
-      if (api === undefined) return (event) => Promise.resolve({ event })
+      if (api === undefined) return undefined
       const base = { ...api, baseUrl: `${api.baseUrl.replace(/\/+$/, '')}/api/v4` }
       return async (event, fetch) => {
         if (!PLACE.test(event.objectId)) return { refused: 'object_unknown' }

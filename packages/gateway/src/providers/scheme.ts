@@ -68,7 +68,8 @@ export interface SchemeParts<Settings> {
   readonly takesForms?: boolean
   readonly prepareHandshake?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerHandshake
   readonly prepareCheck?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerCheck
-  readonly prepareConfirm?: (settings: Settings) => ConfirmEvent
+  /** Undefined where these settings leave nothing to confirm. */
+  readonly prepareConfirm?: (settings: Settings) => ConfirmEvent | undefined
 }
 
 /** A way to sign: one file, one line in the table. */
