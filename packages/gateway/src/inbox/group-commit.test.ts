@@ -17,23 +17,27 @@ function openGroupCommit(limits: Partial<GroupLimits> = {}) {
   const commands: Command[] = []
   let inFlight = 0
   let mostInFlight = 0
+  const clock = { now: 0 }
   const group = createGroupCommit<string>(
-    async (members) => {
-      const { promise, resolve, reject } = Promise.withResolvers<readonly WriteVerdict[]>()
-      inFlight += 1
-      mostInFlight = Math.max(mostInFlight, inFlight)
-      commands.push({
-        members,
-        answer: (verdicts = members.map(() => 'stored')) => resolve(verdicts),
-        fail: () => reject(new Error('The connection broke')),
-      })
-      return promise.finally(() => {
-        inFlight -= 1
-      })
+    {
+      now: () => clock.now,
+      writeGroup: async (members) => {
+        const { promise, resolve, reject } = Promise.withResolvers<readonly WriteVerdict[]>()
+        inFlight += 1
+        mostInFlight = Math.max(mostInFlight, inFlight)
+        commands.push({
+          members,
+          answer: (verdicts = members.map(() => 'stored')) => resolve(verdicts),
+          fail: () => reject(new Error('The connection broke')),
+        })
+        return promise.finally(() => {
+          inFlight -= 1
+        })
+      },
     },
     { ...GROUP_LIMITS, ...limits },
   )
-  return { group, commands, mostInFlight: () => mostInFlight }
+  return { group, commands, clock, mostInFlight: () => mostInFlight }
 }
 
 /** Lets everything run that can run without a command being answered. */
@@ -172,9 +176,37 @@ describe('createGroupCommit', () => {
     expect(commands[1]?.members).toEqual(['c'])
   })
 
+  it('turns away who has waited too long when the next command leaves, and keeps those who came later', async () => {
+    const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000 })
+    const verdicts = [group.write('a', 1)]
+    await settle()
+    verdicts.push(group.write('late', 1))
+    clock.now = 4_000
+    verdicts.push(group.write('in time', 1))
+    clock.now = 5_001
+    await answerAll(commands)
+    expect(await Promise.all(verdicts)).toEqual(['stored', 'unknown', 'stored'])
+    expect(commands.map(({ members }) => members)).toEqual([['a'], ['in time']])
+    expect(group.waiting).toBe(0)
+  })
+
+  it('gives back the memory of those who waited too long, and rests when nobody else is there', async () => {
+    const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000, maxWaitingBytes: 10 })
+    const first = group.write('a', 5)
+    await settle()
+    const late = group.write('late', 5)
+    clock.now = 6_000
+    commands[0]?.answer()
+    expect(await Promise.all([first, late])).toEqual(['stored', 'unknown'])
+    const next = group.write('b', 10)
+    await settle()
+    commands[1]?.answer()
+    expect(await next).toBe('stored')
+  })
+
   it('loses nobody, sends nobody twice and keeps the order, whatever comes when', async () => {
     const size = fc.oneof(fc.nat(20), fc.integer({ min: 90, max: 300 }))
-    const limits = { maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000 }
+    const limits = { maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000, maxWaitMs: 1_000 }
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(size, { maxLength: 12 }), { maxLength: 8 }), async (bursts) => {
         const { group, commands, mostInFlight } = openGroupCommit(limits)

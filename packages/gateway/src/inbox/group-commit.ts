@@ -1,6 +1,6 @@
 import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 
-/** Bounds of a group and of the queue in front of it. Sizes are bytes. */
+/** Bounds of a group and of the queue in front of it. Sizes are bytes, times milliseconds. */
 export interface GroupLimits {
   readonly maxMembers: number
   readonly maxBytes: number
@@ -8,6 +8,8 @@ export interface GroupLimits {
   readonly aloneBytes: number
   /** What may wait or be under way at most; beyond it a member is turned away at once. */
   readonly maxWaitingBytes: number
+  /** Whoever has waited for longer when the next group leaves is turned away: nobody would wait for the verdict. */
+  readonly maxWaitMs: number
 }
 
 /** Limits that keep a group within one command (48 MB of message, 100,000 members at the server). */
@@ -15,12 +17,22 @@ export const GROUP_LIMITS: GroupLimits = {
   maxMembers: 500,
   maxBytes: 4 * 1024 * 1024,
   aloneBytes: 256 * 1024,
-  maxWaitingBytes: 64 * 1024 * 1024,
+  maxWaitingBytes: 32 * 1024 * 1024,
+  // A command that takes three seconds still ends before the delivery is given up.
+  maxWaitMs: 5_000,
+}
+
+/** What a group commit works with. */
+export interface GroupCommitDeps<Member> {
+  /** Writes a group and yields a verdict for each member. */
+  readonly writeGroup: (members: Member[]) => Promise<readonly WriteVerdict[]>
+  /** Milliseconds on a clock that is never set back. */
+  readonly now: () => number
 }
 
 /** Shares write commands between callers that come at the same time. */
 export interface GroupCommit<Member> {
-  /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full. */
+  /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full or too slow. */
   write(member: Member, bytes: number): Promise<WriteVerdict>
   /** Members that wait or are under way. */
   readonly waiting: number
@@ -29,15 +41,17 @@ export interface GroupCommit<Member> {
 interface Waiter<Member> {
   readonly member: Member
   readonly bytes: number
+  readonly since: number
   readonly resolve: (verdict: WriteVerdict) => void
 }
 
 /**
  * Creates a group commit: one command in flight, no timer. Whoever comes while a command is under way waits for the
- * next; `writeGroup` yields a verdict for each member, and a group whose command throws is `unknown` as a whole.
+ * next, but not for ever: under more load than the database takes it would else write only what was given up before. A
+ * group whose command throws is `unknown` as a whole.
  */
 export function createGroupCommit<Member>(
-  writeGroup: (members: Member[]) => Promise<readonly WriteVerdict[]>,
+  { writeGroup, now }: GroupCommitDeps<Member>,
   limits: GroupLimits,
 ): GroupCommit<Member> {
   let queue: Waiter<Member>[] = []
@@ -45,17 +59,28 @@ export function createGroupCommit<Member>(
   let underWay = 0
   let running = false
 
+  const settle = ({ bytes, resolve }: Waiter<Member>, verdict: WriteVerdict = 'unknown'): void => {
+    waitingBytes -= bytes
+    resolve(verdict)
+  }
+  const turnLateAway = (): void => {
+    const oldest = now() - limits.maxWaitMs
+    const inTime = queue.findIndex(({ since }) => since >= oldest)
+    const late = queue.splice(0, inTime === -1 ? queue.length : inTime)
+    for (const waiter of late) settle(waiter)
+  }
   const run = async (): Promise<void> => {
     running = true
-    while (queue.length > 0) {
+    for (;;) {
+      turnLateAway()
+      if (queue.length === 0) break
       const size = groupSize(queue, limits)
       const group = queue.slice(0, size)
       queue = queue.slice(size)
       underWay = size
       const verdicts = await attempt(group.map(({ member }) => member))
       group.forEach((waiter, index) => {
-        waitingBytes -= waiter.bytes
-        waiter.resolve(verdicts[index] ?? 'unknown')
+        settle(waiter, verdicts[index])
       })
       underWay = 0
     }
@@ -73,7 +98,7 @@ export function createGroupCommit<Member>(
       if (waitingBytes + bytes > limits.maxWaitingBytes) return Promise.resolve('unknown')
       waitingBytes += bytes
       return new Promise((resolve) => {
-        queue.push({ member, bytes, resolve })
+        queue.push({ member, bytes, since: now(), resolve })
         // Deferred by a microtask, so that requests which arrive in one read of the sockets share a command.
         if (!running) {
           running = true

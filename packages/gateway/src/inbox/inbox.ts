@@ -58,7 +58,8 @@ const OVERHEAD_BYTES = 1_024
 /** Creates the inbox: grouped inserts under the unique index, and a memory of what is known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(KNOWN_IDS)
-  const group = createGroupCommit<EventDocument>((documents) => insert(deps, documents), GROUP_LIMITS)
+  const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
+  const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
   return {
     get waiting() {
       return group.waiting
