@@ -33,7 +33,9 @@ if [ -f key.new ]; then
   mv certificate.new certificate.pem
   if [ -n "$transport" ]; then rm -f made-for; else printf '%s' "$name" >made-for; fi
 fi
-printf 'set $public_origin %s;\n%s\n' "$url" "$transport" >public.new
-chmod 444 public.new
-mv public.new public.conf
+printf 'set $public_origin %s;\n' "$url" >origin.new
+printf '%s\n' "$transport" >transport.new
+chmod 444 origin.new transport.new
+mv origin.new origin.conf
+mv transport.new transport.conf
 chmod 555 .
