@@ -5,6 +5,7 @@ import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { UsageError } from '../exit-code.ts'
 import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../gateway-address.ts'
+import { makeSecret } from '../make-secret.ts'
 import { readWhole } from '../option-values.ts'
 import { writeJson, writeLines } from '../output.ts'
 import { addSigningOptions, findSigningIdentity, type SigningOptions } from '../signing-identity.ts'
@@ -15,6 +16,7 @@ interface SignOptions extends SigningOptions {
   readonly eventId?: string
   readonly timestamp?: number
   readonly curl?: boolean
+  readonly makeSecret?: string
   readonly json?: boolean
 }
 
@@ -33,6 +35,10 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
       readWhole(0, 9_999_999_999),
     )
     .addOption(new Option('--curl', 'print a curl command instead; the secret is not in it').conflicts('json'))
+    .option(
+      '--make-secret <file>',
+      'instead of signing: make a secret or a pair of keys for --scheme, write what signs into a new file, and print the settings for the gateway',
+    )
     .option('--json', 'print one JSON document and nothing else')
     .action(async (file: string | undefined, options: SignOptions) => {
       await sign(file, options, context)
@@ -42,6 +48,7 @@ export const addSignCommand: AddCommand = (program, { context, finish }) => {
 }
 
 async function sign(file: string | undefined, options: SignOptions, context: CliContext): Promise<void> {
+  if (options.makeSecret !== undefined) return make(options.makeSecret, options, context)
   const local = await findAddressedSystem(context.dataFolder, options.url)
   const { provider, scheme, signer, secret, settings } = await findSigningIdentity(options, {
     local,
@@ -60,6 +67,14 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   const source = isSealed || file === undefined || file === '-' ? { body: Buffer.from(signed.body) } : { file }
   const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
   writeLines(context, [toCurlCommand({ url, headers, ...source })])
+}
+
+async function make(file: string, { scheme }: SignOptions, context: CliContext): Promise<void> {
+  if (scheme === undefined) throw new UsageError('With --make-secret give --scheme too')
+  const { providers, settings } = await makeSecret(scheme, file, context.now())
+  writeJson(context, providers)
+  const set = Object.entries(settings).map(([name, value]) => ` --set ${name}=${value}`)
+  context.warn(`Sign with --scheme ${scheme} --secret-file ${file}${set.join('')}\n`)
 }
 
 function toDocument(scheme: string, { headers, query, body }: SignedDelivery, isSealed: boolean): object {
