@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
@@ -8,11 +8,20 @@ afterAll(() => stack.disposeAsync())
 const secret = 'a_secret_that_is_long_enough'
 const secrets = [{ id: 'only', value: secret }]
 const seconds = 1_760_000_000
+const discordKeys = generateKeyPairSync('ed25519')
+// The last 32 bytes of an SPKI are the key itself (RFC 8410 section 4).
+const discordKey = discordKeys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
+const discord = { scheme: 'discord', secrets: [{ id: 'only', value: discordKey }] }
 const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(
   await startGateway({
     database,
-    providers: { slack: { scheme: 'slack', secrets }, zoom: { scheme: 'zoom', secrets }, x: { scheme: 'x', secrets } },
+    providers: {
+      slack: { scheme: 'slack', secrets },
+      zoom: { scheme: 'zoom', secrets },
+      x: { scheme: 'x', secrets },
+      discord,
+    },
     clock: { now: () => seconds * 1_000 },
   }),
 )
@@ -65,6 +74,27 @@ describe('a handshake', () => {
       status: 200,
       json: { plainToken: 'plain_1', encryptedToken },
     })
+  })
+
+  it('of Discord is answered: a ping of interactions, one of events, and neither where it is forged', async () => {
+    const ping = async (type: number, signedType = type) => {
+      const body = (of: number): string => JSON.stringify({ version: 1, application_id: '1', type: of })
+      const signed = Buffer.from(`${seconds}${body(signedType)}`)
+      const signature = sign(null, signed, discordKeys.privateKey).toString('hex')
+      return await fetch(`${gateway.url}/api/webhooks/discord`, {
+        method: 'POST',
+        headers: {
+          ...{ 'content-type': 'application/json', 'x-signature-ed25519': signature },
+          'x-signature-timestamp': String(seconds),
+        },
+        body: body(type),
+      })
+    }
+    const interaction = await ping(1)
+    expect([interaction.status, await interaction.json()]).toEqual([200, { type: 1 }])
+    const event = await ping(0)
+    expect([event.status, await event.text()]).toEqual([204, ''])
+    expect((await ping(1, 0)).status).toBe(401)
   })
 
   it('of X is answered by GET, not to be kept by caches', async () => {
