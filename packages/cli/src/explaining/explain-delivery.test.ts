@@ -25,7 +25,7 @@ const event = {
 }
 
 /** A delivery that is right, and everything needed to spoil it. */
-function deliver(scheme: string, body?: string) {
+function deliver(scheme: string, body?: string, more: object = {}) {
   const signer = signers.get(scheme)!
   const secret = makeDevelopmentSecret(scheme, NOW)
   const settings = {
@@ -41,7 +41,7 @@ function deliver(scheme: string, body?: string) {
     secret: secret.signWith,
     now: NOW,
     eventId: 'evt_1',
-    settings: { ...settings, ...secret.signerSettings },
+    settings: { ...settings, ...more, ...secret.signerSettings },
   })
   const delivery: Delivery = {
     rawBody: Buffer.from(signed.body),
@@ -380,6 +380,19 @@ describe('explain', () => {
   it('says that the older header of GitHub does not count', async () => {
     const one = withHeaders(deliver('github'), () => ['X-Hub-Signature', 'sha1=00'])
     expect((await explain(one)).causes[0]!.says).toContain('only the older SHA-1 header is there')
+  })
+
+  it.each<[object, object, string]>([
+    [{ encoding: 'base64' }, {}, '"encoding": "base64"'],
+    [{ prefix: 'sha256=' }, {}, '"prefix": "sha256="'],
+    [{}, { prefix: 'sha256=' }, '"prefix": ""'],
+    [{ algorithm: 'sha1', encoding: 'base64' }, {}, '"algorithm": "sha1", "encoding": "base64"'],
+    [{ signedText: '{timestamp}:{body}' }, {}, '"signedText": "{timestamp}:{body}"'],
+    [{}, { timestampHeader: undefined }, '"timestampHeader": "x-timestamp"'],
+  ])('finds the settings of hmac by which it was signed: %j', async (signed, configured, says) => {
+    const one = deliver('hmac', '{"id":"evt_1"}', signed)
+    const settings = { header: 'x-signature', timestampHeader: 'x-timestamp', ...configured }
+    expect(await expectProved({ ...one, settings: JSON.parse(JSON.stringify(settings)) }, 'settings')).toContain(says)
   })
 
   it('finds a secret that has ended', async () => {

@@ -9,6 +9,7 @@ import { clockVariations, observe } from './observations.ts'
 import { hasOwnHeaders, otherProviderVariations, otherSchemeVariations } from './provider-variations.ts'
 import { headerFamiliesOf } from './scheme-headers.ts'
 import { findUnreadable, readTriedSecrets, secretVariations, toLiveSecrets } from './secret-variations.ts'
+import { settingsVariations } from './settings-variations.ts'
 import { urlVariations } from './url-variations.ts'
 
 /** Why a delivery is refused, the likeliest reason first; no reason for one that is accepted. */
@@ -40,6 +41,7 @@ export async function explainDelivery(given: GivenCase, url: string | undefined)
     ...clockVariations(attempt, signedTime),
     ...secretVariations(asked, scheme),
     ...otherProviderVariations(asked, others),
+    ...settingsVariations(attempt),
     ...headerVariations(delivery, headerFamiliesOf(asked.settings)),
     ...urlVariations(asked.settings, { url, target, rawHeaders: delivery.rawHeaders, query: delivery.query }),
     ...otherSchemeVariations(asked, attempt),

@@ -1,0 +1,77 @@
+import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import type { Attempt } from './attempt.ts'
+import type { Variation } from './cause.ts'
+import { toLines } from './header-variations.ts'
+
+const algorithms = ['sha256', 'sha1', 'sha512', 'sha384']
+const encodings = ['hex', 'base64']
+const timedTexts = [
+  '{timestamp}.{body}',
+  '{timestamp}{body}',
+  '{timestamp}:{body}',
+  'v0:{timestamp}:{body}',
+  '{body}.{timestamp}',
+  '{body}{timestamp}',
+]
+
+interface HmacSettings {
+  readonly header: string
+  readonly algorithm: string
+  readonly encoding: string
+  readonly prefix: string
+  readonly timestampHeader?: string
+  readonly signedText?: string
+}
+
+/** What else the settings of the generic `hmac` may have to say, judged by the headers that came. */
+export function settingsVariations({ settings, delivery }: Attempt): Variation[] {
+  if (settings.scheme !== 'hmac') return []
+  const own = settings as unknown as HmacSettings
+  const lines = toLines(delivery.rawHeaders)
+  const value = lines.find(([name]) => name === own.header)?.[1] ?? ''
+  const prefixes = [...new Set([own.prefix, /^[A-Za-z0-9]{1,12}[=,:]/.exec(value)?.[0] ?? '', ''])]
+  return textsOf(own, lines).flatMap((text) =>
+    prefixes.flatMap((prefix) =>
+      algorithms.flatMap((algorithm) =>
+        encodings.flatMap((encoding) => toVariations(own, { ...text, prefix, algorithm, encoding })),
+      ),
+    ),
+  )
+}
+
+type TextSettings = Pick<HmacSettings, 'timestampHeader' | 'signedText'>
+
+/** The configured text, the body alone, and every usual text with each header that holds a time of ten digits. */
+function textsOf(own: HmacSettings, lines: ReturnType<typeof toLines>): TextSettings[] {
+  const timed = lines.filter(([, value]) => /^\d{10}$/.test(value)).map(([name]) => name)
+  const times = timed.flatMap((timestampHeader) => timedTexts.map((signedText) => ({ timestampHeader, signedText })))
+  return [pickText(own), {}, ...times]
+}
+
+function pickText({ timestampHeader, signedText }: HmacSettings): TextSettings {
+  return {
+    ...(timestampHeader === undefined ? {} : { timestampHeader }),
+    ...(signedText === undefined ? {} : { signedText }),
+  }
+}
+
+function toVariations(own: HmacSettings, other: Omit<HmacSettings, 'header'>): Variation[] {
+  const { timestampHeader: _time, signedText: _text, ...rest } = own
+  const settings: HmacSettings = { ...rest, ...other }
+  const changed = (['algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'] as const).filter(
+    (name) => settings[name] !== own[name],
+  )
+  if (changed.length === 0) return []
+  const entries = changed.map(
+    (name) => `"${name}": ${settings[name] === undefined ? 'left out' : `"${settings[name]}"`}`,
+  )
+  return [
+    {
+      axis: 'scheme',
+      cause: 'settings',
+      says: `The settings of the provider sign otherwise: it is signed with ${entries.join(', ')}`,
+      fix: 'Write the settings so',
+      apply: (attempt) => ({ ...attempt, settings: settings as unknown as ProviderSettings }),
+    },
+  ]
+}
