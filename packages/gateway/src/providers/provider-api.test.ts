@@ -54,6 +54,24 @@ describe('readFromApi', () => {
     expect(api.requests.map((request) => request.path)).toEqual([path])
   })
 
+  it('asks for 64 objects at once and no more, of each provider', async () => {
+    const settings = { baseUrl: 'https://api.example.com', token }
+    const answers: (() => void)[] = []
+    const slow: typeof fetch = () => new Promise((resolve) => answers.push(() => resolve(Response.json({}))))
+    const question = { path: ['payments', '1'] }
+    const asked = Array.from({ length: 64 }, () => readFromApi(settings, question, slow))
+    await expect(readFromApi(settings, question, slow)).rejects.toMatchObject({
+      ...{ code: 'unavailable', details: { reason: 'provider_asked_too_much' } },
+    })
+    const other = readFromApi({ ...settings }, question, slow)
+    expect(answers).toHaveLength(65)
+    for (const answer of answers) answer()
+    await Promise.all([...asked, other])
+    const again = readFromApi(settings, question, slow)
+    answers.at(-1)?.()
+    expect(await again).toEqual({})
+  })
+
   it.each(['', '.', '..'])('asks nobody for the id %j', async (id) => {
     await using api = await serveApi({})
     expect(await readFromApi({ baseUrl: api.baseUrl, token }, { path: ['payments', id] }, fetch)).toBeNull()

@@ -37,13 +37,31 @@ export interface ApiQuestion {
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1_048_576
+// What anybody can make us ask for has a bound; beyond it the provider delivers again.
+const MOST_AT_ONCE = 64
+const underWay = new WeakMap<FetchSettings, number>()
 
 /**
- * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects. Null where the
- * provider knows no such thing (404, 410).
+ * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once. Null where
+ * the provider knows no such thing (404, 410).
  * @throws unavailable for everything else
  */
 export async function readFromApi(
+  settings: FetchSettings,
+  question: ApiQuestion,
+  fetch: typeof globalThis.fetch,
+): Promise<JsonObject | null> {
+  const others = underWay.get(settings) ?? 0
+  if (others >= MOST_AT_ONCE) throw unavailable({ reason: 'provider_asked_too_much' })
+  underWay.set(settings, others + 1)
+  try {
+    return await ask(settings, question, fetch)
+  } finally {
+    underWay.set(settings, (underWay.get(settings) ?? 1) - 1)
+  }
+}
+
+async function ask(
   { baseUrl, token }: FetchSettings,
   { path, tokenHeader = (text) => ({ Authorization: `Bearer ${text}` }) }: ApiQuestion,
   fetch: typeof globalThis.fetch,
