@@ -93,7 +93,7 @@ describe('the Kubernetes manifests', () => {
       const { template } = named('Deployment', name).spec
       expect(template.spec).toMatchObject({
         automountServiceAccountToken: false,
-        securityContext: { runAsNonRoot: true, runAsUser: 1_000, seccompProfile: { type: 'RuntimeDefault' } },
+        securityContext: { runAsNonRoot: true, runAsUser: 10_001, seccompProfile: { type: 'RuntimeDefault' } },
       })
       expect(containerOf(name)).toMatchObject({
         securityContext: {
