@@ -99,7 +99,7 @@ function findEmpty(lines: readonly (readonly [string, string])[], own: ReadonlyS
 function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause[] {
   if (time === null) return []
   if (time.ms === null) {
-    const says = `The time in ${time.header} is no time that the scheme knows: ${toPrintable(time.text).slice(0, 40)}`
+    const says = `The time in ${time.header} is no time that the scheme knows: ${toPrintable(time.text).slice(0, 20)}`
     return [seen({ cause: 'clock', says, fix: 'It has to pass as the provider sends it, in seconds with ten digits' })]
   }
   const away = Math.abs(now - time.ms) / 1000
