@@ -69,9 +69,12 @@ async function startProxy({ image, network }: Parts) {
     .withWaitStrategy(Wait.forLogMessage(/prepared/))
     .start()
   const certificate = await runDocker('exec', started.getId(), 'cat', '/run/proxy/certificate.pem')
+  const clearUrl = `http://127.0.0.1:${clear}`
+  const answers = () => sendRaw(clearUrl, { method: 'GET', path: '/' }).then(Boolean, () => false)
+  await until(answers, Boolean) // a published port takes connections before the proxy does
   return {
     server: { url, certificate },
-    clearUrl: `http://127.0.0.1:${clear}`,
+    clearUrl,
     [Symbol.asyncDispose]: async () => void (await started.stop()),
   }
 }

@@ -6,7 +6,8 @@ import type { TestContext } from 'vitest'
 import { freePort } from '../../scripts/port.ts'
 import { containerImage, TEST_LABEL } from './container-images.ts'
 import { runDocker, runProgram } from './run-docker.ts'
-import type { SecureServer } from './secure-request.ts'
+import { type SecureServer, sendSecure } from './secure-request.ts'
+import { until } from './until.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../docker')
 
@@ -69,9 +70,12 @@ export class ComposeProject implements AsyncDisposable {
     return project
   }
 
-  /** Starts everything, and what it needs first. */
+  /** Starts everything; the proxy answers when this resolves. */
   async up(): Promise<void> {
     await this.compose('up', '--detach', '--no-build')
+    const server = await this.server()
+    const health = () => sendSecure(server, { method: 'GET', path: '/healthz' }).catch(() => undefined)
+    await until(health, (answer) => answer?.status === 200) // a published port takes connections before the proxy does
   }
 
   /** Stops and removes containers and networks; the data stays. */
