@@ -79,6 +79,7 @@ describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: 400_000 }, 
     const fed = new AbortController()
     const begun = performance.now()
     const feeding = feed(source, orders, fed.signal)
+    feeding.catch(() => undefined) // awaited below; when the test fails before that, its own reason is the one to show
     const loaded = async (part: number): Promise<void> => {
       addMixedLoad(source, orders.slice(part * ORDERS, (part + 1) * ORDERS))
       await source.untilAccepted(source.accepted + ACCEPTED)
