@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { KEY } from './keys.ts'
-import { API, BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { API, type HeaderLine, NOW, type Vector } from './vector.ts'
 
 /** A provider that sends its secret in clear. */
 interface ClearToken {
@@ -70,7 +70,7 @@ function clearTokenVectors(provider: ClearToken): Vector[] {
     accepted('the token, to be confirmed by the API'),
     accepted('the header is named in lower case', { headers: [[header.toLowerCase(), token]] }),
     accepted('the header is named in upper case', { headers: [[header.toUpperCase(), token]] }),
-    accepted('any body, for nothing is signed', { body: BODY.toString('base64') }),
+    accepted('any body, for nothing is signed', { body: Buffer.from('not json').toString('base64') }),
     accepted('the secret is in use until after now', { notAfter: ends(1) }),
     written(provider, 'the secret ended at this very second', { headers: [line], notAfter: ends(0) }),
     written(provider, 'the secret has ended', { headers: [line], notAfter: ends(-86_400) }),
