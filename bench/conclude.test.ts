@@ -50,7 +50,7 @@ function round(naiveRate: number, ourRate: number, more?: Partial<Measurement>):
 }
 
 function resultOf(rounds: Measurement[][], repeated: Measurement[] = []): StageResult {
-  return { stage: { rows: [row], trials: row.trials, rounds: 3, budgetMs: 1 }, rounds, repeated }
+  return { stage: { rows: [row], trials: row.trials, rounds: 3, budgetMs: 1 }, rounds, repeated, broken: [] }
 }
 
 const steady = [round(1_000, 4_000), round(100, 400), round(1_000, 4_200)]
@@ -123,6 +123,12 @@ describe('the report', () => {
       'aim reached',
     ])
     expect(lines).toContainEqual(['Acknowledged and not found stored', '0', '0', '3', 'BROKEN'])
+  })
+
+  it('names trials that were not brought to an end', () => {
+    const { broken, ...rest } = resultOf([round(1_000, 3_000)])
+    const failed = conclude([{ ...rest, broken: [...broken, 'Round 1: The other one: It ended with 1'] }])
+    expect(reportLines(failed).at(-1)).toBe('not brought to an end: Round 1: The other one: It ended with 1')
   })
 
   it('is Markdown whose tables have as many cells in every line', () => {

@@ -26,6 +26,8 @@ export interface Conclusion {
   readonly trials: readonly TrialSummary[]
   /** Events that were acknowledged and not found afterwards, in everything that was run. */
   readonly lost: number
+  /** Trials that could not be brought to an end. */
+  readonly broken: readonly string[]
   /** Which rounds count, one sentence a stage. */
   readonly basis: readonly string[]
 }
@@ -46,6 +48,7 @@ export function conclude(results: readonly StageResult[]): Conclusion {
     goals: stages.flatMap(({ result, rounds }) => result.stage.rows.flatMap((row) => judgeRow(row, rounds))),
     trials: stages.flatMap(({ result, rounds }) => result.stage.trials.map((trial) => summarize(trial, rounds))),
     lost: measurements.reduce((sum, { lost }) => sum + lost, 0),
+    broken: results.flatMap(({ broken }) => broken),
     basis: stages.map(({ result, basis }) => `${result.stage.rows.map(({ name }) => name).join(', ')}: ${basis}`),
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { conclude } from './conclude.ts'
+import { calibrate } from './measure/calibrate.ts'
 import { describeMachine, machineSentence } from './measure/machine.ts'
 import { openLaboratory } from './open-laboratory.ts'
 import { type Plan, PlanError, readPlan } from './plan.ts'
@@ -28,7 +29,8 @@ async function run({ form, effort, stages, publishes }: Plan): Promise<number> {
   const machine = describeMachine(laboratory.mongodVersion)
   say(machineSentence(machine))
   const results: StageResult[] = []
-  for (const stage of stages) results.push(await runStage({ laboratory, stage, effort, say, signal: stop.signal }))
+  const shared = { laboratory, effort, calibrate, say, signal: stop.signal }
+  for (const stage of stages) results.push(await runStage({ ...shared, stage }))
   const conclusion = conclude(results)
   const about = { at: new Date(), machine }
   const picture = reportPicture(conclusion)
@@ -38,11 +40,19 @@ async function run({ form, effort, stages, publishes }: Plan): Promise<number> {
     repeated,
   }))
   const files = writeResults(join(import.meta.dirname, 'results'), about.at, {
-    json: { machine, form, effort, goals: conclusion.goals, basis: conclusion.basis, measured },
+    json: {
+      machine,
+      form,
+      effort,
+      goals: conclusion.goals,
+      basis: conclusion.basis,
+      broken: conclusion.broken,
+      measured,
+    },
     markdown: reportMarkdown(conclusion, about),
     picture,
   })
   if (publishes) publish(join(import.meta.dirname, '..', 'docs'), reportFigures(conclusion, about), picture)
   for (const line of [...reportLines(conclusion), '', `Every figure: bench/results/${files.join(', ')}`]) say(line)
-  return conclusion.lost === 0 ? 0 : 1
+  return conclusion.lost === 0 && conclusion.broken.length === 0 ? 0 : 1
 }

@@ -1,4 +1,4 @@
-import { calibrate } from './measure/calibrate.ts'
+import type { Calibration } from './measure/calibrate.ts'
 import { isUndisturbed, quietRounds } from './measure/quiet-rounds.ts'
 import type { PlannedStage } from './plan.ts'
 import type { Laboratory } from './subjects/subject.ts'
@@ -10,6 +10,8 @@ export interface StageResult {
   readonly rounds: readonly Round[]
   /** Measurements that were disturbed and taken again: their figures do not count, what they lost does. */
   readonly repeated: readonly Measurement[]
+  /** Trials that could not be brought to an end, one sentence each. */
+  readonly broken: readonly string[]
 }
 
 /** One measurement of each trial. */
@@ -20,6 +22,8 @@ export interface StageRun {
   readonly laboratory: Laboratory
   readonly stage: PlannedStage
   readonly effort: Effort
+  /** Does fixed work in a folder and tells how long it took. */
+  readonly calibrate: (folder: string) => Promise<Calibration>
   readonly say: (line: string) => void
   readonly signal: AbortSignal
 }
@@ -30,13 +34,15 @@ const SHARE_FOR_REPEATING = 0.25
 /**
  * Runs rounds, in each of them every trial once, so that whatever changes on the machine with time meets all trials
  * alike. A measurement that strangers disturbed is taken again at once, at most twice. Ends when enough rounds were
- * quiet, or when another one would go beyond the time of the stage.
+ * quiet, or when another one would go beyond the time of the stage. A trial that fails is missing in its round, and the
+ * others go on.
  */
 export async function runStage(run: StageRun): Promise<StageResult> {
   const { stage } = run
   const startedAt = performance.now()
   const rounds: Measurement[][] = []
   const repeated: Measurement[] = []
+  const broken: string[] = []
   let longestMs = 0
   let repeatingMs = 0
   const hasTime = (): boolean => performance.now() - startedAt + longestMs <= stage.budgetMs
@@ -46,38 +52,52 @@ export async function runStage(run: StageRun): Promise<StageResult> {
     for (const trial of stage.trials) {
       const trialAt = performance.now()
       const mayRepeat = (): boolean => repeatingMs + performance.now() - trialAt <= stage.budgetMs * SHARE_FOR_REPEATING
-      const attempts = await measureUntilQuiet({ ...run, trial, round: rounds.length + 1, mayRepeat })
-      repeatingMs += ((performance.now() - trialAt) * (attempts.length - 1)) / attempts.length
+      const attempts = await measureUntilQuiet({ ...run, trial, round: rounds.length + 1, mayRepeat, broken })
+      repeatingMs += ((performance.now() - trialAt) * Math.max(0, attempts.length - 1)) / (attempts.length || 1)
       round.push(...attempts.splice(-1))
       repeated.push(...attempts)
     }
     rounds.push(round)
     longestMs = Math.max(longestMs, performance.now() - roundAt)
   }
-  return { stage, rounds, repeated }
+  return { stage, rounds, repeated, broken }
 }
 
 interface TrialInRound extends StageRun {
   readonly trial: Trial
   readonly round: number
   readonly mayRepeat: () => boolean
+  /** Takes what went wrong. */
+  readonly broken: string[]
 }
 
 async function measureUntilQuiet(given: TrialInRound): Promise<Measurement[]> {
-  const { laboratory, effort, trial, round, signal, say, mayRepeat } = given
+  const { trial, round, signal, say, mayRepeat, broken } = given
   const attempts: Measurement[] = []
   let again = true
   while (again) {
     signal.throwIfAborted()
-    const run = `${trial.name}-${round}-${attempts.length}`
-    const calibration = await calibrate(laboratory.folder)
-    const outcome = await trial.run({ laboratory, run, effort, signal })
-    const measurement = { trial: trial.name, calibration, ...outcome }
-    attempts.push(measurement)
-    again = !isUndisturbed(measurement) && attempts.length < ATTEMPTS && mayRepeat()
-    say(`${describe(round, trial.title, measurement)}${again ? '; disturbed, so once more' : ''}`)
+    try {
+      const measurement = await measure(given, `${trial.name}-${round}-${attempts.length}`)
+      attempts.push(measurement)
+      again = !isUndisturbed(measurement) && attempts.length < ATTEMPTS && mayRepeat()
+      say(`${describe(round, trial.title, measurement)}${again ? '; disturbed, so once more' : ''}`)
+    } catch (error) {
+      signal.throwIfAborted()
+      again = false
+      broken.push(`Round ${round}: ${trial.title}: ${error instanceof Error ? error.message : error}`)
+      say(`${broken.at(-1)}`)
+    }
   }
   return attempts
+}
+
+async function measure(
+  { laboratory, effort, trial, calibrate, signal }: TrialInRound,
+  run: string,
+): Promise<Measurement> {
+  const calibration = await calibrate(laboratory.folder)
+  return { trial: trial.name, calibration, ...(await trial.run({ laboratory, run, effort, signal })) }
 }
 
 function describe(round: number, title: string, { figures, failed, lost }: Measurement): string {

@@ -9,9 +9,9 @@ import { trialCells } from './trial-table.ts'
 const LEGEND = 'µs: processor time for each event, of all threads of the process; MiB: resident memory of the receiver'
 
 /** What a run says in the end, for a terminal. */
-export function reportLines({ goals, trials, lost, basis }: Conclusion): string[] {
+export function reportLines({ goals, trials, lost, basis, broken }: Conclusion): string[] {
   const goalLines = textTable([GOAL_HEADING, ...goalCells(goals, lost)])
-  return ['', ...textTable(trialCells(trials)), LEGEND, '', ...goalLines, '', ...basis]
+  return ['', ...textTable(trialCells(trials)), LEGEND, '', ...goalLines, '', ...basis, ...broken.map(asBroken)]
 }
 
 /** What a run was, beside its figures. */
@@ -26,7 +26,7 @@ export function reportMarkdown(conclusion: Conclusion, about: RunAbout): string 
 }
 
 /** The same as Markdown without a heading, with the day, the machine and the versions. */
-export function reportFigures({ goals, trials, lost, basis }: Conclusion, { at, machine }: RunAbout): string {
+export function reportFigures({ goals, trials, lost, basis, broken }: Conclusion, { at, machine }: RunAbout): string {
   const lines = [
     `Measured on ${at.toISOString().slice(0, 10)}: ${machineSentence(machine)}.`,
     '',
@@ -38,7 +38,7 @@ export function reportFigures({ goals, trials, lost, basis }: Conclusion, { at, 
     '',
     `${LEGEND}.`,
     '',
-    ...basis.map((sentence) => `- ${sentence}`),
+    ...[...basis, ...broken.map(asBroken)].map((sentence) => `- ${sentence}`),
   ]
   return lines.join('\n')
 }
@@ -51,6 +51,10 @@ export function reportPicture({ trials }: Conclusion): string | null {
     { title: 'Oncehook', color: '#175cd3', points: pointsOf(ONCEHOOK_CLIMBING.name) },
   ]
   return curves.some(({ points }) => points.length > 0) ? drawLatencyPicture(curves) : null
+}
+
+function asBroken(sentence: string): string {
+  return `not brought to an end: ${sentence}`
 }
 
 const NAIVE_TITLE = "naive: Express, the provider's library, one awaited insertOne"
