@@ -260,7 +260,7 @@ describe('DELETE and PATCH', () => {
     }
   })
 
-  it('D32 an old tag keeps a PATCH away', async () => {
+  it('D32 BP-41 an old tag keeps a PATCH away', async () => {
     const order = await changedOrder()
     const answer = await call({
       method: 'PATCH',
@@ -272,7 +272,7 @@ describe('DELETE and PATCH', () => {
     await expectUnchanged(order)
   })
 
-  it('D39 a PATCH needs a condition', async () => {
+  it('D39 BP-41 a PATCH needs a condition', async () => {
     const order = await makeOrder(system)
     const answer = await call({ method: 'PATCH', target: order.target, body: { note: 'x' } })
     expect(answer).toMatchObject({ status: 428, json: { code: 'precondition_required' } })

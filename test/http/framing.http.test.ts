@@ -128,13 +128,13 @@ describe('the request line and Host', () => {
     expect([414, 431]).toContain(await statusOf(get('Host: a\r\n', target(100_000))))
   })
 
-  it.each(['gateway.example:443', 'a:0', '/healthz', 'a'])('H13 CONNECT %s opens no tunnel', async (target) => {
+  it.each(['gateway.example:443', 'a:0', '/healthz', 'a'])('H13 BP-51 CONNECT %s opens no tunnel', async (target) => {
     const octets = `CONNECT ${target} HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`
     expect([400, 501]).toContain(await statusOf(octets))
     expect(await statusOf('CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n')).toBe(501)
   })
 
-  it('H13 TRACE echoes nothing', async () => {
+  it('H13 BP-51 TRACE echoes nothing', async () => {
     const [answer] = await answersTo('TRACE /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer canary\r\n\r\n')
     expect(answer?.status).toBe(501)
     expect(JSON.stringify(answer)).not.toContain('canary')

@@ -135,10 +135,13 @@ describe('a call', () => {
     expect(options.status).toBe(204)
   })
 
-  it('J19 without a token is 401 before anything else of it is looked at', async () => {
+  it('J19 BP-43 without a token is 401 before anything else of it is looked at', async () => {
     for (const procedure of ['orders.patch', 'orders.nothing', 'orders.patch,orders.patch']) {
       const answer = await mutate(procedure, { input: '{', headers: { authorization: 'Bearer x' } })
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
+      const without = await mutate(procedure, { input: '{', headers: { authorization: '' } })
+      const told = [without, answer].map(({ status, text }) => `${status} ${text.replace(/"requestId":"[^"]*"/, '')}`)
+      expect(told[0], 'what is told without a token').toBe(told[1])
     }
   })
 

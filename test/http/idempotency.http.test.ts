@@ -29,7 +29,7 @@ function lasting({ status, text, headers }: HttpAnswer) {
 const DOCUMENTED = { link: expect.stringMatching(/^<[^>]+>; rel="describedby"$/) }
 
 describe('Idempotency-Key', () => {
-  it('E01 a repeated request gets the stored answer to the byte, and makes nothing', async () => {
+  it('E01 BP-42 a repeated request gets the stored answer to the byte, and makes nothing', async () => {
     const customerId = newCustomer()
     const body = orderContent({ customerId, metadata: { 10: 'a', 9: 'b', z: 'c', a: 'é\u2028' } })
     const key = newKey()
@@ -43,7 +43,7 @@ describe('Idempotency-Key', () => {
     expect(await stored.countDocuments({ customerId })).toBe(1)
   })
 
-  it('E02 another request under the key is refused, and the first still replays', async () => {
+  it('E02 BP-42 another request under the key is refused, and the first still replays', async () => {
     const [key, customerId] = [newKey(), newCustomer()]
     const body = orderContent({ customerId })
     const first = await post(key, { body })
@@ -108,7 +108,9 @@ describe('Idempotency-Key', () => {
   it.each([
     '',
     '""',
+    ' ',
     'k'.repeat(256),
+    'k'.repeat(10_240),
     `"${'k'.repeat(256)}"`,
     '"k',
     'k"',
@@ -125,9 +127,15 @@ describe('Idempotency-Key', () => {
     '"a\\b"',
     '-k',
     '{"$gt":""}',
-  ])('E07 %j is no key', async (key) => {
+  ])('E07 BP-52 %j is no key', async (key) => {
     const customerId = newCustomer()
     expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({ status: 400, headers: DOCUMENTED })
+    expect(await stored.countDocuments({ customerId })).toBe(0)
+  })
+
+  it('E07 BP-52 a key with a control character in it is no request', async () => {
+    const customerId = newCustomer()
+    expect(await post('"\x01"', { body: orderContent({ customerId }) })).toMatchObject({ status: 400 })
     expect(await stored.countDocuments({ customerId })).toBe(0)
   })
 
@@ -138,7 +146,7 @@ describe('Idempotency-Key', () => {
     expect((await post('""', { principal: null })).status).toBe(401)
   })
 
-  it('E09 two lines are no key, be they equal or different', async () => {
+  it('E09 BP-52 two lines are no key, be they equal or different', async () => {
     const key = newKey()
     for (const lines of [
       [key, key],

@@ -96,7 +96,7 @@ describe('deliveries', () => {
     return { ...rest, headers: { ...headers, 'webhook-signature': 'v1,AAAA', 'x-forwarded-for': address } }
   }
 
-  it('R09 a flood of forged ones is told 429, and costs no authentic one its 200, from the same address either', async () => {
+  it('R09 BP-45 a flood of forged ones is told 429, and costs no authentic one its 200, from the same address either', async () => {
     await using system = await startHttpSystem({ gateway: limits })
     const flood = callTogether(system, 200, () => forged(system, '203.0.113.7'))
     const genuine = callTogether(system, 30, () => system.delivery(anEvent(), { 'x-forwarded-for': '203.0.113.7' }))

@@ -27,7 +27,7 @@ describe('methods, targets, Allow', () => {
     expect(await system.events.countDocuments()).toBe(0)
   })
 
-  it('A03 HEAD is refused there like GET, without the body', async () => {
+  it('A03 BP-51 HEAD is refused there like GET, without the body', async () => {
     const [get, head] = [await call({ target: WEBHOOK }), await call({ method: 'HEAD', target: WEBHOOK })]
     expect(head).toMatchObject({ status: 405, text: '', headers: { allow: get.headers.allow } })
     for (const name of ['content-type', 'content-length', 'vary']) expect(head.headers[name]).toBe(get.headers[name])
@@ -71,7 +71,7 @@ describe('methods, targets, Allow', () => {
   })
 
   it.each(['PROPFIND', 'QUERY', 'TRACE', 'MKCOL', 'LOCK', 'SEARCH', 'LINK'])(
-    'A08 %s is not implemented, wherever it is tried',
+    'A08 BP-51 %s is not implemented, wherever it is tried',
     async (method) => {
       const { target } = await makeOrder(system)
       for (const at of [target, WEBHOOK, '/nowhere']) {

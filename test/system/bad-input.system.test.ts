@@ -71,12 +71,15 @@ function padded(size: number): Buffer {
 type Row = readonly [what: string, request: () => RawRequest]
 
 const NOT_AUTHENTIC: readonly Row[] = [
-  ['no signature', () => withHeader(signed(), 'webhook-signature', null)],
-  ['an empty signature', () => withHeader(signed(), 'webhook-signature', '')],
-  ['a signature by another secret', () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}` })],
-  ['a signature by a secret that has expired', () => signed({ secret: expired })],
+  ['BP-01 no signature', () => withHeader(signed(), 'webhook-signature', null)],
+  ['BP-02 an empty signature', () => withHeader(signed(), 'webhook-signature', '')],
   [
-    'one bit of the body changed',
+    'BP-03 a signature by another secret',
+    () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}` }),
+  ],
+  ['BP-13 a signature by a secret that has expired', () => signed({ secret: expired })],
+  [
+    'BP-04 one bit of the body changed',
     () => {
       const signedBody = bytes(anEvent())
       const body = signedBody.map((byte, at) => (at === 10 ? byte ^ 1 : byte))
@@ -84,14 +87,14 @@ const NOT_AUTHENTIC: readonly Row[] = [
     },
   ],
   [
-    'a signature over the same JSON, written otherwise',
+    'BP-05 a signature over the same JSON, written otherwise',
     () => {
       const event = anEvent()
       return signed({ body: bytes(event), signedBody: Buffer.from(JSON.stringify(event, null, 2)) })
     },
   ],
-  ['the first half of its signature', () => withSignature((whole) => whole.slice(0, whole.length / 2))],
-  ['a version with no signature behind it', () => withSignature(() => 'v1,')],
+  ['BP-15 the first half of its signature', () => withSignature((whole) => whole.slice(0, whole.length / 2))],
+  ['BP-16 a version with no signature behind it', () => withSignature(() => 'v1,')],
   ['a signature of another version only', () => withSignature((whole) => whole.replace('v1,', 'v1a,'))],
   [
     'a signature in hexadecimal',
@@ -104,28 +107,28 @@ const NOT_AUTHENTIC: readonly Row[] = [
       return { ...request, headers: [...request.headers, ['Webhook-Signature', 'v1,x']] }
     },
   ],
-  ['a timestamp ten minutes old', () => signed({ signedAt: Date.now() - 10 * MINUTE_MS })],
-  ['a timestamp ten minutes ahead', () => signed({ signedAt: Date.now() + 10 * MINUTE_MS })],
-  ['no timestamp', () => withHeader(signed(), 'webhook-timestamp', null)],
-  ['a timestamp that is no number', () => signedWithTimestamp('abc')],
-  ['a timestamp in milliseconds', () => signedWithTimestamp(String(Date.now()))],
+  ['BP-07 a timestamp ten minutes old', () => signed({ signedAt: Date.now() - 10 * MINUTE_MS })],
+  ['BP-08 a timestamp ten minutes ahead', () => signed({ signedAt: Date.now() + 10 * MINUTE_MS })],
+  ['BP-10 no timestamp', () => withHeader(signed(), 'webhook-timestamp', null)],
+  ['BP-11 a timestamp that is no number', () => signedWithTimestamp('abc')],
+  ['BP-46 a timestamp in milliseconds', () => signedWithTimestamp(String(Date.now()))],
   ['no id', () => withHeader(signed(), 'webhook-id', null)],
   ['an id that was not signed', () => withHeader(signed(), 'webhook-id', 'msg_2')],
-  ['the signature of another provider', () => ({ ...signed(), path: '/api/webhooks/stripe' })],
+  ['BP-48 the signature of another provider', () => ({ ...signed(), path: '/api/webhooks/stripe' })],
   ['a body that is no event either', () => ({ ...signed({ signedBody: Buffer.from('{}') }), body: Buffer.from('[') })],
 ]
 
 const NO_JSON: readonly Row[] = [
-  ['nothing', () => signedText('')],
-  ['no JSON', () => signedText('id=evt_1&type=payment.succeeded')],
+  ['BP-18 nothing', () => signedText('')],
+  ['BP-19 no JSON', () => signedText('id=evt_1&type=payment.succeeded')],
   ['JSON that breaks off', () => signedText('{"id":"evt_1","type":')],
-  ['an array', () => signedText('[]')],
-  ['a text', () => signedText('"evt_1"')],
-  ['a number', () => signedText('1')],
-  ['null', () => signedText('null')],
-  ['true', () => signedText('true')],
-  ['a byte-order mark', () => signedText(`\ufeff${JSON.stringify(anEvent())}`)],
-  ['UTF-16', () => signed({ body: Buffer.from(JSON.stringify(anEvent()), 'utf16le') })],
+  ['BP-20 an array', () => signedText('[]')],
+  ['BP-20 a text', () => signedText('"evt_1"')],
+  ['BP-20 a number', () => signedText('1')],
+  ['BP-20 null', () => signedText('null')],
+  ['BP-20 true', () => signedText('true')],
+  ['BP-49 a byte-order mark', () => signedText(`\ufeff${JSON.stringify(anEvent())}`)],
+  ['BP-49 UTF-16', () => signed({ body: Buffer.from(JSON.stringify(anEvent()), 'utf16le') })],
   ['broken UTF-8', () => signed({ body: Buffer.from(JSON.stringify(anEvent({ id: 'evt_\xff' })), 'latin1') })],
   ['a member twice', () => signedText(JSON.stringify(anEvent()).replace('{', '{"id":"evt_first",'))],
   ['JSON nested without end', () => signedText(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
@@ -133,64 +136,73 @@ const NO_JSON: readonly Row[] = [
 
 const OBJECT = { id: 'obj_1' }
 
+const WRONG_TEXTS = [
+  ...[7, true, null, []].map((wrong) => ['BP-22', wrong] as const),
+  ['BP-23', { $gt: '' }],
+  ...['', ' \t '].map((blank) => ['BP-24', blank] as const),
+  ...['\u0000', 'a\nb', '\ud800'].map((strange) => ['no control characters, well-formed:', strange] as const),
+  ...['x'.repeat(256), '€'.repeat(86)].map((long) => ['BP-25', long] as const),
+] as const
+
 const NO_EVENT: readonly Row[] = [
-  ['without id', () => signedEvent({ id: undefined })],
-  ['without type', () => signedEvent({ type: undefined })],
-  ['without data', () => signedEvent({ data: undefined })],
-  ['without data.object', () => signedEvent({ data: {} })],
-  ['without data.object.id', () => signedEvent({ data: { object: {} } })],
-  ['whose data is an array', () => signedEvent({ data: [{ object: OBJECT }] })],
-  ['whose data.object is an array', () => signedEvent({ data: { object: [OBJECT] } })],
-  ['whose data.object is a text', () => signedEvent({ data: { object: 'obj_1' } })],
-  ...[7, true, null, [], { $gt: '' }, '', ' \t ', '\u0000', 'a\nb', '\ud800', 'x'.repeat(256), '€'.repeat(86)].flatMap(
-    (wrong): Row[] => [
-      [`whose id is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ id: wrong })],
-      [`whose type is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ type: wrong })],
-      [
-        `whose object id is ${JSON.stringify(wrong).slice(0, 20)}`,
-        () => signedEvent({ data: { object: { id: wrong } } }),
-      ],
+  ['BP-21 without id', () => signedEvent({ id: undefined })],
+  ['BP-21 without type', () => signedEvent({ type: undefined })],
+  ['BP-21 without data', () => signedEvent({ data: undefined })],
+  ['BP-21 without data.object', () => signedEvent({ data: {} })],
+  ['BP-21 without data.object.id', () => signedEvent({ data: { object: {} } })],
+  ['BP-26 whose data is an array', () => signedEvent({ data: [{ object: OBJECT }] })],
+  ['BP-26 whose data.object is an array', () => signedEvent({ data: { object: [OBJECT] } })],
+  ['BP-26 whose data.object is a text', () => signedEvent({ data: { object: 'obj_1' } })],
+  ...WRONG_TEXTS.flatMap(([row, wrong]): Row[] => [
+    [`${row} whose id is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ id: wrong })],
+    [`${row} whose type is ${JSON.stringify(wrong).slice(0, 20)}`, () => signedEvent({ type: wrong })],
+    [
+      `${row} whose object id is ${JSON.stringify(wrong).slice(0, 20)}`,
+      () => signedEvent({ data: { object: { id: wrong } } }),
     ],
-  ),
+  ]),
 ]
 
 const NOT_FOUND: readonly Row[] = [
-  ['an unknown provider', () => ({ ...signed(), path: '/api/webhooks/nobody' })],
+  ['BP-36 an unknown provider', () => ({ ...signed(), path: '/api/webhooks/nobody' })],
   ['no provider', () => ({ ...signed(), path: '/api/webhooks/' })],
   ['a path below a provider', () => ({ ...signed(), path: '/api/webhooks/acme/more' })],
   ['a provider in capitals', () => ({ ...signed(), path: '/api/webhooks/ACME' })],
-  ['an unknown path', () => ({ ...signed(), path: '/nothing/here' })],
-  ['the metrics', () => ({ method: 'GET', path: '/metrics' })],
-  ['the readiness', () => ({ method: 'GET', path: '/readyz' })],
-  ['the operator API', () => ({ method: 'GET', path: '/operator/overview' })],
-  ['the internal API', () => ({ method: 'GET', path: '/trpc/orders.list' })],
+  ['BP-36 an unknown path', () => ({ ...signed(), path: '/nothing/here' })],
+  ['BP-44 the metrics', () => ({ method: 'GET', path: '/metrics' })],
+  ['BP-44 the readiness', () => ({ method: 'GET', path: '/readyz' })],
+  ['BP-44 the operator API', () => ({ method: 'GET', path: '/operator/overview' })],
+  ['BP-44 the internal API', () => ({ method: 'GET', path: '/trpc/orders.list' })],
 ]
 
 const TOO_LARGE: readonly Row[] = [
-  ['announced', () => withHeader(signed(), 'content-length', String(MAX_BYTES + 1))],
-  ['in chunks, not announced', () => ({ ...signed({ body: padded(300_000) }), chunked: true })],
+  ['BP-30 announced', () => withHeader(signed(), 'content-length', String(MAX_BYTES + 1))],
+  ['BP-31 in chunks, not announced', () => ({ ...signed({ body: padded(300_000) }), chunked: true })],
 ]
 
 const NOT_JSON_TYPE: readonly Row[] = [
-  ['compressed', () => withHeader(signed({ body: gzipSync(bytes(anEvent())) }), 'content-encoding', 'gzip')],
-  ['as plain text', () => signed({ contentType: 'text/plain' })],
+  ['BP-33 compressed', () => withHeader(signed({ body: gzipSync(bytes(anEvent())) }), 'content-encoding', 'gzip')],
+  ['BP-37 as plain text', () => signed({ contentType: 'text/plain' })],
   ['as a form', () => signed({ contentType: 'application/x-www-form-urlencoded' })],
-  ['in another charset', () => signed({ contentType: 'application/json; charset=utf-16' })],
+  ['BP-39 in another charset', () => signed({ contentType: 'application/json; charset=utf-16' })],
 ]
 
 const GOOD: readonly Row[] = [
   [
-    'with blanks, other order and escapes',
+    'BP-06 with blanks, other order and escapes',
     () => {
       const id = `evt_${randomUUID()}`
       return signedText(` { "data" : {"object":{"id":"\\u006fbj"}},\n\t"type":"invoice.created", "id":"${id}" } `)
     },
   ],
-  ['signed 290 seconds ago', () => signed({ signedAt: Date.now() - 290_000 })],
-  ['whose last signature of several is right', () => withSignature((right) => `v1,${'A'.repeat(43)}= v1a,xx ${right}`)],
-  ['signed by the secret that is being replaced', () => signed({ secret: previous })],
+  ['BP-09 signed 290 seconds ago', () => signed({ signedAt: Date.now() - 290_000 })],
   [
-    'with header names in any case',
+    'BP-12 whose last signature of several is right',
+    () => withSignature((right) => `v1,${'A'.repeat(43)}= v1a,xx ${right}`),
+  ],
+  ['BP-13 signed by the secret that is being replaced', () => signed({ secret: previous })],
+  [
+    'BP-14 with header names in any case',
     () => {
       const request = signed()
       return { ...request, headers: request.headers.map(([name, value]) => [name.toUpperCase(), value] as const) }
@@ -206,16 +218,16 @@ const GOOD: readonly Row[] = [
       }
     },
   ],
-  ['whose id has 255 bytes', () => signedEvent({ id: randomUUID().padEnd(255, '.') })],
+  ['BP-25 whose id has 255 bytes', () => signedEvent({ id: randomUUID().padEnd(255, '.') })],
   [
-    'with members that nobody knows',
+    'BP-28 with members that nobody knows',
     () => signedEvent({ data: { object: { ...OBJECT, more: [1, { $where: '1' }] }, more: 1 } }),
   ],
-  ['of a type that nobody handles', () => signedEvent({ type: 'moon.full' })],
-  ['as JSON in UTF-8', () => signed({ contentType: 'application/json; charset=UTF-8' })],
-  ['as a +json type', () => signed({ contentType: 'application/vnd.acme.event+json' })],
+  ['BP-27 of a type that nobody handles', () => signedEvent({ type: 'moon.full' })],
+  ['BP-38 as JSON in UTF-8', () => signed({ contentType: 'application/json; charset=UTF-8' })],
+  ['BP-38 as a +json type', () => signed({ contentType: 'application/vnd.acme.event+json' })],
   ['without a type', () => withHeader(signed(), 'content-type', null)],
-  ['exactly as large as allowed', () => signed({ body: padded(MAX_BYTES) })],
+  ['BP-32 exactly as large as allowed', () => signed({ body: padded(MAX_BYTES) })],
   ['in chunks', () => ({ ...signed({ body: padded(MAX_BYTES) }), chunked: true })],
 ]
 
@@ -223,7 +235,7 @@ function send(request: RawRequest): Promise<RawAnswer> {
   return sendRaw(stack.url, request)
 }
 
-/** Sends a request that is to be refused, and a good delivery after it: only the good one leaves a record. */
+/** BP-40: sends a request that is to be refused, and a good delivery after it: only the good one leaves a record. */
 async function expectRefusal(request: RawRequest, wanted: { status: number; code: string }): Promise<RawAnswer> {
   const before = await stack.events.countDocuments()
   const answer = await send(request)
@@ -249,7 +261,7 @@ describe('a delivery that is not authentic is 401', () => {
     await expectRefusal(request(), { status: 401, code: 'signature_invalid' })
   })
 
-  it('and every reason gets the very same answer', async () => {
+  it('BP-17: and every reason gets the very same answer', async () => {
     const answers = await Promise.all(NOT_AUTHENTIC.map(([, request]) => send(request())))
     const shown = answers.map(({ status, headers, body }) => {
       const { 'x-request-id': _, date: __, ...others } = headers
@@ -283,7 +295,7 @@ describe('the public listener', () => {
     await expectRefusal(request(), { status: 415, code: 'unsupported_media_type' })
   })
 
-  it.each(['GET', 'PUT', 'PATCH', 'DELETE'])('answers 405 to a %s of a webhook', async (method) => {
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE'])('BP-34: answers 405 to a %s of a webhook', async (method) => {
     const { headers } = await expectRefusal({ ...signed(), method }, { status: 405, code: 'method_not_allowed' })
     expect(headers.allow).toBe('POST, OPTIONS')
   })
@@ -300,7 +312,7 @@ describe('an authentic delivery is 200 and stored', () => {
     ])
   })
 
-  it('once for an id that comes with another body: the first one stays', async () => {
+  it('BP-50: once for an id that comes with another body: the first one stays', async () => {
     const event = anEvent()
     const first = bytes(event)
     expect(await send(signed({ body: first }))).toMatchObject({ status: 200 })

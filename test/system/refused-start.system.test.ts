@@ -69,9 +69,12 @@ const WRONG_SETTINGS = {
 } as const
 
 describe.each(SERVICES)('%s', (service) => {
-  it.each(WEAK_SECRETS)('refuses to start with a service token secret that is %s', async (_, value, complaint) => {
-    expect(await refusal(service, { SERVICE_TOKEN_SECRET: value })).toEqual([`SERVICE_TOKEN_SECRET ${complaint}`])
-  })
+  it.each(WEAK_SECRETS)(
+    'BP-47: refuses to start with a service token secret that is %s',
+    async (_, value, complaint) => {
+      expect(await refusal(service, { SERVICE_TOKEN_SECRET: value })).toEqual([`SERVICE_TOKEN_SECRET ${complaint}`])
+    },
+  )
 
   it('names every wrong setting at once, each on a line of its own', async () => {
     const both = {
@@ -97,7 +100,7 @@ describe.each(SERVICES)('%s', (service) => {
     ])
   })
 
-  it('refuses to start on a MongoDB that stands alone', async () => {
+  it('FP-30: refuses to start on a MongoDB that stands alone', async () => {
     await using standalone = await startStandaloneMongod()
     expect(await refusal(service, { MONGODB_URI: standalone.uri })).toEqual([
       'MONGODB_URI names a standalone server: a replica set is needed, one member is enough',
@@ -117,20 +120,46 @@ describe.each(SERVICES)('%s', (service) => {
     },
   )
 
-  it('refuses to start when an index that it needs has another shape', async () => {
-    const name = `${place.gatewayDb}_${service}`
-    const db = client.db(name)
-    resources.defer(async () => void (await db.dropDatabase()))
-    const [setting, collection, index] =
-      service === 'gateway'
-        ? (['GATEWAY_DB', 'events', 'provider_event'] as const)
-        : (['FULFILMENT_DB', 'orders', 'payment_pays_one_order'] as const)
+  it('FP-29: refuses to start when an index that it needs has another shape', async () => {
+    const { db, setting, collection, index } = ownDatabase(service, 'shape')
     await db.collection(collection).createIndex({ other: 1 }, { name: index })
-    const [problem, ...more] = await refusal(service, { [setting]: name })
+    const [problem, ...more] = await refusal(service, setting)
     expect(problem).toMatch(`Index ${index} of ${collection} has another shape`)
     expect(more).toEqual([])
   })
+
+  it('FP-29: refuses to start when duplicates stand in the way of its unique index', async () => {
+    const { db, setting, collection, index, twice } = ownDatabase(service, 'twice')
+    await db.collection<{ _id: string }>(collection).insertMany(['a', 'b'].map((_id) => ({ _id, ...twice })))
+    const problems = await refusal(service, setting)
+    expect(problems).toEqual([`Index ${index} of ${collection} cannot be made: there are duplicates already`])
+    const made = await db.collection(collection).indexes()
+    expect(made.map(({ name }) => name)).not.toContain(index)
+  })
 })
+
+const UNIQUE_INDEX = {
+  gateway: {
+    name: 'GATEWAY_DB',
+    collection: 'events',
+    index: 'provider_event',
+    twice: { provider: 'acme', eventId: 'canary-of-an-event' },
+  },
+  fulfilment: {
+    name: 'FULFILMENT_DB',
+    collection: 'orders',
+    index: 'payment_pays_one_order',
+    twice: { paidBy: { provider: 'acme', id: 'canary-of-a-payment' } },
+  },
+} as const
+
+/** A database that no other test uses, and the unique index that the service will want there. */
+function ownDatabase(service: Service, purpose: string) {
+  const { name, ...wanted } = UNIQUE_INDEX[service]
+  const db = client.db(`${place.gatewayDb}_${service}_${purpose}`)
+  resources.defer(async () => void (await db.dropDatabase()))
+  return { db, setting: { [name]: db.databaseName }, ...wanted }
+}
 
 /** Secrets of a provider that signs by Standard Webhooks, each with what is said of it. */
 const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, complaint: string]>> = {
@@ -145,7 +174,7 @@ const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, c
 }
 
 describe('gateway, for what only it is told,', () => {
-  it('refuses to start with providers whose secrets are none, and names each', async () => {
+  it('BP-47: refuses to start with providers whose secrets are none, and names each', async () => {
     const weak = Object.entries(WEAK_PROVIDER_SECRETS)
     const providers = weak.map(([name, [value]]) => [name, standardWebhooks([{ id: 'only', value }])])
     const problems = await refusal('gateway', { PROVIDERS: JSON.stringify(Object.fromEntries(providers)) })

@@ -23,7 +23,7 @@ const errors = createDatabaseErrors(new Registry())
 
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify'])
 
-it('asks for a journaled majority in every write of every use', async () => {
+it('FP-24: asks for a journaled majority in every write of every use', async () => {
   await using database = await testDatabase(process.env)
   const { logger } = memoryLogger()
   const mongo = createMongoConnection({

@@ -300,7 +300,7 @@ describe('record while the database fails', () => {
 })
 
 describe('every write', () => {
-  it('asks for a journaled majority', async () => {
+  it('FP-24: asks for a journaled majority', async () => {
     await using open = await openInbox(database)
     const ids = Array.from({ length: 4 }, uniqueId)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
