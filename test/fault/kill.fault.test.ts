@@ -2,10 +2,11 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
-import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
+import { addMixedLoad, createOrdersAfterFault, outlastReceiptLeases } from '../support/mixed-load.ts'
 import { type MongodUnderTest, startReplicaSet } from '../support/mongod-under-test.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { startStack } from '../support/stack.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 // `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second.
@@ -19,17 +20,6 @@ const MINUTES_MS = 60_000 * Math.max(3, CYCLES / 4)
 const VICTIMS = ['gateway', 'fulfilment', 'mongod'] as const
 type Victim = (typeof VICTIMS)[number]
 
-/** mulberry32: the same seed, the same kills. */
-function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 /** Every victim comes up in each three cycles, in an order that nobody knows before. */
 function drawVictims(random: () => number): Victim[] {
   const rounds = Array.from({ length: Math.ceil(CYCLES / VICTIMS.length) }, () =>
@@ -41,13 +31,26 @@ function drawVictims(random: () => number): Victim[] {
     .slice(0, CYCLES)
 }
 
-/** Orders are made while all is up; whoever died a moment ago may still refuse one. */
-async function addLoad(stack: Stack, source: WebhookSource): Promise<void> {
-  for (;;) {
-    const orders = await createOrders(stack, ORDERS_A_CYCLE).catch(() => null)
-    if (orders !== null) return addMixedLoad(source, orders)
-    await sleep(100)
-  }
+interface Figures {
+  readonly begunAt: number
+  readonly healthyAt: number
+  readonly settledAt: number
+  readonly answers: readonly (number | null)[]
+  readonly accepted: number
+  readonly killedUnderLoad: number
+}
+
+/** Tells how much load there really was: a busy machine sends less than it is asked to. */
+function tellFigures({ begunAt, healthyAt, settledAt, answers, accepted, killedUnderLoad }: Figures): void {
+  const seconds = (healthyAt - begunAt) / 1_000
+  const counted = Object.entries(Object.groupBy(answers, String)).map(([answer, all]) => `${all?.length} x ${answer}`)
+  const lines = [
+    `${killedUnderLoad} of ${CYCLES} kills under load, in ${seconds.toFixed(0)} s with all restarts`,
+    `${answers.length} deliveries, ${(answers.length / seconds).toFixed(0)}/s of the ${PER_SECOND}/s asked for between`,
+    `deaths (${counted.join(', ')}; null: no answer), ${accepted} accepted`,
+    `settled ${((settledAt - healthyAt) / 1_000).toFixed(1)} s after the last was accepted`,
+  ]
+  process.stderr.write(`${lines.join('\n')}\n`)
 }
 
 describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
@@ -62,12 +65,15 @@ describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
       mongod: await set.primary(),
     }
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: PER_SECOND, parallel: 200 })
-    await addLoad(stack, source)
+    const begunAt = performance.now()
+    addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
     void source.run()
+    let killedUnderLoad = 0
     for (const name of drawVictims(random)) {
-      await addLoad(stack, source)
+      addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
       void source.run()
       await sleep(random() * 500)
+      if (source.left > 0) killedUnderLoad += 1
       await victims[name].kill('SIGKILL')
       await sleep(random() * 300)
       await victims[name].start()
@@ -78,10 +84,13 @@ describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
     const healthyAt = performance.now()
     if (CYCLES <= 10) await outlastReceiptLeases(stack)
     await stack.untilSettled()
-    expect(performance.now() - healthyAt).toBeLessThan(SETTLED_WITHIN_MS)
+    const settledAt = performance.now()
+    expect(settledAt - healthyAt).toBeLessThan(SETTLED_WITHIN_MS)
     expect(await closingCheck(stack, source.log)).toEqual([])
 
     const answers = source.log.flatMap((sent) => sent.answers)
+    tellFigures({ begunAt, healthyAt, settledAt, answers, accepted: source.accepted, killedUnderLoad })
+    expect(killedUnderLoad, 'kills that came while deliveries were due').toBe(CYCLES)
     expect(source.accepted).toBeGreaterThanOrEqual(CYCLES * ORDERS_A_CYCLE * 4)
     expect(answers.filter((answer) => answer === null).length, 'deliveries that met a dead gateway').toBeGreaterThan(0)
     expect(answers.filter((answer) => answer === 500).length, 'deliveries that met a dead mongod').toBeGreaterThan(0)

@@ -14,6 +14,9 @@ import { until } from './until.ts'
 /** A node that is told to stop waits 15 s for a successor otherwise. */
 export const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
 
+// Recovery after a kill is a matter of seconds, but of many where the machine is busy with other things.
+const READY_MS = 180_000
+
 /** A node of a replica set that belongs to one test: killed and started again on its data and port. */
 export class MongodUnderTest implements AsyncDisposable {
   readonly port: number
@@ -39,11 +42,13 @@ export class MongodUnderTest implements AsyncDisposable {
     child.on('exit', () => process.off('exit', leave))
     await once(child, 'spawn')
     this.#child = child
+    const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
     await until(
       () => isListening(`127.0.0.1:${this.port}`),
-      (listens) => listens || child.exitCode !== null,
+      (listens) => listens || hasEnded(),
+      READY_MS,
     )
-    if (child.exitCode !== null) throw new Error(`mongod ended with ${child.exitCode}`)
+    if (hasEnded()) throw new Error(`mongod ended with ${child.exitCode ?? child.signalCode}`)
   }
 
   /** Sends a signal that ends it and waits until it is gone. */

@@ -4,9 +4,13 @@ import { isDeepStrictEqual } from 'node:util'
 const POLL_MS = 20
 const LATEST_MS = 45_000
 
-/** Reads again and again until the value is as wanted, and returns it. Throws, showing the last one, after 45 s. */
-export async function until<T>(read: () => T | Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + LATEST_MS
+/** Reads again and again until the value is as wanted, and returns it. Throws, showing the last one, after 45 s or `withinMs`. */
+export async function until<T>(
+  read: () => T | Promise<T>,
+  isWanted: (value: T) => boolean,
+  withinMs = LATEST_MS,
+): Promise<T> {
+  const deadline = performance.now() + withinMs
   for (;;) {
     const value = await read()
     if (isWanted(value)) return value

@@ -48,6 +48,11 @@ export class WebhookSource implements AsyncDisposable {
     return this.#accepted
   }
 
+  /** How many deliveries are yet to be sent or answered. */
+  get left(): number {
+    return this.#queue.length + this.#underWay
+  }
+
   /** Puts a delivery at the end of the queue; the same event may be put there several times. */
   add(event: PaymentEvent, corruption?: Corruption): void {
     const known = this.#events.get(event.id)
