@@ -74,6 +74,10 @@ describe('conclude', () => {
     expect(basis[0]).toMatch(/only 2 of 3 rounds were quiet, so all count$/)
   })
 
+  it('is content with fewer rounds than were wanted, when time allowed no more and all were quiet', () => {
+    expect(conclude([resultOf(steady.slice(0, 2))]).basis).toEqual(['accept: 2 of 2 rounds were quiet and count'])
+  })
+
   it('tells an aim that was reached, a target that was reached, and one that was missed', () => {
     const verdicts = (rate: number) => conclude([resultOf([round(1_000, rate)])]).goals.map(({ verdict }) => verdict)
     expect(verdicts(6_000)).toEqual(['aim', 'missed'])

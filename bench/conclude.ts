@@ -55,7 +55,7 @@ export function conclude(results: readonly StageResult[]): Conclusion {
 
 function roundsThatCount({ stage, rounds }: StageResult, quiet: readonly boolean[]) {
   const calm = rounds.filter((_, index) => quiet[index])
-  if (calm.length >= Math.min(FEWEST_QUIET, stage.rounds))
+  if (calm.length >= Math.min(FEWEST_QUIET, stage.rounds, rounds.length))
     return { rounds: calm, basis: `${calm.length} of ${rounds.length} rounds were quiet and count` }
   const basis = `the machine was busy with other things, only ${calm.length} of ${rounds.length} rounds were quiet, so all count`
   return { rounds, basis }
