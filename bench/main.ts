@@ -3,7 +3,7 @@ import { conclude } from './conclude.ts'
 import { calibrate } from './measure/calibrate.ts'
 import { describeMachine, machineSentence } from './measure/machine.ts'
 import { openLaboratory } from './open-laboratory.ts'
-import { type Plan, PlanError, readPlan } from './plan.ts'
+import { effortNotes, type Plan, PlanError, readPlan } from './plan.ts'
 import { publish } from './report/publish.ts'
 import { reportFigures, reportLines, reportMarkdown, reportPicture } from './report/report.ts'
 import { writeResults } from './report/write-results.ts'
@@ -22,7 +22,8 @@ try {
   process.exitCode = 1
 }
 
-async function run({ form, effort, stages, publishes }: Plan): Promise<number> {
+async function run(plan: Plan): Promise<number> {
+  const { form, effort, stages, publishes } = plan
   const say = (line: string): void => console.log(line)
   const folder = join(import.meta.dirname, '..', '.data', 'bench')
   await using laboratory = await openLaboratory({ folder, env: process.env, say, nodeFlags: [] })
@@ -31,7 +32,8 @@ async function run({ form, effort, stages, publishes }: Plan): Promise<number> {
   const results: StageResult[] = []
   const shared = { laboratory, effort, calibrate, say, signal: stop.signal }
   for (const stage of stages) results.push(await runStage({ ...shared, stage }))
-  const conclusion = conclude(results)
+  const concluded = conclude(results)
+  const conclusion = { ...concluded, basis: [...concluded.basis, ...effortNotes(plan)] }
   const about = { at: new Date(), machine }
   const picture = reportPicture(conclusion)
   const measured = results.map(({ stage, rounds, repeated }) => ({

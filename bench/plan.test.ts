@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PlanError, readPlan } from './plan.ts'
+import { effortNotes, PlanError, readPlan } from './plan.ts'
 import { STAGES } from './stages.ts'
 
 function rowsOf(...args: string[]): string[] {
@@ -44,10 +44,24 @@ describe('readPlan', () => {
     }
   })
 
+  it('publishes figures of the full form only', () => {
+    expect(readPlan(['--full', '--publish'], STAGES).publishes).toBe(true)
+    expect(() => rowsOf('--publish')).toThrow(/Only figures of the full form/)
+  })
+
   it('gives every trial and every row a name of its own', () => {
     const rows = STAGES.flatMap((stage) => stage.rows)
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))
     expect(new Set([...trials].map(({ name }) => name)).size).toBe(trials.size)
+  })
+})
+
+describe('effortNotes', () => {
+  it('tells what the short form does less of, and nothing of the full one', () => {
+    expect(effortNotes(readPlan([], STAGES))).toEqual([
+      'short form: 5,000 events wait, 50,000 records stored against 2,000, memory after 50,000 accepts',
+    ])
+    expect(effortNotes(readPlan(['--full'], STAGES))).toEqual([])
   })
 })

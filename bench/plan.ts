@@ -60,6 +60,8 @@ const MINUTE_MS = 60_000
  */
 export function readPlan(args: readonly string[], stages: readonly Stage[]): Plan {
   const { full, publishes, rows, rounds, seconds, minutes } = readOptions(args)
+  if (publishes && !full)
+    throw new PlanError('Only figures of the full form are published: npm run bench:full -- --publish')
   const form = full ? 'full' : 'short'
   const known = stages.flatMap((stage) => stage.rows.map(({ name }) => name))
   const wanted = rows?.split(',') ?? known
@@ -70,6 +72,16 @@ export function readPlan(args: readonly string[], stages: readonly Stage[]): Pla
     .filter((stage) => stage.rows.length > 0 && stage.rounds > 0)
   const effort = { ...(full ? FULL : SHORT), ...(seconds === undefined ? {} : { measureMs: seconds * 1_000 }) }
   return { form, effort, stages: withinMinutes(planned, minutes), publishes }
+}
+
+/** What a reader of the figures must know of the effort, where it is less than the goals speak of. */
+export function effortNotes({ form, effort }: Plan): string[] {
+  if (form === 'full') return []
+  const { backlog, few, many, accepts } = effort
+  const [waiting, stored, before, taken] = [backlog, many, few, accepts].map((count) => count.toLocaleString('en'))
+  return [
+    `short form: ${waiting} events wait, ${stored} records stored against ${before}, memory after ${taken} accepts`,
+  ]
 }
 
 function readOptions(args: readonly string[]) {
