@@ -3,12 +3,15 @@ import { type Delivery, singleHeader } from './delivery.ts'
 import type { Finding } from './scheme.ts'
 import { isLive, type LiveSecret } from './signature.ts'
 
+/** The headers in which a provider sends the secret itself, in lower case: they are kept for a replay and never shown. */
+export const CLEAR_TOKEN_HEADERS = ['verif-hash', 'x-gitlab-token'] as const
+
 /**
  * The check of a provider that sends the secret itself in a header. It proves only that the sender knows the secret:
  * nothing of the delivery is signed.
  */
 export function prepareClearToken(
-  header: string,
+  header: (typeof CLEAR_TOKEN_HEADERS)[number],
   secrets: readonly LiveSecret[],
 ): (delivery: Delivery, now: number) => Finding {
   return ({ rawHeaders }, now) => {
