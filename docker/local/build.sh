@@ -34,7 +34,8 @@ build() { docker build --quiet --tag "$1" "$2" >"$work/log" 2>&1 || fail "$1 can
 debian_mirror() {
   local mirror=
   if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then
-    mirror=$(awk '/^URIs:/ {print $2; exit} /^deb / {print $2; exit}' \
+    # `deb [options] URI`, or `URIs: URI`; debootstrap takes no mirror+file:, as cloud images have.
+    mirror=$(awk '/^(URIs:|deb) / { for (n = 2; n <= NF; n++) if ($n ~ /^https?:/) { print $n; exit } }' \
       /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null) || true
   fi
   echo "${mirror:-http://deb.debian.org/debian}"
