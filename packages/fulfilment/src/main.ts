@@ -19,7 +19,8 @@ const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL }
 await runService({
   logger,
   async start(lifecycle) {
-    const times = { keyLeaseMs: 60_000, receiptLeaseMs: 30_000 }
+    // A caller gives up after 10 s. Two runs of one request would be harmless too: the key has reserved the order's id.
+    const times = { keyLeaseMs: 30_000, receiptLeaseMs: 30_000 }
     await openFulfilment(
       { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch, ...times },
       lifecycle,
