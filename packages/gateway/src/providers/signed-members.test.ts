@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '../testing/vectors.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
@@ -77,5 +78,34 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
       expect(await accepts(value), `bit ${bit}`).toBe(false)
     }
     expect(provider.confirm).toBeDefined()
+  })
+})
+
+/** What these are checked with, whatever part of it is signed. */
+describe.each(['adyen', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal'])('garbage sent to %s', (scheme) => {
+  const { provider, delivery, now } = firstOf(scheme)
+  const names = delivery.rawHeaders.filter((_, index) => index % 2 === 0)
+  const texts = delivery.rawHeaders.filter((_, index) => index % 2 === 1)
+  const name = fc.oneof(fc.constantFrom('x-signature', ...names), fc.string())
+  const value = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', ...texts).map((text) => ` ${text}`),
+    fc.constantFrom('', ...texts).map((text) => text.slice(1)),
+  )
+  const lines = fc.array(fc.tuple(name, value), { maxLength: 8 })
+  const body = fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.json().map(Buffer.from))
+
+  it('is refused and never throws, whichever half of a delivery it is', async () => {
+    expect(await provider.verify(delivery, now)).toHaveProperty('secretId')
+    await fc.assert(
+      fc.asyncProperty(lines, body, fc.string(), async (header, bytes, query) => {
+        const rawHeaders = header.flat()
+        const rawBody = Buffer.from(bytes)
+        expect(await provider.verify({ rawHeaders, rawBody, query }, now)).toHaveProperty('refused')
+        const half = provider.signedHeaders.length === 0 ? { ...delivery, rawBody } : { ...delivery, rawHeaders }
+        expect(await provider.verify(half, now)).toHaveProperty('refused')
+      }),
+      { numRuns: 300 },
+    )
   })
 })
