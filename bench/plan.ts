@@ -43,8 +43,7 @@ const SHORT: Effort = {
 
 const FULL: Effort = {
   ...SHORT,
-  warmUpMs: 1_500,
-  measureMs: 3_000,
+  warmUpMs: 1_200,
   stepMs: 2_000,
   backlog: 50_000,
   few: 10_000,

@@ -43,9 +43,9 @@ export async function runStage(run: StageRun): Promise<StageResult> {
   const rounds: Measurement[][] = []
   const repeated: Measurement[] = []
   const broken: string[] = []
-  let longestMs = 0
+  let lastMs = 0
   let repeatingMs = 0
-  const hasTime = (): boolean => performance.now() - startedAt + longestMs <= stage.budgetMs
+  const hasTime = (): boolean => performance.now() - startedAt + lastMs <= stage.budgetMs
   while (rounds.length === 0 || (quietRounds(rounds).filter(Boolean).length < stage.rounds && hasTime())) {
     const roundAt = performance.now()
     const round: Measurement[] = []
@@ -58,7 +58,7 @@ export async function runStage(run: StageRun): Promise<StageResult> {
       repeated.push(...attempts)
     }
     rounds.push(round)
-    longestMs = Math.max(longestMs, performance.now() - roundAt)
+    lastMs = performance.now() - roundAt
   }
   return { stage, rounds, repeated, broken }
 }

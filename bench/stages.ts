@@ -37,6 +37,7 @@ export const STAGES: readonly Stage[] = [
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
   { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 0.8 } },
   { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.2 } },
-  { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 1.8 } },
-  { rows: [MEMORY_ROW], rounds: { short: 0, full: 1 }, minutes: { short: 0.5, full: 3.7 } },
+  // Its first round fills the store, and the others take a quarter of that.
+  { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.8 } },
+  { rows: [MEMORY_ROW], rounds: { short: 0, full: 1 }, minutes: { short: 0.5, full: 3.5 } },
 ]

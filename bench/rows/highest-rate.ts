@@ -8,7 +8,7 @@ export const NAIVE_CLIMBING = createHighestRateTrial({
   name: 'naive-highest',
   title: 'naive, rate raised by schedule',
   start: startNaive,
-  rates: [250, 500, 750, 1_000, 1_250, 1_500, 1_750, 2_000, 2_250, 2_500, 3_000, 3_500, 4_000],
+  rates: [250, 500, 1_000, 1_250, 1_500, 1_750, 2_000, 2_250, 2_500, 3_000, 3_500, 4_000],
 })
 
 /** The gateway alone under rising rates. */
@@ -16,7 +16,7 @@ export const ONCEHOOK_CLIMBING = createHighestRateTrial({
   name: 'oncehook-highest',
   title: 'Oncehook, rate raised by schedule',
   start: startAccepting,
-  rates: [500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000, 14_000, 16_000],
+  rates: [500, 1_000, 2_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 11_000, 12_000, 14_000, 16_000],
 })
 
 /** The highest rate that is borne, and the curve of latency against rate on the way there. */
