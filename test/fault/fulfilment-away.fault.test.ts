@@ -1,15 +1,20 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
-const BACKLOG = 5_000
+const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 5_000)
+const AWAY_MS = Number(process.env.OUTAGE_MS ?? 10_000)
+const SETTLED_WITHIN_MS = 60_000 + 10 * BACKLOG
+const KILLS = 20
+const ORDERS_A_KILL = 25
 const CALL_MS = 10_000
 
 async function unsettledByMetric(stack: Stack): Promise<number> {
@@ -51,7 +56,21 @@ async function startUnreliableFront(target: () => number) {
   }
 }
 
-describe('fulfilment that', () => {
+/** Delivers an event that nobody handles every 50 ms until so many others are done. */
+async function deliverUntilDone(stack: Stack, count: number): Promise<DeliveryReport[]> {
+  const reports: DeliveryReport[] = []
+  const deadline = performance.now() + SETTLED_WITHIN_MS
+  while ((await stack.events.countDocuments({ state: 'done' })) < count) {
+    if (performance.now() > deadline) throw new Error('The backlog does not come to an end')
+    const id = `evt_meanwhile_${reports.length}`
+    const strange = { type: 'invoice.created', id, paymentId: 'p', orderId: 'o', amount: 1, currency: 'EUR' } as const
+    reports.push(await stack.deliver({ ...strange, occurredAt: Date.now() }))
+    await sleep(50)
+  }
+  return reports
+}
+
+describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => {
   it(`FP-06: is away while ${BACKLOG} events come in: accepts go on, all are applied once afterwards, none is dead`, async () => {
     await using stack = await startStack()
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 2_000, parallel: 100 })
@@ -67,11 +86,50 @@ describe('fulfilment that', () => {
     const refusals = source.log.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)
     expect(refusals, 'answers that tell of the outage').toEqual([])
     expect(await unsettledByMetric(stack)).toBe(BACKLOG)
+    await sleep(AWAY_MS)
+    const waited = await stack.events.countDocuments({ 'attempts.0': { $exists: false } })
 
     await stack.fulfilment.restart()
+    const backAt = performance.now()
+    const meanwhile = await deliverUntilDone(stack, BACKLOG)
+    const seconds = (performance.now() - backAt) / 1_000
+    const slowest = Math.max(...meanwhile.map(({ ms }) => ms))
+    process.stderr.write(
+      `${BACKLOG} events, of which ${waited} were never tried in vain, done in ${seconds.toFixed(1)} s; ` +
+        `${meanwhile.length} deliveries meanwhile, the slowest answered after ${slowest.toFixed(0)} ms\n`,
+    )
+    expect(meanwhile.map(({ status }) => status)).toEqual(meanwhile.map(() => 200))
     await stack.untilSettled()
     expect(await unsettledByMetric(stack)).toBe(0)
+    // No stampede, neither against what is away nor when it is back: most were tried once, when they could succeed.
+    expect(waited).toBeGreaterThan(BACKLOG / 2)
+    const triedTwice = await stack.events.countDocuments({ 'attempts.1': { $exists: true } })
+    expect(triedTwice, 'events that were tried in vain').toBeLessThanOrEqual(BACKLOG - waited)
+    await stack.events.deleteMany({ eventId: /^evt_meanwhile_/ })
     expect(await stack.events.countDocuments({ state: 'done' })).toBe(BACKLOG)
+    expect(await closingCheck(stack, source.log)).toEqual([])
+  })
+
+  it(`FP-02: is killed ${KILLS} times under load: every delivery is answered 200 at once, and all settles`, async () => {
+    await using stack = await startStack()
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 50 })
+    addMixedLoad(source, await createOrders(stack, KILLS * ORDERS_A_KILL))
+    const finished = source.run()
+    for (let kill = 1; kill <= KILLS; kill += 1) {
+      await source.untilAccepted(kill * 4 * ORDERS_A_KILL)
+      await stack.fulfilment.kill('SIGKILL')
+      await stack.fulfilment.restart()
+    }
+    await finished
+    const lastKillAt = performance.now()
+    await outlastReceiptLeases(stack)
+    await stack.untilSettled()
+    expect(performance.now() - lastKillAt).toBeLessThan(60_000)
+    const genuine = source.log.filter(({ corruption }) => corruption === undefined)
+    expect(genuine.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)).toEqual([])
+    expect(source.accepted).toBeGreaterThanOrEqual(KILLS * 4 * ORDERS_A_KILL)
+    const failed = await stack.events.countDocuments({ 'attempts.code': 'unavailable' })
+    expect(failed, 'events that met a dead fulfilment').toBeGreaterThan(0)
     expect(await closingCheck(stack, source.log)).toEqual([])
   })
 
