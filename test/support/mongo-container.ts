@@ -1,8 +1,9 @@
-import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import { type StartedTestContainer, Wait } from 'testcontainers'
 import { REPLICA_SET, SMALL_SERVER } from '../../scripts/mongod/mongod-arguments.ts'
 import { becomePrimary } from '../../scripts/mongod/replica-set-of-one.ts'
 import { freePort } from '../../scripts/port.ts'
 import { TEST_LABEL } from './container-images.ts'
+import { LoopbackContainer } from './loopback-container.ts'
 
 /** A MongoDB in a container, removed with its data when it is disposed of. */
 export interface MongoContainer extends AsyncDisposable {
@@ -19,7 +20,7 @@ const READY_MS = 60_000
 export async function startMongoContainer(image: string): Promise<MongoContainer> {
   const port = await freePort(0) // a mapped port changes when a container is started again: choose a fixed one
   if (port === undefined) throw new Error('There is no free port')
-  const container = await new GenericContainer(image)
+  const container = await new LoopbackContainer(image)
     .withLabels(TEST_LABEL)
     .withCommand(['--replSet', REPLICA_SET, ...SMALL_SERVER])
     .withExposedPorts({ container: MONGO_PORT, host: port })
