@@ -70,7 +70,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   },
   prepareReader:
     (settings) =>
-    ({ rawBody }) => [readEvent(readStrictObject(rawBody), settings)],
+    ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)],
 })
 
 type Settings = z.output<z.ZodObject<typeof shape>> & SharedSettings

@@ -19,9 +19,9 @@ export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   signsTime: () => true,
   prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
   prepareReader(settings) {
-    if (settings.shape === undefined) return ({ rawBody }) => [readEvent(readStrictObject(rawBody), settings)]
+    if (settings.shape === undefined) return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)]
     return ({ rawBody, signedId }) => {
-      const sentBody = readStrictObject(rawBody)
+      const sentBody = readStrictObject(rawBody, true)
       const body = { ...sentBody, id: signedId, data: { object: sentBody.data } }
       return [readEvent(body, { ...settings, sentBody })]
     }

@@ -36,7 +36,7 @@ export const stripe = defineScheme(
     },
     prepareReader(settings) {
       const rules = { ...settings, types: TYPES, amountMembers }
-      return ({ rawBody }) => [readEvent(readStrictObject(rawBody), rules)]
+      return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), rules)]
     },
   },
 )
