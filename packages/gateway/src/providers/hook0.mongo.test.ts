@@ -47,3 +47,25 @@ describe('a delivery of Hook0 whose signature covers headers of its own', () => 
     expect(record && (await reverifyEvent(record, configured))).toMatchObject({ failure: 'header_missing' })
   })
 })
+
+describe('an id that stands between values with full stops', () => {
+  const id = '0d4c5c1c-9d1a-4c31-8d5f-0123456789ab'
+  const body = '{"data":{"id":"pay_1"}}'
+  const provider = configured.get('hook0')
+
+  function judge(type: string, eventId: string, tenant: string) {
+    const names = 'x-event-type x-event-id x-tenant'
+    const text = `1760000000.${names}.payment.succeeded.${id}.1.2.${body}`
+    const signature = `t=1760000000,h=${names},v1=${createHmac('sha256', value).update(text).digest('hex')}`
+    const headers = { 'x-hook0-signature': signature, 'x-event-type': type, 'x-event-id': eventId, 'x-tenant': tenant }
+    const delivery = { rawBody: Buffer.from(body), rawHeaders: Object.entries(headers).flat(), query: '' }
+    return provider?.verify(delivery, 1_760_000_000_000)
+  }
+
+  it('is the one that was signed, and cannot be pushed into a neighbour', () => {
+    expect(judge('payment.succeeded', id, '1.2')).toMatchObject({ signedId: id })
+    expect(judge('payment.succeeded', `${id}.1`, '2')).toEqual({ refused: 'header_malformed' })
+    expect(judge('payment', `succeeded.${id}`, '1.2')).toEqual({ refused: 'header_malformed' })
+    expect(judge(`payment.succeeded.${id}`, '1', '2')).toEqual({ refused: 'header_malformed' })
+  })
+})

@@ -70,7 +70,8 @@ type Refused = Extract<Finding, { refused: unknown }>
 
 const MALFORMED: Refused = { refused: 'header_malformed' }
 
-function readSignature({ rawHeaders, rawBody }: Delivery): Presented | Refused {
+function readSignature(delivery: Delivery): Presented | Refused {
+  const { rawHeaders, rawBody } = delivery
   const header = singleHeader(rawHeaders, 'x-hook0-signature')
   if (!header) return { refused: 'header_missing' }
   const members = { header, separator: ',' }
@@ -85,6 +86,7 @@ function readSignature({ rawHeaders, rawBody }: Delivery): Presented | Refused {
   const values = covered.map((name) => singleHeader(rawHeaders, name))
   // A header that the signature covers and that is gone, or there twice, could be anything.
   if (values.includes(null)) return { refused: 'header_missing' }
+  if (covered.includes('x-event-id') && hasLostId(delivery, values.join('.'))) return MALFORMED
   return { version, timestamp, signature, parts: [`${timestamp}.${names}.${values.join('.')}.`, rawBody], covered }
 }
 
@@ -101,6 +103,11 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 function eventIdOf({ rawHeaders }: Delivery): string | null {
   const id = singleHeader(rawHeaders, 'x-event-id')
   return id !== null && UUID.test(id) ? id : null
+}
+
+/** Whether the id was pushed into a neighbour, so that a delivery that was caught would pass for another event. */
+function hasLostId(delivery: Delivery, values: string): boolean {
+  return eventIdOf(delivery) === null && values.split('.').some((piece) => UUID.test(piece))
 }
 
 function isTypeSigned(delivery: Delivery): boolean {
