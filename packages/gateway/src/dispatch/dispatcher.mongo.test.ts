@@ -132,17 +132,20 @@ describe.concurrent('Dispatcher', () => {
     expect(new Set(standIn.applied).size).toBe(25)
   })
 
-  it('takes over what a dead process held, each event by itself', async () => {
+  it.each([
+    ['a few at a time the first time', 0, [25, 25, 10]],
+    ['each by itself the second time', 1, Array(60).fill(1)],
+  ])('takes over the events that a dead process held, %s', async (_, lost, sizes) => {
     await using database = await testDatabase(process.env)
     const standIn = createFulfilmentStandIn()
     await using dead = await openInbox(database)
-    for (const id of many(5)) standIn.orders.set(`order of ${id}`, 1)
-    await Promise.all(many(5).map((id) => dead.inbox.record(arrivalOf(id))))
-    await dead.events.updateMany({}, [{ $set: { leaseUntil: { $add: ['$$NOW', -1] } } }])
+    for (const id of many(60)) standIn.orders.set(`order of ${id}`, 1)
+    await Promise.all(many(60).map((id) => dead.inbox.record(arrivalOf(id))))
+    await dead.events.updateMany({}, [{ $set: { lost, leaseUntil: { $add: ['$$NOW', -1] } } }])
     await using running = await start(database, { standIn })
-    await untilState(running, 'done', 5)
-    expect(standIn.calls.map(({ length }) => length)).toEqual(Array(5).fill(1))
-    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(5)
+    await untilState(running, 'done', 60)
+    expect(standIn.calls.map(({ length }) => length)).toEqual(sizes)
+    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(60)
   })
 
   it('lets no suspect take its neighbours along, nor wait behind them', async () => {

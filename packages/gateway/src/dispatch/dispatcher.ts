@@ -186,9 +186,17 @@ export class Dispatcher {
   }
 }
 
-/** Takes the next batch out of the queue. A claim whose holder died travels alone: it may be what killed it. */
+// Enough that thousands of orphans of one death are no long wait, few enough that little goes down with what killed it.
+const ORPHANS_TOGETHER = 25
+
+/**
+ * Takes the next batch out of the queue. Claims that have lost a holder once travel with their like, a few at a time; who
+ * has lost two may be what killed them, and travels alone.
+ */
 function nextBatch(queue: Claim[], limit: number): Claim[] {
-  const suspect = queue.findIndex(({ lost }) => lost > 0)
-  if (suspect === 0) return queue.splice(0, 1)
-  return queue.splice(0, suspect === -1 ? limit : Math.min(limit, suspect))
+  const lost = queue[0]?.lost ?? 0
+  if (lost > 1) return queue.splice(0, 1)
+  const most = lost === 1 ? Math.min(limit, ORPHANS_TOGETHER) : limit
+  const other = queue.findIndex((claim) => claim.lost !== lost)
+  return queue.splice(0, other === -1 ? most : Math.min(most, other))
 }
