@@ -11,7 +11,7 @@ import { gatewaySettings } from '../support/stack-settings.ts'
 import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
-const DOWN_MS = 4_000
+const DOWN_MS = 20_000
 const DELAY_MS = 800
 
 /** A stack whose services reach the database of the run through a proxy. */
@@ -87,7 +87,7 @@ describe('the database', () => {
   it(`FP-18: slower by ${DELAY_MS} ms in both directions: later answers, no errors`, async () => {
     await using resources = new AsyncDisposableStack()
     const { proxy, stack } = await startStackBehindProxy(resources)
-    const orders = await createOrders(stack, 10)
+    const orders = await createOrders(stack, 75)
     const acme = stack.provider('acme')
     await using source = sourceOf(stack, 5)
     proxy.delay(DELAY_MS)

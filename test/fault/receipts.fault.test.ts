@@ -7,7 +7,7 @@ import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { untilEqual } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
-const ORDERS = 100
+const ORDERS = 500
 
 /** The receiver of an `https:` sink: what it answers is the test's, what came it keeps. */
 async function startReceiver(answer: (key: string, attempt: number) => number | 'nothing') {

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
+import { createOrders } from '../support/mixed-load.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
-const ORDERS = 100
+const ORDERS = 250
 
 /** Sends load, stops one service in the middle of it, starts it again and lets the source finish. */
 async function stopUnderLoad(stack: Stack, service: ServiceUnderTest) {
-  const orders = await Promise.all(Array.from({ length: ORDERS }, () => stack.orders.create()))
+  const orders = await createOrders(stack, ORDERS)
   await using source = new WebhookSource(stack.provider('acme'), { perSecond: 200, parallel: 100 })
   for (const order of orders) source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${order.id}` }))
   for (const order of orders) source.add(paymentOf(order))
