@@ -72,8 +72,8 @@ describe('the gateway', () => {
 
   it('FP-28: survives running out of descriptors and serves again within 10 s', async () => {
     await using stack = await startStack()
-    const orders = await createOrders(stack, 20)
-    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 4 })
+    const orders = await createOrders(stack, 500)
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 400, parallel: 4 })
     await promisify(execFile)('prlimit', ['--pid', String(stack.gateway.pid), '--nofile=64:64'])
     const idle: Socket[] = []
     let closed = 0
@@ -106,7 +106,7 @@ describe('the gateway', () => {
 
   it('FP-27: serves on when the disk of its log is full', async () => {
     await using stack = await startStack()
-    const orders = await createOrders(stack, 100)
+    const orders = await createOrders(stack, 500)
     await stack.gateway.kill('SIGTERM')
     await using full = await open('/dev/full', 'w')
     const script = join(import.meta.dirname, '../../packages/gateway/src/main.ts')
