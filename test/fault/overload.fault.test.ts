@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { residentMib } from '../../bench/measure/process-usage.ts'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { createOrders } from '../support/mixed-load.ts'
@@ -81,16 +81,10 @@ async function overload(stack: Stack): Promise<Told> {
 /** Reads the resident memory of a process, in MiB, every half second until it is told to stop. */
 function watchMemory(pid: number) {
   const samples: number[] = []
-  const read = async (): Promise<void> => {
-    const status = await readFile(`/proc/${pid}/status`, 'utf8')
-    samples.push(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / KIB)
-  }
-  const timer = setInterval(() => void read(), 500)
+  const timer = setInterval(() => samples.push(residentMib(pid)), 500)
   return {
-    stop: (): readonly number[] => {
-      clearInterval(timer)
-      return samples
-    },
+    samples,
+    [Symbol.dispose]: () => clearInterval(timer),
   }
 }
 
@@ -113,7 +107,7 @@ describe('more than the gateway can store', () => {
     const stack = resources.use(await startStack({ gateway }))
     const orders = await createOrders(stack, ORDERS)
     proxy.delay(DELAY_MS)
-    const memory = watchMemory(stack.gateway.pid)
+    using memory = watchMemory(stack.gateway.pid)
     const told = await overload(stack)
     proxy.delay(0)
     const calmAt = performance.now()
@@ -126,7 +120,7 @@ describe('more than the gateway can store', () => {
     const paid = await Promise.all(orders.map((order) => stack.deliver(paymentOf(order))))
     await stack.untilSettled()
     const settledMs = performance.now() - calmAt
-    const samples = memory.stop()
+    const { samples } = memory
     const quarter = Math.floor(samples.length / 4)
     const [early, late] = [medianOf(samples.slice(quarter, 2 * quarter)), medianOf(samples.slice(-quarter))]
     const mib = (value: number): string => `${value.toFixed(0)} MiB`

@@ -12,7 +12,7 @@ import { createRequestTimer } from '../metrics.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 // With what the rest of the process takes, the gateway stays below 256 MiB.
-const BODY_BYTES = 20 * 1024 * 1024
+const BODY_BYTES = 16 * 1024 * 1024
 
 /** Opens the public listener: from then on deliveries are taken. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {

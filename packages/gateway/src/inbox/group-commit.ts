@@ -17,7 +17,7 @@ export const GROUP_LIMITS: GroupLimits = {
   maxMembers: 500,
   maxBytes: 4 * 1024 * 1024,
   aloneBytes: 256 * 1024,
-  maxWaitingBytes: 20 * 1024 * 1024,
+  maxWaitingBytes: 16 * 1024 * 1024,
   // A command that takes three seconds still ends before the delivery is given up.
   maxWaitMs: 5_000,
 }
