@@ -7,6 +7,7 @@ import { type MongodUnderTest, startReplicaSet } from '../support/mongod-under-t
 import { seededRandom } from '../support/seeded-random.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
 import { startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 // `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second.
@@ -83,6 +84,11 @@ describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
     await source.run()
     const healthyAt = performance.now()
     if (CYCLES <= 10) await outlastReceiptLeases(stack)
+    await until(
+      () => stack.events.countDocuments({ state: { $in: ['pending', 'processing'] } }),
+      (count) => count === 0,
+      SETTLED_WITHIN_MS,
+    )
     await stack.untilSettled()
     const settledAt = performance.now()
     expect(settledAt - healthyAt).toBeLessThan(SETTLED_WITHIN_MS)
