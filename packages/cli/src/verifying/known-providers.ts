@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
 import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { fillInTexts } from '@oncehook/gateway/providers/text-source'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import { findLocalSystem } from '../local-system.ts'
@@ -131,7 +133,11 @@ function listNames(entries: Entries): string {
 }
 
 async function readProvider(name: string, entry: unknown, { readEnv }: Sources): Promise<KnownProvider> {
-  const parsed = providersSettings.safeParse({ [name]: entry })
+  const sources = { readEnv, readFile: (path: string) => readFileSync(path, 'utf8') }
+  const { entry: filled, unreadable } = fillInTexts(entry, sources)
+  if (unreadable.length > 0)
+    throw new UsageError(`The settings of ${name} point at what cannot be read: ${unreadable.join(', ')}`)
+  const parsed = providersSettings.safeParse({ [name]: filled })
   const settings = parsed.data?.[name]
   if (settings === undefined) {
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []

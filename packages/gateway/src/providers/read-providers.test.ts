@@ -147,6 +147,56 @@ describe('readProviders', () => {
     ])
   })
 
+  const clear = { scheme: 'flutterwave', secrets: [{ id: 'a', value: secret }] }
+  const asking = (token: unknown) => ({ ...clear, fetch: { baseUrl: 'https://api.example.com', token } })
+
+  it.each([
+    ['itself', 'canary_token'],
+    ['a variable', { env: 'TOKEN' }],
+    ['a file, its last line end left out', { file: '/run/token' }],
+  ])('asks with the token from %s', async (_, token) => {
+    const sources = { env: { TOKEN: 'canary_token' }, files: { '/run/token': 'canary_token\n' } }
+    const delivery = { rawBody: Buffer.from('{"event":"charge.completed","data":{"id":1}}'), query: '' }
+    const provider = read({ acme: asking(token) }, sources).get('acme')
+    const verdict = await provider?.verify({ ...delivery, rawHeaders: ['verif-hash', secret] }, 0)
+    if (provider?.confirm === undefined || verdict === undefined || 'refused' in verdict) throw new Error('Refused')
+    const [event] = provider.readEvents(verdict)
+    if (event === undefined) throw new Error('No event')
+    const asked: unknown[] = []
+    const answer = (...call: unknown[]): Promise<Response> => {
+      asked.push(...call)
+      return Promise.resolve(new Response('', { status: 404 }))
+    }
+    await provider.confirm(event, answer as typeof fetch)
+    expect(asked[1]).toMatchObject({ headers: { Authorization: 'Bearer canary_token' } })
+  })
+
+  it.each([
+    ['that its variable does not hold', { env: 'ABSENT' }, 'cannot be read'],
+    ['that its file does not hold', { file: '/absent' }, 'cannot be read'],
+    ['with blanks around it', { env: 'BLANKS' }, 'must be a token'],
+    ['of two lines', { file: '/run/lines' }, 'must be a token'],
+    ['that is a placeholder', { file: '/run/sample' }, 'must be a token'],
+    ['that is empty', { env: 'EMPTY' }, 'must be a token'],
+    ['of a kind that nobody knows', { vault: 'canary' }, 'invalid input'],
+    ['from two places', { env: 'BLANKS', file: '/run/lines' }, 'invalid input'],
+  ])('refuses a token %s, once', (_, token, problem) => {
+    const files = { '/run/lines': 'canary\ntoken', '/run/sample': 'changeme-canary' }
+    expect(problemsOf({ acme: asking(token) }, { env: { BLANKS: ' canary ', EMPTY: '' }, files })).toEqual([
+      expect.stringMatching(new RegExp(`^PROVIDERS\\.acme\\.fetch\\.token ${problem}(?!.*canary)`)),
+    ])
+  })
+
+  it('tells every token that cannot be read beside whatever else is wrong', () => {
+    expect(
+      problemsOf({ one: asking({ env: 'A' }), two: asking({ file: 'B' }), three: { ...hmac, maxBytes: 0 } }),
+    ).toEqual([
+      'PROVIDERS.one.fetch.token cannot be read',
+      'PROVIDERS.two.fetch.token cannot be read',
+      expect.stringContaining('PROVIDERS.three.maxBytes'),
+    ])
+  })
+
   it('refuses two secrets of one id', () => {
     const secrets = [
       { id: 'a', value: secret },

@@ -2,12 +2,12 @@ import { secretProblem } from '@oncehook/kernel/secret'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { createProvider, type Provider } from './provider.ts'
 import { providersSettings } from './provider-settings.ts'
+import { isObject } from './read-event.ts'
 import type { ProviderSettings } from './scheme.ts'
+import { fillInTexts, readTextSource, type TextSources } from './text-source.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
-export interface ProviderSources {
-  readonly readEnv: (name: string) => string | undefined
-  readonly readFile: (path: string) => string
+export interface ProviderSources extends TextSources {
   readonly maxBytes: number
   readonly toleranceSeconds: number
 }
@@ -20,13 +20,17 @@ export type Providers = ReadonlyMap<string, Provider>
  * @throws SettingsError with every problem of every provider, quoting no value
  */
 export function readProviders(json: string, sources: ProviderSources): Providers {
-  const parsed = providersSettings.safeParse(withTolerance(parseJson(json), sources.toleranceSeconds))
-  if (!parsed.success) {
-    throw new SettingsError(
-      parsed.error.issues.map(
-        ({ path, message }) => `${['PROVIDERS', ...path.map(String)].join('.')} ${lower(message)}`,
-      ),
-    )
+  const { entries, unreadable } = withTexts(withTolerance(parseJson(json), sources.toleranceSeconds), sources)
+  const parsed = providersSettings.safeParse(entries)
+  if (!parsed.success || unreadable.length > 0) {
+    const issues = parsed.error?.issues ?? []
+    const wrong = issues
+      .map(({ path, message }) => ({ place: ['PROVIDERS', ...path.map(String)].join('.'), message }))
+      .filter(({ place }) => !unreadable.includes(place))
+    throw new SettingsError([
+      ...unreadable.map((place) => `${place} cannot be read`),
+      ...wrong.map(({ place, message }) => `${place} ${lower(message)}`),
+    ])
   }
   const problems: string[] = []
   const providers = new Map<string, Provider>()
@@ -58,6 +62,16 @@ function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
   )
 }
 
+/** The entries with the texts that they point at, and the places of those that cannot be read. */
+function withTexts(providers: unknown, sources: TextSources): { entries: unknown; unreadable: readonly string[] } {
+  if (!isObject(providers)) return { entries: providers, unreadable: [] }
+  const filled = Object.entries(providers).map(([name, settings]) => ({ name, ...fillInTexts(settings, sources) }))
+  return {
+    entries: Object.fromEntries(filled.map(({ name, entry }) => [name, entry])),
+    unreadable: filled.flatMap((one) => one.unreadable.map((place) => `PROVIDERS.${one.name}.${place}`)),
+  }
+}
+
 function lower(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
 }
@@ -73,7 +87,7 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
     const { id, value } = secret
     if (ids.has(id)) problems.push(`PROVIDERS.${name}: secret ${id} is named twice`)
     ids.add(id)
-    const text = textOf(value, sources)
+    const text = readTextSource(value, sources)
     const problem = text === null ? 'cannot be read' : textProblem(text)
     if (problem !== null) problems.push(`PROVIDERS.${name}: secret ${id} ${problem}`)
     else if (text !== null) {
@@ -93,13 +107,3 @@ function textProblem(text: string): string | null {
 }
 
 type SecretSettings = ProviderSettings['secrets'][number]
-
-function textOf(value: SecretSettings['value'], { readEnv, readFile }: ProviderSources): string | null {
-  if (typeof value === 'string') return value
-  if ('env' in value) return readEnv(value.env) ?? null
-  try {
-    return readFile(value.file).replace(/\r?\n$/, '')
-  } catch {
-    return null
-  }
-}

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { isEventText } from './read-event.ts'
+import { textSource } from './text-source.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),
-  value: z.union([z.string(), z.strictObject({ file: z.string() }), z.strictObject({ env: z.string() })]),
+  value: textSource,
   notAfter: z.iso.datetime({ offset: true }).optional(),
 })
 

@@ -47,6 +47,26 @@ describe('watchProviders', () => {
     expect(lines).toMatchObject([{ msg: 'providers.changed', providers: ['acme', 'beta'] }])
   })
 
+  it('follows the file of a token with which a provider is asked', async () => {
+    const { folder, write, watched, lines } = await watchFile({ acme: stripe(secret('one')) })
+    const token = join(folder, 'token')
+    const flutterwave = { ...stripe(secret('one')), scheme: 'flutterwave' }
+    await writeFile(token, 'the_first_token')
+    await write({ acme: { ...flutterwave, fetch: { baseUrl: 'https://api.example.com', token: { file: token } } } })
+    watched.check()
+    const first = watched.current().get('acme')
+    await writeFile(token, 'the_second_token')
+    watched.check()
+    expect(watched.current().get('acme')).not.toBe(first)
+    await writeFile(token, 'of two words')
+    watched.check()
+    expect(lines).toMatchObject([
+      { msg: 'providers.changed' },
+      { msg: 'providers.changed' },
+      { msg: 'providers.refused', problems: [expect.stringMatching(/^PROVIDERS\.acme\.fetch\.token must be/)] },
+    ])
+  })
+
   it('lets count what counted before while the file is wrong, tells why without a value, and takes the next one', async () => {
     const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
     await write(`{"acme": ${JSON.stringify(stripe(secret('one')))}, "half`)
