@@ -36,24 +36,22 @@ export function createReceiptClaims(db: Db, { leaseMs, newClaimId }: ClaimOption
       if (due.length === 0) return []
       const claimId = newClaimId()
       const claims = due.map(({ orderId, receipt }) => ({ orderId, receipt, fence: receipt.fence + 1 }))
-      const lease = { 'receipts.$.heldBy': claimId, 'receipts.$.dueAt': new Date(now.getTime() + leaseMs) }
-      const statements = claims.map(({ orderId, receipt, fence }) => ({
-        q: ofFence(orderId, receipt.key, receipt.fence),
-        u: {
-          $set: { 'receipts.$.state': 'sending', 'receipts.$.fence': fence, ...lease },
-          $inc: { 'receipts.$.attempts': 1 },
-        },
-      }))
-      const matched = await update(db, statements)
+      const until = new Date(now.getTime() + leaseMs)
+      const taken = { state: 'sending', heldBy: claimId, dueAt: until }
+      const byFence = Map.groupBy(claims, ({ receipt }) => receipt.fence)
+      const statements = [...byFence].map(([fence, group]) =>
+        statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
+      )
+      const { n: matched } = await update(db, statements)
       return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
     },
     async settle(settled) {
       const now = await databaseNow(db)
-      const statements = settled.map(({ claim, settlement }) => ({
-        q: ofFence(claim.orderId, claim.receipt.key, claim.fence),
-        u: settlementUpdate(settlement, now),
-      }))
-      if (statements.length > 0) await update(db, statements)
+      const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
+      const statements = [...groups.values()].flatMap((group) => settleStatement(group, now))
+      if (statements.length === 0) return
+      const { writeErrors } = await update(db, statements)
+      if (writeErrors !== undefined) throw new Error('Outcomes of receipts are not written')
     },
   }
 }
@@ -87,13 +85,32 @@ async function findDue(db: Db, now: Date, limit: number): Promise<Due[]> {
   return owed.filter(({ receipt }) => receipt.dueAt && receipt.dueAt <= now).slice(0, limit)
 }
 
-function ofFence(orderId: string, key: string, fence: number): object {
-  return { _id: { $eq: orderId }, receipts: { $elemMatch: { key: { $eq: key }, fence } } }
+type Settled = Parameters<ReceiptClaims['settle']>[0]
+
+function settleStatement(group: Settled, now: Date): Statement[] {
+  const [first] = group
+  if (first === undefined) return []
+  const claims = group.map(({ claim }) => claim)
+  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, now))]
+}
+
+/**
+ * One statement for many receipts, each changed only while it has this fence: the server pays for every statement.
+ * Keys occur once, so no receipt is changed but those of the claims.
+ */
+function statement(claims: readonly ReceiptClaim[], fence: number, u: object): Statement {
+  const ids = [...new Set(claims.map(({ orderId }) => orderId))]
+  const keys = claims.map(({ receipt }) => receipt.key)
+  return {
+    q: { _id: { $in: ids }, receipts: { $elemMatch: { key: { $in: keys }, fence } } },
+    u,
+    multi: true,
+    arrayFilters: [{ 'receipt.key': { $in: keys }, 'receipt.fence': fence }],
+    hint: { _id: 1 },
+  }
 }
 
 function settlementUpdate(settlement: Settlement, now: Date): object {
-  const at = (members: object) =>
-    Object.fromEntries(Object.entries(members).map(([name, value]) => [`receipts.$.${name}`, value]))
   switch (settlement.state) {
     case 'sent':
       return { $set: at({ state: 'sent', sentAt: now, lastError: null }), $unset: at({ dueAt: '', heldBy: '' }) }
@@ -108,13 +125,21 @@ function settlementUpdate(settlement: Settlement, now: Date): object {
   }
 }
 
+/** The members of the receipts that a statement names. */
+function at(members: object): object {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [`receipts.$[receipt].${name}`, value]))
+}
+
 interface Statement {
   readonly q: object
   readonly u: object
+  readonly multi: true
+  readonly arrayFilters: readonly object[]
+  readonly hint: object
 }
 
-/** How many statements matched, on a majority. Throws when the outcome is not known. */
-async function update(db: Db, statements: readonly Statement[]): Promise<number> {
+/** What the database answers for orders that are changed on a majority. Throws when that is not known. */
+async function update(db: Db, statements: readonly Statement[]): Promise<Document> {
   const reply: Document = await db.command({
     update: ORDERS,
     updates: statements,
@@ -122,7 +147,7 @@ async function update(db: Db, statements: readonly Statement[]): Promise<number>
     writeConcern: MAJORITY,
   })
   if (reply.writeConcernError !== undefined) throw new Error('The receipts are not on a majority')
-  return Number(reply.n)
+  return reply
 }
 
 /** Those of the claims that are ours: others were faster with some. */

@@ -238,6 +238,31 @@ describe('ReceiptWorker', () => {
   })
 })
 
+describe('createReceiptClaims', () => {
+  it('tells the receipts of one order apart, and leaves alone what a later claim holds', async () => {
+    const ids = await payOrders(3)
+    const [id = '', ...others] = ids
+    const first = await receiptOf(id)
+    const second = { ...(first as StoredReceipt), key: 'rcpt_second' }
+    const third = { ...second, key: 'rcpt_third', dueAt: new Date('2999-01-01') }
+    await orders.updateOne({ _id: id }, { $push: { receipts: { $each: [second, third] } } })
+    const claims = createReceiptClaims(db, { leaseMs: 30_000, newClaimId: randomUUID })
+    const claimed = await claims.claim(10)
+    expect(claimed).toHaveLength(4)
+    await orders.updateOne(
+      { _id: id, 'receipts.key': 'rcpt_second' },
+      { $set: { 'receipts.$.fence': 2, 'receipts.$.heldBy': 'another' } },
+    )
+    await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } as const })))
+    expect((await orders.findOne({ _id: id }))?.receipts).toMatchObject([
+      { key: first?.key, state: 'sent', fence: 1, attempts: 1 },
+      { key: 'rcpt_second', state: 'sending', fence: 2, heldBy: 'another' },
+      { key: 'rcpt_third', state: 'owed', fence: 0, attempts: 0 },
+    ])
+    for (const other of others) expect(await stateOf(other)()).toBe('sent')
+  })
+})
+
 describe('listReceipts', () => {
   it('pages through all receipts once', async () => {
     const ids = await payOrders(7)
