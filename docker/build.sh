@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the images of the services: docker/build.sh [TAG] [TARGET…], by default oncehook-local/{gateway,fulfilment,simulator,setup}:test.
 # NODE_IMAGE and BASE_IMAGE name what they are made from; unset, the official images where they are here or can be pulled,
-# else those of docker/local/build.sh. IMAGE_PREFIX (oncehook-local) is the part of the names before the slash.
+# else those of docker/local/build.sh. IMAGE_PREFIX (oncehook-local) is the part of the names before the slash. REVISION is what
+# the images' label says they are made from; unset, what Git says of this folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tag=${1:-test}
@@ -22,7 +23,7 @@ first_of() {
 
 node_image=${NODE_IMAGE:-$(first_of node:24-bookworm-slim oncehook-local/node:24.21.0)}
 base_image=${BASE_IMAGE:-$(first_of debian:bookworm-slim oncehook-local/debian:bookworm)}
-revision=$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)
+revision=${REVISION:-$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)}
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' package.json)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

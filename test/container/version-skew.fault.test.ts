@@ -27,9 +27,13 @@ async function takePayments(context: TestContext, { gateways, fulfilments, old }
   expect(await closingCheck(stack, source.log)).toEqual([])
   expect(source.accepted).toBeGreaterThanOrEqual(4 * ORDERS)
   const services = [...stack.gateways, ...stack.fulfilments]
-  const running = await Promise.all(services.map(async ({ name, container }) => [name, await container.image()]))
-  expect(Object.fromEntries(running)).toMatchObject(Object.fromEntries(olds))
-  expect(earlier.gateway).not.toBe(present.gateway)
+  const isOld = ({ name }: (typeof services)[number]) => old.some((one) => one === name)
+  const revisions = (of: typeof services) => Promise.all(of.map(({ container }) => container.revision()))
+  expect(await revisions(services.filter(isOld))).toEqual(old.map(() => earlier.commit))
+  for (const revision of await revisions(services.filter((service) => !isOld(service)))) {
+    expect(revision, 'what a present service is made from').toMatch(/^[0-9a-f]{40}/)
+    expect(revision).not.toContain(earlier.commit)
+  }
 }
 
 describe('two versions side by side', { timeout: 300_000 }, () => {

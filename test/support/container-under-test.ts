@@ -84,9 +84,9 @@ export class ContainerUnderTest implements AsyncDisposable {
     return (await this.#handle.inspect()).State.Status
   }
 
-  /** The name of the image that it runs. */
-  async image(): Promise<string> {
-    return (await this.#handle.inspect()).Config.Image
+  /** The commit that its image is made from, as the image's label says. */
+  async revision(): Promise<string | undefined> {
+    return (await this.#handle.inspect()).Config.Labels['org.opencontainers.image.revision']
   }
 
   /** Whether the kernel ever ended it for want of memory. */

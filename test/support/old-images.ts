@@ -13,7 +13,7 @@ const BEFORE_ANY_RELEASE = '4615409a5fbde1ce8d46380bea16eaf085b4b5d3'
 
 /** The images of an earlier version. */
 interface OldImages {
-  /** The commit that they are made from. */
+  /** The commit that they are made from; their label says so. */
   readonly commit: string
   readonly gateway: string
   readonly fulfilment: string
@@ -32,7 +32,8 @@ export async function oldImages(context: TestContext): Promise<OldImages> {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-old-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   await checkOut(commit, folder)
-  await run('bash', ['docker/build.sh', tag, 'gateway', 'fulfilment'], { cwd: folder })
+  const env = { ...process.env, REVISION: commit }
+  await run('bash', ['docker/build.sh', tag, 'gateway', 'fulfilment'], { cwd: folder, env })
   const prefix = process.env.IMAGE_PREFIX ?? 'oncehook-local'
   return { commit, gateway: `${prefix}/gateway:${tag}`, fulfilment: `${prefix}/fulfilment:${tag}` }
 }
