@@ -13,12 +13,18 @@ export interface Attempt {
   readonly ms: number
 }
 
+/** What tests are run with. Aborted, they end. */
+interface Run {
+  readonly env: NodeJS.ProcessEnv
+  readonly signal: AbortSignal
+}
+
 /** Breaks a copy of the sources and runs the contract test that must notice it. */
-function tryMutation(copy: SourceCopy, mutation: Mutation, env: NodeJS.ProcessEnv): Promise<Attempt> {
+function tryMutation(copy: SourceCopy, mutation: Mutation, run: Run): Promise<Attempt> {
   return copy.withMutation(mutation, async () => {
     const startedAt = performance.now()
     const { test, only, consumers, tells } = mutation
-    const failures = await runTests(copy.folder, only === undefined ? [test] : [test, '-t', only], env)
+    const failures = await runTests(copy.folder, only === undefined ? [test] : [test, '-t', only], run)
     const missed = consumers.filter(
       (name) => !failures.some((failure) => namesConsumer(failure, name) && failure.includes(tells)),
     )
@@ -53,35 +59,42 @@ export interface Trial {
 }
 
 /**
- * Tries mutations on copies of the sources.
+ * Tries mutations on copies of the sources. What runs has ended and the copies are gone when this settles, also when it fails.
  * @throws when the contract tests fail without any
  */
 export async function tryMutations({ repository, mutations, parallel, env, tell }: Trial): Promise<Attempt[]> {
   const attempts: Attempt[] = []
   const queue = mutations.values()
+  const failed = new AbortController()
+  const run = { env, signal: failed.signal }
   const work = async (first: boolean): Promise<void> => {
     await using copy = await copySources(repository)
-    if (first) await demandSound(copy, env)
+    if (first) await demandSound(copy, run)
     for (const mutation of queue) {
-      const attempt = await tryMutation(copy, mutation, env)
+      const attempt = await tryMutation(copy, mutation, run)
       attempts.push(attempt)
       tell(attempt)
     }
   }
-  await Promise.all(Array.from({ length: parallel }, (_, index) => work(index === 0)))
+  const abort = (reason: unknown): void => failed.abort(reason)
+  const workers = Array.from({ length: parallel }, (_, index) => work(index === 0))
+  for (const worker of workers) worker.catch(abort)
+  await Promise.allSettled(workers)
+  failed.signal.throwIfAborted()
   return attempts
 }
 
-async function demandSound({ folder }: SourceCopy, env: NodeJS.ProcessEnv): Promise<void> {
-  const failures = await runTests(folder, CONTRACT_TESTS, env)
+async function demandSound({ folder }: SourceCopy, run: Run): Promise<void> {
+  const failures = await runTests(folder, CONTRACT_TESTS, run)
   if (failures.length > 0) throw new Error(`The contract tests fail without any mutation:\n${failures.join('\n')}`)
 }
 
 /**
  * Runs tests in a folder and returns the messages of those that failed.
- * @throws when no test ran
+ * @throws when no test ran, or the run was aborted
  */
-async function runTests(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+async function runTests(folder: string, args: readonly string[], { env, signal }: Run): Promise<string[]> {
+  signal.throwIfAborted()
   const report = join(folder, 'report.json')
   await rm(report, { force: true })
   const vitest = join(folder, 'node_modules', 'vitest', 'vitest.mjs')
@@ -93,7 +106,10 @@ async function runTests(folder: string, args: readonly string[], env: NodeJS.Pro
     stdio: 'ignore',
     timeout: ENOUGH_MS,
   })
-  await once(child, 'exit')
+  const end = (): void => void child.kill()
+  signal.addEventListener('abort', end)
+  await once(child, 'exit').finally(() => signal.removeEventListener('abort', end))
+  signal.throwIfAborted()
   const { numTotalTests, testResults } = JSON.parse(await readFile(report, 'utf8')) as TestReport
   if (numTotalTests === 0) throw new Error(`No test ran: ${args.join(' ')}`)
   return testResults.flatMap(({ message, assertionResults }) => [
