@@ -63,7 +63,7 @@ export const genericHmac = defineScheme('hmac', shape, {
       const signature = decode(value)
       if (signature === null) return { refused: 'header_malformed' }
       const parts = partsOf(timestamp.text, delivery.rawBody)
-      const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac(settings.algorithm, key, parts)
+      const macOf = (key: Parameters<typeof hmac>[1]): string => hmac(settings.algorithm, key, parts)
       const secretId = findSigner(secrets, [signature], { now, macOf })
       return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
     }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Delivery, singleHeader } from './delivery.ts'
 import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
-import { onlyValueOf, valuesOf } from './member-list.ts'
+import { hasMember, onlyValueOf } from './member-list.ts'
 import { minorUnitsOfText } from './money.ts'
 import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -75,7 +75,7 @@ function readSignature(delivery: Delivery): Presented | Refused {
   const header = singleHeader(rawHeaders, 'x-hook0-signature')
   if (!header) return { refused: 'header_missing' }
   const members = { header, separator: ',' }
-  const version = valuesOf(members, 'v1').length > 0 ? 'v1' : 'v0'
+  const version = hasMember(members, 'v1') ? 'v1' : 'v0'
   const timestamp = onlyValueOf(members, 't')
   const signature = decodeHex(onlyValueOf(members, version) ?? '')
   if (timestamp === undefined || signature === null) return MALFORMED

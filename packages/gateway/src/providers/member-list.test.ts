@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesOf, onlyValueOf, valuesOf } from './member-list.ts'
+import { bytesOf, hasMember, onlyValueOf } from './member-list.ts'
 
 /** The plain way to say the same: split, then split again. */
 function splitValues(header: string, separator: string, name: string): string[] {
@@ -11,29 +11,34 @@ function splitValues(header: string, separator: string, name: string): string[] 
     .map(([, value]) => value)
 }
 
-describe('valuesOf', () => {
+describe('a list of members', () => {
   it.each([
-    ['t=1,v1=a,v1=b', 'v1', ['a', 'b']],
-    ['v1=a', 't', []],
-    ['v1', 'v1', ['']],
-    ['v1=', 'v1', ['']],
-    ['v1=a=b', 'v1', ['a=b']],
-    ['v10=a,v1=b', 'v1', ['b']],
-    ['xv1=a', 'v1', []],
-    [' v1=a, v1=b', 'v1', []],
-    ['', 'v1', []],
-    [',,v1=a,', 'v1', ['a']],
-  ])('reads %j', (header, name, expected) => {
-    expect(valuesOf({ header, separator: ',' }, name)).toEqual(expected)
+    ['t=1,v1=a,v1=b', 'v1', undefined],
+    ['v1=a', 't', null],
+    ['v1', 'v1', ''],
+    ['v1=', 'v1', ''],
+    ['v1=a=b', 'v1', 'a=b'],
+    ['v10=a,v1=b', 'v1', 'b'],
+    ['xv1=a', 'v1', null],
+    [' v1=a, v1=b', 'v1', null],
+    ['', 'v1', null],
+    [',,v1=a,', 'v1', 'a'],
+  ])('is read from %j', (header, name, only) => {
+    expect(hasMember({ header, separator: ',' }, name)).toBe(only !== null)
+    expect(onlyValueOf({ header, separator: ',' }, name)).toBe(only ?? undefined)
   })
 
-  it('reads every header as splitting it does', () => {
-    const piece = fc.constantFrom('t', 'v1', 'v', '1', '=', ',', ';', ' ', 'a')
+  it('is read from every header as splitting it does', () => {
+    const piece = fc.constantFrom('t', 'v1', 'v', '1', '=', '=', ',', ';', ' ', 'a', 'v1=0a', 't=1')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), fc.constantFrom(',', ';'), (pieces, separator) => {
         const header = pieces.join('')
         for (const name of ['t', 'v1']) {
-          expect(valuesOf({ header, separator }, name)).toEqual(splitValues(header, separator, name))
+          const values = splitValues(header, separator, name)
+          expect(hasMember({ header, separator }, name)).toBe(values.length > 0)
+          expect(onlyValueOf({ header, separator }, name)).toBe(values.length === 1 ? values[0] : undefined)
+          const hex = values.filter((value) => /^(?:[0-9a-f]{2})+$/.test(value))
+          expect(bytesOf({ header, separator }, name).map((bytes) => bytes.toString('hex'))).toEqual(hex)
         }
       }),
       { numRuns: 2_000 },

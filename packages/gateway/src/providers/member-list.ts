@@ -6,33 +6,52 @@ export interface MemberList {
   readonly separator: string
 }
 
-/** All values of a name, in their order: what stands behind the first equals sign of each member that is named so. */
-export function valuesOf({ header, separator }: MemberList, name: string): string[] {
-  const values: string[] = []
-  for (let at = 0; at <= header.length; ) {
-    const found = header.indexOf(separator, at)
-    const end = found === -1 ? header.length : found
-    const behind = at + name.length
-    // A member without an equals sign is its name alone.
-    if (header.startsWith(name, at) && (behind === end || (behind < end && header[behind] === '=')))
-      values.push(header.slice(behind + 1, Math.max(behind + 1, end)))
-    at = end + 1
+const EQUALS = '='.charCodeAt(0)
+
+/** Where the next member that is called so begins, from `at` on, the beginning of a member; -1 where there is none. */
+function findMember({ header, separator }: MemberList, name: string, at: number): number {
+  for (let start = at; start <= header.length; ) {
+    const behind = start + name.length
+    if (header.startsWith(name, start)) {
+      // A member without an equals sign is its name alone.
+      if (behind === header.length || header.charCodeAt(behind) === EQUALS || header[behind] === separator) return start
+    }
+    const end = header.indexOf(separator, start)
+    if (end === -1) return -1
+    start = end + 1
   }
-  return values
+  return -1
 }
 
-/** The values of a name that are lower-case hexadecimal digits, as bytes; others are passed over. */
+function endOf({ header, separator }: MemberList, start: number): number {
+  const end = header.indexOf(separator, start)
+  return end === -1 ? header.length : end
+}
+
+/** Whether a member is called so. */
+export function hasMember(members: MemberList, name: string): boolean {
+  return findMember(members, name, 0) !== -1
+}
+
+/**
+ * The values of a name that are lower-case hexadecimal digits, as bytes; others are passed over. A value is what stands
+ * behind the first equals sign of a member.
+ */
 export function bytesOf(members: MemberList, name: string): Buffer[] {
   const found: Buffer[] = []
-  for (const value of valuesOf(members, name)) {
-    const bytes = decodeHex(value)
+  for (let start = findMember(members, name, 0); start !== -1; ) {
+    const end = endOf(members, start)
+    const bytes = decodeHex(members.header.slice(start + name.length + 1, end))
     if (bytes !== null) found.push(bytes)
+    start = findMember(members, name, end + 1)
   }
   return found
 }
 
 /** The value of a name that stands there exactly once; undefined when it is missing or repeated. */
 export function onlyValueOf(members: MemberList, name: string): string | undefined {
-  const values = valuesOf(members, name)
-  return values.length === 1 ? values[0] : undefined
+  const start = findMember(members, name, 0)
+  if (start === -1) return undefined
+  const end = endOf(members, start)
+  return findMember(members, name, end + 1) === -1 ? members.header.slice(start + name.length + 1, end) : undefined
 }

@@ -56,7 +56,7 @@ export function prepareStandardCheck(
     const { id, timestamp, list } = signed
     if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
     const parts: SignedParts = [`${id}.${timestamp}.`, delivery.rawBody]
-    const macOf = (key: KeyObject): Buffer => hmac('sha256', key, parts)
+    const macOf = (key: KeyObject): string => hmac('sha256', key, parts)
     const secretId =
       findSigner(symmetric, signaturesOf(list, 'v1,'), { now, macOf }) ??
       (asymmetric.length === 0 ? null : findAsymmetric(asymmetric, { list, parts, now }))

@@ -29,7 +29,7 @@ export const stripe = defineScheme(
         if (timestamp === undefined) return { refused: 'header_malformed' }
         if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
         const signatures = bytesOf(members, 'v1')
-        const macOf = (key: Parameters<typeof hmac>[1]): Buffer => hmac('sha256', key, [`${timestamp}.`, rawBody])
+        const macOf = (key: Parameters<typeof hmac>[1]): string => hmac('sha256', key, [`${timestamp}.`, rawBody])
         const secretId = findSigner(secrets, signatures, { now, macOf })
         return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
       }

@@ -42,7 +42,7 @@ const TOKEN = /^[A-Za-z0-9_-]{1,200}$/
 function answerToken(query: string, secret: LiveSecret | undefined): { readonly response_token: string } | null {
   const [token, ...more] = new URLSearchParams(query).getAll('crc_token')
   if (secret === undefined || token === undefined || more.length > 0 || !TOKEN.test(token)) return null
-  return { response_token: `sha256=${hmac('sha256', secret.key, [token]).toString('base64')}` }
+  return { response_token: `sha256=${Buffer.from(hmac('sha256', secret.key, [token]), 'latin1').toString('base64')}` }
 }
 
 /** The secret that counts longest: the new one while an old one ends. */

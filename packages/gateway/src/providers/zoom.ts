@@ -52,5 +52,10 @@ function answerValidation(delivery: VerifiedDelivery, secrets: readonly LiveSecr
   const plainToken = resolvePointer(body, '/payload/plainToken')
   const secret = secrets.find(({ id }) => id === secretId)
   if (secret === undefined || typeof plainToken !== 'string' || !PLAIN_TOKEN.test(plainToken)) throw eventInvalid()
-  return { json: { plainToken, encryptedToken: hmac('sha256', secret.key, [plainToken]).toString('hex') } }
+  return {
+    json: {
+      plainToken,
+      encryptedToken: Buffer.from(hmac('sha256', secret.key, [plainToken]), 'latin1').toString('hex'),
+    },
+  }
 }
