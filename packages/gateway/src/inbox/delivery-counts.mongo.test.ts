@@ -62,10 +62,9 @@ describe('add', () => {
     await counts.stop()
   })
 
-  it('drops what it cannot write, says so, and goes on', async () => {
+  it('keeps what it cannot write for the next time, and says so', async () => {
     const { logger, lines } = memoryLogger()
-    const id = uniqueId()
-    await open.inbox.record(sampleArrival(id))
+    const id = await storeDead()
     const { bodyHash } = await open.record(id)
     const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })
     const delivery = { provider: 'acme', event: sampleArrival(id).event, bodyHash }
@@ -75,10 +74,12 @@ describe('add', () => {
       counts.add(delivery)
       await counts.flush()
     }
-    expect(lines).toMatchObject([{ msg: 'inbox.counts-dropped', dropped: 1 }])
+    expect(lines).toMatchObject([{ msg: 'inbox.counts-deferred', events: 1 }])
+    expect(await open.record(id)).toMatchObject({ state: 'dead', deliveries: 1 })
     counts.add(delivery)
     await counts.stop()
-    expect(await open.record(id)).toMatchObject({ deliveries: 2 })
+    expect(await open.record(id)).toMatchObject({ state: 'pending', deliveries: 3 })
+    await open.events.deleteOne({ eventId: id })
   })
 
   it('keeps no more than ten thousand different events in memory', async () => {

@@ -1,9 +1,9 @@
-import { setInterval } from 'node:timers'
 import type { Logger } from '@oncehook/kernel/logger'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Db } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
+import { createFlusher } from './flusher.ts'
 
 /** A delivery of an event that is stored already. */
 export interface RepeatedDelivery {
@@ -38,64 +38,58 @@ interface Counted extends RepeatedDelivery {
 // Beyond this many different events between two flushes further counts are dropped: they are statistics, not promises.
 const MAX_COUNTED = 10_000
 
-/** Creates the counter and starts its regular flushing. */
+/** Creates the counter and starts its regular flushing. What cannot be written waits for the next flush. */
 export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
   let counted = new Map<string, Counted>()
-  let underWay: Promise<void> = Promise.resolve()
-  const flush = (): Promise<void> => {
-    const batch = [...counted.values()]
+  const add = (delivery: RepeatedDelivery, times: number): void => {
+    const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
+    const present = counted.get(key)
+    if (present !== undefined) present.times += times
+    else if (counted.size < MAX_COUNTED) counted.set(key, { ...delivery, times })
+  }
+  const flusher = createFlusher(async () => {
+    const open = [...counted.values()]
     counted = new Map()
-    if (batch.length > 0) {
-      underWay = underWay
-        .then(() => write(deps, batch))
-        .catch((error: unknown) => deps.logger.warn({ error, dropped: batch.length }, 'inbox.counts-dropped'))
+    try {
+      while (open.length > 0) {
+        await write(deps, open.slice(0, WRITE_AT_ONCE))
+        open.splice(0, WRITE_AT_ONCE)
+      }
+    } catch (error) {
+      // Among them may be the last delivery of an event that is dead: its provider has its 200 and sends no other.
+      for (const item of open) add(item, item.times)
+      deps.logger.warn({ error, events: open.length }, 'inbox.counts-deferred')
     }
-    return underWay
-  }
-  const timer = setInterval(() => void flush(), deps.flushMs)
-  timer.unref()
-  return {
-    add(delivery) {
-      const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
-      const present = counted.get(key)
-      if (present !== undefined) present.times += 1
-      else if (counted.size < MAX_COUNTED) counted.set(key, { ...delivery, times: 1 })
-    },
-    flush,
-    async stop() {
-      clearInterval(timer)
-      await flush()
-    },
-  }
+  }, deps.flushMs)
+  return { add: (delivery) => add(delivery, 1), ...flusher }
 }
 
 const WRITE_AT_ONCE = 500
 
-async function write(deps: DeliveryCountsDeps, counted: readonly Counted[]): Promise<void> {
-  for (let from = 0; from < counted.length; from += WRITE_AT_ONCE) {
-    const batch = counted.slice(from, from + WRITE_AT_ONCE)
-    const records = await storedRecords(deps.db, batch)
-    const updates = batch.map((item) => {
-      const record = records.get(`${item.provider}\n${item.event.id}`)
-      const differs = record !== undefined && record.bodyHash !== item.bodyHash
-      if (differs) reportMismatch(deps, item)
-      const revives = record?.state === 'dead' && !differs
-      if (revives) reportRevival(deps, item)
-      return {
-        q: { provider: item.provider, eventId: item.event.id },
-        u: [
-          {
-            $set: {
-              deliveries: { $add: ['$deliveries', item.times] },
-              mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
-              lastDeliveryAt: '$$NOW',
-            },
-          },
-          ...(revives ? revival(item.event) : []),
-        ],
-      }
-    })
-    await deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
+async function write(deps: DeliveryCountsDeps, batch: readonly Counted[]): Promise<void> {
+  const records = await storedRecords(deps.db, batch)
+  const judged = batch.map((item) => {
+    const record = records.get(`${item.provider}\n${item.event.id}`)
+    const differs = record !== undefined && record.bodyHash !== item.bodyHash
+    return { item, differs, revives: record?.state === 'dead' && !differs }
+  })
+  const updates = judged.map(({ item, differs, revives }) => ({
+    q: { provider: item.provider, eventId: item.event.id },
+    u: [
+      {
+        $set: {
+          deliveries: { $add: ['$deliveries', item.times] },
+          mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
+          lastDeliveryAt: '$$NOW',
+        },
+      },
+      ...(revives ? revival(item.event) : []),
+    ],
+  }))
+  await deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
+  for (const { item, differs, revives } of judged) {
+    if (differs) reportMismatch(deps, item)
+    if (revives) reportRevival(deps, item)
   }
 }
 

@@ -1,7 +1,7 @@
-import { setInterval } from 'node:timers'
 import type { Logger } from '@oncehook/kernel/logger'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import type { Db } from 'mongodb'
+import { createFlusher } from './flusher.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
 export type TallyKind = 'delivery' | 'secret'
@@ -28,29 +28,20 @@ const MAX_NAMES = 2_000
 /** Creates the tallies and starts their regular flushing, every `flushMs` milliseconds. */
 export function createTallies(db: Db, logger: Logger, flushMs: number): Tallies {
   let counts = new Map<string, number>()
-  let underWay: Promise<void> = Promise.resolve()
-  const flush = (): Promise<void> => {
+  const { stop } = createFlusher(async () => {
     const batch = [...counts]
     counts = new Map()
     if (batch.length > 0) {
-      underWay = underWay
-        .then(() => write(db, batch))
-        .catch((error: unknown) => logger.warn({ error }, 'tallies.dropped'))
+      await write(db, batch).catch((error: unknown) => logger.warn({ error }, 'tallies.dropped'))
     }
-    return underWay
-  }
-  const timer = setInterval(() => void flush(), flushMs)
-  timer.unref()
+  }, flushMs)
   return {
     add(provider, kind, name) {
       const key = `${provider}\n${kind}\n${name}`
       const count = counts.get(key)
       if (count !== undefined || counts.size < MAX_NAMES) counts.set(key, (count ?? 0) + 1)
     },
-    async stop() {
-      clearInterval(timer)
-      await flush()
-    },
+    stop,
   }
 }
 

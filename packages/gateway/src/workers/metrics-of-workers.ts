@@ -1,4 +1,5 @@
 import type { Worker } from 'node:cluster'
+import { LATE, within } from '@oncehook/kernel/within'
 import { AggregatorRegistry, type Registry } from 'prom-client'
 
 /** What the metrics endpoint shows. */
@@ -12,6 +13,9 @@ interface Answer extends Question {
   /** Null where they could not be gathered. */
   readonly text: string | null
 }
+
+// The supervisor itself waits for five seconds for a worker that is stuck.
+const GATHERED_WITHIN_MS = 7_000
 
 /** In the supervisor: answers a worker that asks for the metrics of all. */
 export function answerMetrics(worker: Worker, all: { clusterMetrics(): Promise<string> }): void {
@@ -31,17 +35,18 @@ export function shareMetrics(registry: Registry, channel: NodeJS.Process): Shown
   channel.on('message', (message: unknown) => {
     if (!isAboutMetrics(message)) return
     open.get(message.allMetrics)?.((message as Answer).text)
-    open.delete(message.allMetrics)
   })
   return {
     contentType: registry.contentType,
     async metrics() {
       const { promise, resolve } = Promise.withResolvers<string | null>()
       asked += 1
-      open.set(asked, resolve)
-      channel.send?.({ allMetrics: asked } satisfies Question)
-      const text = await promise
-      if (text === null) throw new Error('The metrics of all workers could not be gathered')
+      const asking = asked
+      open.set(asking, resolve)
+      channel.send?.({ allMetrics: asking } satisfies Question)
+      const text = await within(promise, GATHERED_WITHIN_MS)
+      open.delete(asking)
+      if (text === LATE || text === null) throw new Error('The metrics of all workers could not be gathered')
       return text
     },
   }
