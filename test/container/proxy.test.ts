@@ -1,4 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
+import type { ClientRequest } from 'node:http'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import { Wait } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
@@ -8,10 +10,31 @@ import { type ContainerNetwork, createContainerNetwork } from '../support/contai
 import { LoopbackContainer } from '../support/loopback-container.ts'
 import { sendRaw } from '../support/raw-request.ts'
 import { runDocker } from '../support/run-docker.ts'
-import { sendSecure } from '../support/secure-request.ts'
+import { type SecureServer, sendSecure } from '../support/secure-request.ts'
 import { until } from '../support/until.ts'
 
 const FOLDER = join(import.meta.dirname, '../../docker/compose')
+
+/** What proxies tell of who called, and a caller must not: none of it arrives. */
+const DROPPED = [
+  'forwarded',
+  'x-forwarded',
+  'x-forwarded-by',
+  'x-forwarded-client-cert',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-forwarded-protocol',
+  'x-forwarded-scheme',
+  'x-forwarded-server',
+  'x-forwarded-ssl',
+  'x-forwarded-uri',
+  'x-forwarded-user',
+  'x-real-ip',
+  'true-client-ip',
+  'x-original-url',
+  'x-rewrite-url',
+] as const
 
 /** Stands in for a gateway: answers with the request as it arrived. */
 const ECHO = `
@@ -47,6 +70,37 @@ async function startEcho({ image, network }: Parts, alias = 'gateway') {
     .start()
 }
 
+const TRANSPORT = { 'strict-transport-security': 'max-age=31536000' }
+
+/** One address with more requests than it may have: most are served, some are told to come again. */
+async function crowd({ url, certificate }: SecureServer): Promise<void> {
+  const open = (): ClientRequest => {
+    const outgoing = request(`${url}/api/webhooks/acme`, { method: 'POST', agent: false, ca: certificate })
+    outgoing.setHeader('content-length', 2).flushHeaders() // under way until the body comes
+    return outgoing
+  }
+  const statusOf = async (outgoing: ClientRequest): Promise<number> => {
+    const answer = Promise.withResolvers<number>()
+    outgoing.on('response', (incoming) => {
+      incoming.resume()
+      expect(incoming.headers).toMatchObject(incoming.statusCode === 429 ? { 'retry-after': '1', ...TRANSPORT } : {})
+      answer.resolve(incoming.statusCode ?? 0)
+    })
+    outgoing.on('error', answer.reject)
+    return answer.promise
+  }
+  const many = Array.from({ length: 200 }, open)
+  const served = many.map(statusOf)
+  for (const outgoing of many) outgoing.end('{}')
+  expect(new Set(await Promise.all(served)), '200 at once').toEqual(new Set([200]))
+
+  const tooMany = Array.from({ length: 600 }, open)
+  const answers = tooMany.map(statusOf)
+  expect(await Promise.any(answers), '600 at once').toBe(429)
+  for (const outgoing of tooMany) outgoing.destroy()
+  await Promise.allSettled(answers)
+}
+
 async function startProxy({ image, network }: Parts) {
   const port = await freePort(0)
   const clear = await freePort(0)
@@ -59,11 +113,11 @@ async function startProxy({ image, network }: Parts) {
       { source: join(FOLDER, 'nginx.conf'), target: '/etc/oncehook/nginx.conf', mode: 'ro' },
       { source: join(FOLDER, 'make-certificate.sh'), target: '/opt/make-certificate.sh', mode: 'ro' },
     ])
-    .withTmpFs({ '/run/proxy': 'rw' })
+    .withTmpFs({ '/run/proxy': 'rw', '/own': 'rw' }) // its own certificate as if it were somebody's: then it tells of https
     .withEnvironment({ PUBLIC_URL: url, PROXY_USER: '101:101' })
     .withEntrypoint(['sh', '-c'])
     .withCommand([
-      'sh /opt/make-certificate.sh && echo prepared && exec nginx -e /dev/stderr -c /etc/oncehook/nginx.conf -g "daemon off;"',
+      'sh /opt/make-certificate.sh && cp /run/proxy/*.pem /own && sh /opt/make-certificate.sh && echo prepared && exec nginx -e /dev/stderr -c /etc/oncehook/nginx.conf -g "daemon off;"',
     ])
     .withExposedPorts({ container: 8_443, host: port }, { container: 8_080, host: clear })
     .withWaitStrategy(Wait.forLogMessage(/prepared/))
@@ -108,21 +162,15 @@ describe('the proxy', { timeout: 180_000 }, () => {
     const body = randomBytes(300_000)
     const claims = [
       ['x-forwarded-for', '203.0.113.1, 203.0.113.2'],
-      ['forwarded', 'for=203.0.113.1;proto=https'],
-      ['x-forwarded-host', 'evil.example'],
       ['x-forwarded-proto', 'http'],
-      ['x-forwarded-port', '1'],
-      ['x-real-ip', '203.0.113.3'],
-      ['true-client-ip', '203.0.113.4'],
-      ['x-original-url', '/admin'],
-      ['x-rewrite-url', '/admin'],
+      ...DROPPED.map((name) => [name, '203.0.113.3'] as const),
       ['x-request-id', 'caller-0001'],
       ['webhook-id', 'msg_1'],
       ['accept-encoding', 'gzip'],
     ] as const
     const answer = await sendSecure(server, { path: '/api/webhooks/acme?a=%2f&b=//', headers: claims, body })
     expect(answer.status).toBe(200)
-    expect(answer.headers).toMatchObject({ etag: '"7"' })
+    expect(answer.headers).toMatchObject({ etag: '"7"', ...TRANSPORT })
     expect(answer.headers).not.toHaveProperty('content-encoding')
     const seen = JSON.parse(answer.body) as Echo
     expect(seen).toMatchObject({ method: 'POST', url: '/api/webhooks/acme?a=%2f&b=//' })
@@ -138,24 +186,16 @@ describe('the proxy', { timeout: 180_000 }, () => {
     expect(valuesOf('host')).toEqual([new URL(server.url).host])
     expect(valuesOf('x-request-id')).toEqual(['caller-0001'])
     expect(valuesOf('webhook-id')).toEqual(['msg_1'])
-    for (const name of [
-      'forwarded',
-      'x-forwarded-host',
-      'x-forwarded-port',
-      'x-real-ip',
-      'true-client-ip',
-      'x-original-url',
-      'x-rewrite-url',
-    ])
-      expect(valuesOf(name), name).toBeUndefined()
+    for (const name of DROPPED) expect(valuesOf(name), name).toBeUndefined()
 
     // What it says itself has the form of what gateways say.
     const large = await sendSecure(server, { path: '/api/webhooks/acme', body: Buffer.alloc(2_200_000) })
     expect(large.status).toBe(413)
     expect(JSON.parse(large.body)).toMatchObject({ code: 'payload_too_large' })
+    await crowd(server)
     await echo.stop()
     const away = await sendSecure(server, { path: '/api/webhooks/acme', body })
-    expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '5', ...TRANSPORT } })
     expect(JSON.parse(away.body)).toMatchObject({ code: 'unavailable' })
 
     // A gateway at another address is found without a restart.
