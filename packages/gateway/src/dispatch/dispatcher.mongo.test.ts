@@ -132,6 +132,21 @@ describe.concurrent('Dispatcher', () => {
     expect(new Set(standIn.applied).size).toBe(25)
   })
 
+  it('leaves half of its lanes empty while a backlog is worked off, so that accepts do not wait for it', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    const gate = Promise.withResolvers<void>()
+    standIn.onCall = () => gate.promise
+    await preload(database, standIn, many(80))
+    await using running = await start(database, { standIn, batchSize: 10, concurrency: 4 })
+    await until(() => expect(standIn.calls).toHaveLength(2))
+    await sleep(TWO_POLLS_MS)
+    expect(standIn.calls).toHaveLength(2)
+    gate.resolve()
+    await untilState(running, 'done', 80)
+    expect(new Set(standIn.applied).size).toBe(80)
+  })
+
   it.each([
     ['a few at a time the first time', 0, [25, 25, 10]],
     ['each by itself the second time', 1, Array(60).fill(1)],

@@ -114,7 +114,13 @@ export class Dispatcher {
 
   #hasLane(): boolean {
     if (!this.#breaker.allows(this.#deps.clock.now())) return false
-    return this.#running.size < (this.#breaker.closed ? this.#deps.concurrency : 1)
+    return this.#running.size < this.#lanes()
+  }
+
+  /** How many batches may be under way: half as many while a backlog is worked off, or accepts would wait for them. */
+  #lanes(): number {
+    if (!this.#breaker.closed) return 1
+    return this.#moreDue ? Math.ceil(this.#deps.concurrency / 2) : this.#deps.concurrency
   }
 
   /** How many events may go at once: one, as a probe, while fulfilment is away. */
@@ -182,7 +188,7 @@ export class Dispatcher {
   #mayClaim(): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
     // No more than keeps the lanes busy: what is left is for other processes.
-    return this.#held.size < (this.#breaker.closed ? this.#deps.batchSize * (this.#deps.concurrency + 1) : 1)
+    return this.#held.size < (this.#breaker.closed ? this.#deps.batchSize * (this.#lanes() + 1) : 1)
   }
 }
 
