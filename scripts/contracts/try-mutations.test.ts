@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest'
+import { born } from '../process-lock.mjs'
 import { tryMutations } from './try-mutations.ts'
 
 const DEPENDENCIES = resolve(import.meta.dirname, '../../node_modules')
@@ -11,7 +12,7 @@ const ENDLESS = `
 import { writeFileSync } from 'node:fs'
 import { it } from 'vitest'
 it('goes on', { timeout: 600_000 }, async () => {
-  writeFileSync(process.env.RUNS, '')
+  writeFileSync(process.env.RUNS, String(process.pid))
   await new Promise((resolve) => setTimeout(resolve, 600_000))
 })`
 
@@ -67,4 +68,7 @@ it('ends every run and leaves no copy behind when the tests fail without a mutat
   const trial = tryMutations({ repository, mutations: [MUTATION], parallel: 2, env, tell: () => undefined })
   await expect(trial).rejects.toThrow('unsound from the start')
   expect(await readdir(copies)).toEqual(['.keep'])
+  const pid = Number(await readFile(env.RUNS, 'utf8'))
+  onTestFailed(() => void process.kill(pid))
+  await vi.waitUntil(() => born(pid) === undefined, { timeout: 30_000 })
 })

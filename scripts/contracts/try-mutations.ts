@@ -46,6 +46,9 @@ interface TestReport {
 
 const ENOUGH_MS = 180_000
 
+/** vitest's workers outlive it when it is ended by a signal, unless they hear of it. */
+const LEAVE_WITH_PARENT = `--import=data:text/javascript,process.once('disconnect',()=>process.kill(process.pid))`
+
 const CONTRACT_TESTS = ['gateway-fulfilment', 'webhook-gateway', 'releases'].map((name) => `test/contract/${name}`)
 
 /** What is to be tried, where, and how many at once. */
@@ -102,7 +105,7 @@ async function runTests(folder: string, args: readonly string[], { env, signal }
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !/^VITEST|^UPDATE_CONTRACTS$/.test(name)))
   const child = spawn(process.execPath, [vitest, ...options], {
     cwd: folder,
-    env: own,
+    env: { ...own, NODE_OPTIONS: `${own.NODE_OPTIONS ?? ''} ${LEAVE_WITH_PARENT}`.trim() },
     stdio: 'ignore',
     timeout: ENOUGH_MS,
   })
