@@ -74,6 +74,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'container',
+          globalSetup: ['test/support/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,

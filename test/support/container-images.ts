@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { type ContainerRuntimeClient, getContainerRuntimeClient, ImageName } from 'testcontainers'
 import type { TestContext } from 'vitest'
 
@@ -6,7 +8,7 @@ import type { TestContext } from 'vitest'
 export const TEST_LABEL = { 'oncehook.test': '1' }
 
 // The image that docker/local/build.sh makes stands in where the official one is neither here nor to be had. Our own come from
-// docker/build.sh.
+// docker/build.sh, and count only when their label names a commit of the same sources.
 const IMAGES = {
   mongo: { setting: 'MONGO_IMAGE', official: 'mongo:6.0', local: 'oncehook-local/mongo:6.0.5' },
   node: { setting: 'NODE_IMAGE', official: 'node:24-bookworm-slim', local: 'oncehook-local/node:24.21.0' },
@@ -26,7 +28,7 @@ type ImageKind = keyof typeof IMAGES
 
 /**
  * The image for a container of this kind: what `MONGO_IMAGE` (…) names, the official one, or the local one. Without a Docker
- * engine or without an image the test is skipped, and says why.
+ * engine, without an image, or with one of ours that is of other sources, the test is skipped and says why.
  */
 export async function containerImage(kind: ImageKind, context: TestContext): Promise<string> {
   const found = await findImage(kind)
@@ -54,7 +56,7 @@ export async function ownProxyImage(context: TestContext): Promise<ProxyImage> {
 
 const searches = new Map<ImageKind, ReturnType<typeof searchImage>>()
 
-/** Searches once: to ask a registry that does not answer takes a while. */
+/** Searches once. */
 function findImage(kind: ImageKind): ReturnType<typeof searchImage> {
   const search = searches.get(kind) ?? searchImage(kind)
   searches.set(kind, search)
@@ -63,27 +65,63 @@ function findImage(kind: ImageKind): ReturnType<typeof searchImage> {
 
 async function searchImage(kind: ImageKind): Promise<{ readonly name: string } | { readonly missing: string }> {
   const { setting, official, local } = IMAGES[kind]
-  const engine = await getContainerRuntimeClient().catch(() => undefined)
+  const engine = await findEngine()
   if (engine === undefined) return { missing: 'no Docker engine answers' }
   const wanted = process.env[setting]
   for (const name of wanted ? [wanted] : [official, local]) {
-    if (name !== null && (await isHere(engine, name))) return { name }
+    if (name === null || !(await isHere(engine, name))) continue
+    const outdated = official === null && !wanted ? await findOutdated(engine, name) : undefined
+    return outdated === undefined ? { name } : { missing: outdated }
   }
-  const pulled = wanted ?? official
-  if (pulled === null) return { missing: `the image ${local} is not here: docker/build.sh makes it` }
-  if (await isPulled(engine, pulled)) return { name: pulled }
-  return { missing: `the image ${pulled} is not here and cannot be pulled: docker/local/build.sh makes one` }
+  if (official === null) return { missing: `the image ${wanted ?? local} is not here: docker/build.sh makes it` }
+  return {
+    missing: `the image ${wanted ?? official} is not here and cannot be pulled: docker/local/build.sh makes one`,
+  }
+}
+
+/**
+ * Pulls the images of others that are neither here nor made here. A first pull takes minutes: this is for before the tests, outside
+ * of their time limits. What cannot be had is missed by the tests that need it.
+ */
+export async function pullImages(): Promise<void> {
+  const engine = await findEngine()
+  if (engine === undefined) return
+  for (const { setting, official, local } of Object.values(IMAGES)) {
+    const wanted = process.env[setting] || official
+    if (wanted === null || (await isHere(engine, wanted))) continue
+    if (wanted === official && (await isHere(engine, local))) continue
+    await engine.image.pull(ImageName.fromString(wanted)).catch(() => undefined)
+  }
+}
+
+function findEngine(): Promise<ContainerRuntimeClient | undefined> {
+  return getContainerRuntimeClient().catch(() => undefined)
 }
 
 function isHere(engine: ContainerRuntimeClient, name: string): Promise<boolean> {
   return engine.image.exists(ImageName.fromString(name))
 }
 
-async function isPulled(engine: ContainerRuntimeClient, name: string): Promise<boolean> {
-  try {
-    await engine.image.pull(ImageName.fromString(name))
-    return true
-  } catch {
-    return false
-  }
+const run = promisify(execFile)
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What images are made of, as .dockerignore has it. */
+const SOURCES = ['package.json', 'package-lock.json', '.npmrc', '.dockerignore', 'packages']
+const SOURCES_OF_DOCKER = ['docker/Dockerfile', 'docker/probe.mjs', 'docker/compose/*.ts']
+const IN_NO_IMAGE = ['**/*.md', '**/*.test.ts', '**/testing/**']
+
+/** Why an image of ours is not of this commit's sources. Where Git knows no commit it may be of any. */
+async function findOutdated(engine: ContainerRuntimeClient, name: string): Promise<string | undefined> {
+  const git = (...args: string[]) => run('git', args, { cwd: REPOSITORY })
+  const head = await git('rev-parse', 'HEAD').catch(() => undefined)
+  if (head === undefined) return undefined
+  const { Config } = await engine.image.inspect(ImageName.fromString(name))
+  const revision = Config.Labels?.['org.opencontainers.image.revision']?.replace(/-dirty$/, '') ?? 'unknown'
+  const paths = [...SOURCES, ...SOURCES_OF_DOCKER, ...IN_NO_IMAGE.map((path) => `:(exclude,glob)${path}`)]
+  const unchanged = await git('diff', '--quiet', revision, 'HEAD', '--', ...paths).then(
+    () => true,
+    () => false,
+  )
+  return unchanged ? undefined : `the image ${name} is of other sources (${revision}): docker/build.sh makes it anew`
 }
