@@ -161,12 +161,13 @@ function timeCases(): Vector[] {
   const at = (time: string): HeaderLine[] => linesOf({ time })
   return [
     accepted(RECIPE, 'the time has fractions', { headers: at(timeAt(0).replace('Z', '.123Z')) }),
-    accepted(RECIPE, 'the time is 290 s ago', { headers: at(timeAt(-290)) }),
-    accepted(RECIPE, 'the time is 300 s ago, the edge of the window', { headers: at(timeAt(-300)) }),
+    accepted(RECIPE, 'the time is 301 s ago: a later try', { headers: at(timeAt(-301)) }),
+    accepted(RECIPE, 'the time is a day ago: a later try', { headers: at(timeAt(-86_400)) }),
+    accepted(RECIPE, 'the time is 30 days ago, the edge of what is sent again', { headers: at(timeAt(-2_592_000)) }),
     accepted(RECIPE, 'the time is 300 s ahead, the edge of the window', { headers: at(timeAt(300)) }),
-    sends('the time is 301 s ago', { time: timeAt(-301) }),
     sends('the time is 301 s ahead', { time: timeAt(301) }),
-    sends('the time is a day ago', { time: timeAt(-86_400) }),
+    sends('the time is 30 days and a second ago', { time: timeAt(-2_592_001) }),
+    sends('the time is ten years ago', { time: timeAt(-315_360_000) }),
     sends('the time is ten years ahead', { time: timeAt(315_360_000) }),
     ...[
       ['is in seconds', String(NOW)],

@@ -86,6 +86,33 @@ describe('oncehook verify', () => {
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('secret one') })
   })
 
+  it('takes a pinned certificate from its file, and says where one is missing', async () => {
+    const vector = readVectorFiles()
+      .find(({ scheme }) => scheme === 'paypal')!
+      .cases.find(({ verdict }) => verdict === 'accepted')!
+    const [certificate] = vector.settings!.certificates as string[]
+    const providers = (path: string) =>
+      JSON.stringify({
+        paypal: {
+          ...{ scheme: 'paypal', acceptShortSecret: true, certificates: [{ file: path }] },
+          secrets: [{ id: 'one', value: vector.secret }],
+        },
+      })
+    await using files = await makeFiles({ certificate: certificate! })
+    const { rawBody, rawHeaders } = deliveryOf(vector)
+    const lines = rawHeaders.flatMap((name, index) =>
+      index % 2 === 0 ? ['-H', `${name}: ${rawHeaders[index + 1]}`] : [],
+    )
+    const verify = (path: string) =>
+      run('verify', [...lines, '--now', String(vector.now)], {
+        readStdin: async () => rawBody,
+        readEnv: (name: string) => (name === 'PROVIDERS' ? providers(path) : undefined),
+      })
+    expect(await verify(files.path('certificate'))).toMatchObject({ exitCode: 0 })
+    const { exitCode, stderr } = await verify(files.path('absent'))
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('certificates.0') })
+  })
+
   it.each(['\r\n', '\n'])('reads a whole request from a file, its lines ended by %j', async (end) => {
     const lines = ['POST /api/webhooks/acme?x=1 HTTP/1.1', 'Host: example.com', ...headers]
     const length = `Content-Length: ${Buffer.byteLength(body)}`

@@ -223,13 +223,20 @@ describe('explain', () => {
   })
 
   it.each([
-    ...['cashfree', 'discord', 'gitlab', 'hmac', 'hook0', 'mercadopago', 'paddle', 'paypal', 'sendgrid', 'slack'],
+    ...['cashfree', 'discord', 'gitlab', 'hmac', 'hook0', 'mercadopago', 'paddle', 'sendgrid', 'slack'],
     ...['standard-webhooks', 'stripe', 'zoom'],
   ])('says by how much the clock is wrong for %s', async (scheme) => {
     const one = deliver(scheme)
     const old = await expectProved(one, 'clock', { now: NOW + 720_000 })
     expect(old).toBe('It is 12 min old (720 s), and the window is 300 s')
     expect(await expectProved(one, 'clock', { now: NOW - 301_000 })).toContain('5 min ahead (301 s)')
+  })
+
+  it('knows that PayPal sends again what is days old, for a month', async () => {
+    const one = deliver('paypal')
+    const days = (n: number) => NOW + n * 86_400_000
+    expect(await expectProved(one, 'clock', { now: days(31) })).toContain('(2678400 s), and the window is 2592000 s')
+    expect(await expectProved(one, 'clock', { now: NOW - 301_000 })).toContain('the window is 300 s')
   })
 
   it('finds two faults at once', async () => {

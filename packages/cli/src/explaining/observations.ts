@@ -1,3 +1,4 @@
+import { PAYPAL_MAX_AGE_SECONDS } from '@oncehook/gateway/providers/paypal'
 import { toAge, toPrintable } from '../output.ts'
 import type { SignedTime } from '../verifying/signed-time.ts'
 import type { Attempt } from './attempt.ts'
@@ -103,7 +104,13 @@ function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause
     return [seen({ cause: 'clock', says, fix: 'It has to pass as the provider sends it, in seconds with ten digits' })]
   }
   const away = Math.abs(now - time.ms) / 1000
-  return away <= settings.toleranceSeconds ? [] : [seen(toClockCause(time.ms, now, settings.toleranceSeconds))]
+  const window = windowOf(settings, time.ms < now)
+  return away <= window ? [] : [seen(toClockCause(time.ms, now, window))]
+}
+
+/** Seconds; PayPal alone may be late by more than it may be early. */
+function windowOf({ scheme, toleranceSeconds }: Attempt['settings'], isPast: boolean): number {
+  return isPast && scheme === 'paypal' ? PAYPAL_MAX_AGE_SECONDS : toleranceSeconds
 }
 
 function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Cause, 'proved'> {
@@ -123,11 +130,12 @@ function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Ca
 export function clockVariations({ settings, now }: Attempt, time: SignedTime | null): Variation[] {
   if (time === null || time.ms === null) return []
   const { ms } = time
-  if (Math.abs(now - ms) <= settings.toleranceSeconds * 1000) return []
+  const window = windowOf(settings, ms < now)
+  if (Math.abs(now - ms) <= window * 1000) return []
   return [
     {
       axis: 'clock',
-      ...toClockCause(ms, now, settings.toleranceSeconds),
+      ...toClockCause(ms, now, window),
       apply: (attempt) => ({ ...attempt, now: ms }),
     },
   ]

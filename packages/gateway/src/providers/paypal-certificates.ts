@@ -16,6 +16,8 @@ const MAX_KEPT = 16
 const MAX_FETCHING = 4
 const MAX_BYTES = 65_536
 const TIMEOUT_MS = 3_000
+// A chain that has ended is asked for again no more often, whatever addresses requests name.
+const ASK_AGAIN_MS = 300_000
 
 // The only place that PayPal names certificates of; nothing else is ever asked for on the word of a request.
 const ADDRESS = /^https:\/\/(?:[a-z0-9-]{1,63}\.){1,4}paypal\.com\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,100}$/
@@ -27,39 +29,54 @@ export function isCertificateAddress(url: string): boolean {
 
 /**
  * Creates the finder of PayPal's certificates: from PayPal's own hosts over https, without redirects, within 3 s and
- * 64 KiB, at most 4 at once. A chain that leads to a trusted root is kept, 16 of them; time is checked at every use.
- * The promise rejects with `unavailable` where a certificate cannot be fetched now.
+ * 64 KiB, at most 4 at once. A chain that leads to a trusted root is kept, 16 of them; time is checked at every use, and
+ * one that does not count now is fetched again, once in 5 minutes. The promise rejects with `unavailable` where a certificate cannot be fetched now.
  */
 export function createCertificateFinder({ fetch, roots }: CertificateSources): FindKey {
-  const kept = new Map<string, readonly X509Certificate[]>()
-  const fetching = new Map<string, Promise<readonly X509Certificate[] | null>>()
+  const kept = new Map<string, KeptChain>()
+  const fetching = new Map<string, Promise<Chain | null>>()
   const trusted = roots.map((pem) => new X509Certificate(pem))
 
-  async function fetchChain(url: string): Promise<readonly X509Certificate[] | null> {
+  async function fetchChain(url: string, now: number): Promise<Chain | null> {
     const pem = await fetchPem(url, fetch)
     const chain = pem === null ? null : buildChain(readCertificates(pem), trusted)
+    kept.delete(url)
     if (chain === null) return null
     if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
-    kept.set(url, chain)
+    kept.set(url, { chain, fetchedAt: now })
     return chain
   }
 
-  function chainOf(url: string): Promise<readonly X509Certificate[] | null> {
+  function chainOf(url: string, now: number): Promise<Chain | null> {
     const under = fetching.get(url)
     if (under !== undefined) return under
     if (fetching.size >= MAX_FETCHING) return Promise.reject(unavailable({ reason: 'certificates_busy' }))
-    const started = fetchChain(url).finally(() => fetching.delete(url))
+    const started = fetchChain(url, now).finally(() => fetching.delete(url))
     fetching.set(url, started)
     return started
   }
 
   return async (url, now) => {
     if (!isCertificateAddress(url)) return null
-    const chain = kept.get(url) ?? (await chainOf(url))
+    const known = kept.get(url)
+    const isFresh = known !== undefined && (isChainValid(known.chain, now) || now - known.fetchedAt < ASK_AGAIN_MS)
+    const chain = isFresh ? known.chain : await chainOf(url, now)
     const [leaf] = chain ?? []
-    if (leaf === undefined || !isOfPaypal(leaf)) return null
-    return chain?.every((certificate) => isValidAt(certificate, now)) === true ? leaf.publicKey : null
+    if (chain === null || leaf === undefined || !isOfPaypal(leaf)) return null
+    return isChainValid(chain, now) ? leaf.publicKey : null
   }
+}
+
+type Chain = readonly X509Certificate[]
+
+interface KeptChain {
+  readonly chain: Chain
+  /** Milliseconds. */
+  readonly fetchedAt: number
+}
+
+function isChainValid(chain: Chain, now: number): boolean {
+  return chain.every((certificate) => isValidAt(certificate, now))
 }
 
 async function fetchPem(url: string, fetch: CertificateSources['fetch']): Promise<string | null> {
@@ -94,10 +111,7 @@ export function isValidAt({ validFrom, validTo }: X509Certificate, now: number):
 }
 
 /** The certificates from the first one to a trusted root, or null where they lead to none. */
-function buildChain(
-  sent: readonly X509Certificate[],
-  roots: readonly X509Certificate[],
-): readonly X509Certificate[] | null {
+function buildChain(sent: Chain, roots: Chain): Chain | null {
   const [leaf, ...others] = sent
   if (leaf === undefined || leaf.ca) return null
   const chain = [leaf]

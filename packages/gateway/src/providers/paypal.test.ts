@@ -55,6 +55,23 @@ describe('createCertificateFinder', () => {
     expect(await find(url, Date.parse('2046-01-01T00:00:00Z'))).toBeNull()
   })
 
+  it('asks again for one that has ended, and finds its successor', async () => {
+    const answers = [PAYPAL_CHAIN.ended, leaf]
+    const { find, asked } = finder(() => new Response([answers.shift() ?? '', intermediate].join('\n')))
+    expect(await find(url, now)).toBeNull()
+    expect(await find(url, now + 300_000)).not.toBeNull()
+    expect(await find(url, now + 600_000)).not.toBeNull()
+    expect(asked.filter((one) => one === url)).toHaveLength(2)
+  })
+
+  it('asks no more than once in five minutes for one that has ended', async () => {
+    const { find, asked } = chain(PAYPAL_CHAIN.ended, intermediate)
+    for (const ms of [0, 1, 299_999]) expect(await find(url, now + ms)).toBeNull()
+    expect(asked.filter((one) => one === url)).toHaveLength(1)
+    expect(await find(url, now + 300_000)).toBeNull()
+    expect(asked.filter((one) => one === url)).toHaveLength(2)
+  })
+
   it.each(['http://api.paypal.com/v1/notifications/certs/A', 'https://example.com/v1/notifications/certs/A'])(
     'never asks for %s',
     async (other) => {

@@ -26,13 +26,17 @@ const TYPES = {
 } as const
 
 const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
+/** How old the time of a delivery of PayPal's may be: beyond every try, and beyond what is sent again by hand. */
+export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
+
 const shape = { certificates: z.array(z.string().max(65_536)).min(1).max(8).optional() }
 
 /**
  * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
  * webhook id and CRC-32 of the body, joined by pipes; the secret is the webhook id. The certificate comes from PayPal's
- * own hosts, its chain checked, or is one of `certificates`, which pin. The CRC does not keep a body from being
- * exchanged for another with the same one by whoever caught a delivery: the window of time is what limits that.
+ * own hosts, its chain checked, or is one of `certificates`, which pin. All tries of a delivery carry the time of the
+ * first, so that no narrow window can stand. The CRC does not keep a body from being exchanged for another with the same
+ * one by whoever caught a delivery: the 30 days within which PayPal's deliveries can be sent again limit that.
  */
 export const paypal = createPaypal({ fetch: (...asked) => globalThis.fetch(...asked), roots: rootCertificates })
 
@@ -45,15 +49,16 @@ export function createPaypal(sources: CertificateSources): Scheme {
         : [],
     readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
     signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
-    signsTime: () => true,
+    // What is 30 days old counts, and records may be kept for less: the key has to outlast them.
+    signsTime: () => false,
     prepare({ certificates, toleranceSeconds }, secrets) {
       const findKey = createCertificateFinder(sources)
       const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
       return (delivery, now) => {
         const sent = readHeaders(delivery)
         if (typeof sent === 'string') return { refused: sent }
-        if (!(Math.abs(now - Date.parse(sent.time)) <= toleranceSeconds * 1_000))
-          return { refused: 'timestamp_outside_window' }
+        const age = (now - Date.parse(sent.time)) / 1_000
+        if (!(age <= PAYPAL_MAX_AGE_SECONDS && age >= -toleranceSeconds)) return { refused: 'timestamp_outside_window' }
         if (pinned === undefined) {
           return findKey(sent.url, now).then((key) => findWebhook({ sent, now }, secrets, key === null ? [] : [key]))
         }

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { SettingsError } from '@oncehook/kernel/settings'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { PAYPAL_CHAIN } from '../testing/paypal-chain.ts'
 import { type Providers, readProviders } from './read-providers.ts'
 
 const secret = 'canary-secret-0123456789'
@@ -194,6 +195,23 @@ describe('readProviders', () => {
       'PROVIDERS.one.fetch.token cannot be read',
       'PROVIDERS.two.fetch.token cannot be read',
       expect.stringContaining('PROVIDERS.three.maxBytes'),
+    ])
+  })
+
+  const pinning = (...certificates: unknown[]) => ({
+    ...{ scheme: 'paypal', certificates },
+    secrets: [{ id: 'a', value: '1JE4291016473214C' }],
+  })
+
+  it('takes certificates from files, beside those that stand in the settings', () => {
+    const files = { '/run/leaf.pem': `${PAYPAL_CHAIN.leaf}\n`, '/run/none.pem': 'no certificate' }
+    const file = (path: string) => ({ file: path })
+    expect(problemsOf({ acme: pinning(file('/run/leaf.pem'), PAYPAL_CHAIN.stranger) }, { files })).toEqual([])
+    expect(problemsOf({ acme: pinning(PAYPAL_CHAIN.leaf, file('/run/none.pem')) }, { files })).toEqual([
+      'PROVIDERS.acme: certificates must be PEM, with RSA keys',
+    ])
+    expect(problemsOf({ acme: pinning(PAYPAL_CHAIN.leaf, file('/absent')) }, { files })).toEqual([
+      'PROVIDERS.acme.certificates.1 cannot be read',
     ])
   })
 
