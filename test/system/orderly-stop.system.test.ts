@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { createOrders } from '../support/mixed-load.ts'
+import { startReplicaSet } from '../support/mongod-under-test.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
@@ -33,3 +34,19 @@ describe('FP-11: SIGTERM under load', () => {
     expect(await stack.receipts()).toHaveLength(ORDERS)
   })
 })
+
+it.each(['gateway', 'fulfilment'] as const)(
+  'SIGTERM ends the %s with 0 also while the database is away',
+  async (name) => {
+    await using set = await startReplicaSet(1)
+    await using stack = await startStack({ mongoUri: set.uri })
+    const [order = expect.unreachable()] = await createOrders(stack, 1)
+    const node = await set.primary()
+    await node.kill('SIGKILL')
+    expect((await stack.deliver(paymentOf(order))).status).toBe(500)
+    const ending = await stack[name].kill('SIGTERM')
+    expect(ending).toMatchObject({ code: 0, signal: null })
+    expect(ending.ms).toBeLessThan(10_000)
+    await node.start()
+  },
+)

@@ -13,6 +13,7 @@ import { createTallies } from '../inbox/tallies.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
+import { stopInTime } from './stop-in-time.ts'
 
 const CALL_MS = 10_000
 const TALLY_FLUSH_MS = 1_000
@@ -24,7 +25,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
-  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => tallies.stop() })
+  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
   const fulfilment = createFulfilment(parts)
   return {
     ...parts,

@@ -3,6 +3,7 @@ import { isHandled } from '../dispatch/handlers.ts'
 import { createDeliveryCounts } from '../inbox/delivery-counts.ts'
 import { createInbox, type Inbox } from '../inbox/inbox.ts'
 import type { Foundation } from './gateway-parts.ts'
+import { stopInTime } from './stop-in-time.ts'
 
 const DAY_MS = 86_400_000
 const COUNT_FLUSH_MS = 1_000
@@ -16,7 +17,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     flushMs: COUNT_FLUSH_MS,
     onMismatch: metrics.mismatched,
   })
-  lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => counts.stop() })
+  lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
   return createInbox({
     db: mongo.accepting.db,
     owner,
