@@ -12,10 +12,19 @@ export interface SentEvent {
   readonly answers: (number | null)[]
 }
 
-/** How the source sends: deliveries begun in a second, repetitions included, and how many may be under way. */
+/** How the source sends: deliveries begun in a second, and how many may be under way. */
 export interface SourcePace {
   readonly perSecond: number
   readonly parallel: number
+  /** So many repetitions a second go beside the others; unset, they are part of `perSecond`, and slow down what is new. */
+  readonly repetitionsPerSecond?: number
+}
+
+/** Deliveries that wait for their turn at a pace of their own; what came too late is caught up with. */
+interface Lane {
+  readonly queue: SentEvent[]
+  readonly everyMs: number
+  due: number
 }
 
 /**
@@ -27,15 +36,18 @@ export class WebhookSource implements AsyncDisposable {
   readonly #pace: SourcePace
   readonly #events = new Map<string, SentEvent>()
   readonly #queue: SentEvent[] = []
+  readonly #repetitions: SentEvent[]
   readonly #waiting = new Map<PromiseWithResolvers<void>, number>()
   #underWay = 0
   #running: Promise<void> | undefined
   #stopped = false
   #accepted = 0
+  #offered = 0
 
   constructor(provider: PaymentProvider, pace: SourcePace) {
     this.#provider = provider
     this.#pace = pace
+    this.#repetitions = pace.repetitionsPerSecond === undefined ? this.#queue : []
   }
 
   /** Everything that was sent or is to be sent, once for each event. */
@@ -48,9 +60,19 @@ export class WebhookSource implements AsyncDisposable {
     return this.#accepted
   }
 
+  /** How many deliveries have been begun, without repetitions where those go beside the others. */
+  get offered(): number {
+    return this.#offered
+  }
+
+  /** How many deliveries wait for their turn, without repetitions where those go beside the others. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   /** How many deliveries are yet to be sent or answered. */
   get left(): number {
-    return this.#queue.length + this.#underWay
+    return this.#unsent + this.#underWay
   }
 
   /** Puts a delivery at the end of the queue; the same event may be put there several times. */
@@ -87,19 +109,31 @@ export class WebhookSource implements AsyncDisposable {
     await this.#running
   }
 
+  get #unsent(): number {
+    return this.#queue.length + (this.#repetitions === this.#queue ? 0 : this.#repetitions.length)
+  }
+
   async #send(): Promise<void> {
-    const begun = performance.now()
-    for (let sent = 0; this.#underWay > 0 || (this.#queue.length > 0 && !this.#stopped); ) {
-      const due = begun + (sent * 1_000) / this.#pace.perSecond
-      const mayBegin = performance.now() >= due && this.#underWay < this.#pace.parallel && !this.#stopped
-      const next = mayBegin ? this.#queue.shift() : undefined
-      if (next === undefined) {
-        await sleep(1)
-        continue
-      }
-      sent += 1
-      void this.#deliver(next)
+    const { perSecond, repetitionsPerSecond = perSecond } = this.#pace
+    const due = performance.now()
+    const first: Lane = { queue: this.#queue, everyMs: 1_000 / perSecond, due }
+    const again: Lane = { queue: this.#repetitions, everyMs: 1_000 / repetitionsPerSecond, due }
+    const lanes = first.queue === again.queue ? [first] : [first, again]
+    while (this.#underWay > 0 || (this.#unsent > 0 && !this.#stopped)) {
+      const begun = lanes.map((lane) => this.#begin(lane))
+      if (begun[0]) this.#offered += 1
+      if (!begun.includes(true)) await sleep(1)
     }
+  }
+
+  /** Begins the next delivery of a lane when it is due. */
+  #begin(lane: Lane): boolean {
+    const mayBegin = performance.now() >= lane.due && this.#underWay < this.#pace.parallel && !this.#stopped
+    const next = mayBegin ? lane.queue.shift() : undefined
+    if (next === undefined) return false
+    lane.due += lane.everyMs
+    void this.#deliver(next)
+    return true
   }
 
   async #deliver(sent: SentEvent): Promise<void> {
@@ -108,7 +142,7 @@ export class WebhookSource implements AsyncDisposable {
     this.#underWay -= 1
     sent.answers.push(status)
     if (status === 200) this.#accept()
-    else if (sent.corruption === undefined) this.#queue.push(sent)
+    else if (sent.corruption === undefined) this.#repetitions.push(sent)
   }
 
   #accept(): void {
