@@ -5,6 +5,7 @@ import { EventWebhook } from '@sendgrid/eventwebhook'
 import '@shopify/shopify-api/adapters/web-api'
 import { ApiVersion, LogSeverity, shopifyApi } from '@shopify/shopify-api'
 import { verifySlackRequest } from '@slack/bolt'
+import { Cashfree, CFEnvironment } from 'cashfree-pg'
 import { verifyKey } from 'discord-interactions'
 import { parse } from 'gocardless-nodejs/webhooks'
 import { verifyWebhookSignatureWithCurrentTime } from 'hook0-client'
@@ -101,6 +102,18 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
       }),
   },
   {
+    scheme: 'cashfree',
+    name: 'cashfree-pg',
+    verify: (sent) =>
+      holds(() =>
+        toCashfree(sent.secret).PGVerifyWebhookSignature(
+          text(sent, 'x-webhook-signature'),
+          sent.body,
+          text(sent, 'x-webhook-timestamp'),
+        ),
+      ),
+  },
+  {
     scheme: 'razorpay',
     name: 'razorpay',
     verify: (sent) => validateWebhookSignature(sent.body, text(sent, 'x-razorpay-signature'), sent.secret),
@@ -176,6 +189,11 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
       ),
   },
 ]
+
+/** Told not to, it reports errors to nobody. */
+function toCashfree(secret: string): Cashfree {
+  return new Cashfree(CFEnvironment.SANDBOX, 'unused', secret, undefined, undefined, undefined, false)
+}
 
 function verifyOfTwilio(sent: Sent): boolean {
   const url = sent.query === '' ? sent.publicUrl : `${sent.publicUrl}?${sent.query}`
