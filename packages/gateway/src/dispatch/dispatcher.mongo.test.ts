@@ -156,10 +156,17 @@ describe.concurrent('Dispatcher', () => {
     await using dead = await openInbox(database)
     for (const id of many(60)) standIn.orders.set(`order of ${id}`, 1)
     await Promise.all(many(60).map((id) => dead.inbox.record(arrivalOf(id))))
-    await dead.events.updateMany({}, [{ $set: { lost, leaseUntil: { $add: ['$$NOW', -1] } } }])
+    await dead.events.updateMany({}, [{ $set: { lost, begun: lost > 0, leaseUntil: { $add: ['$$NOW', -1] } } }])
+    let begun = 0
+    standIn.onCall = async (commands) => {
+      const sent = commands.map(({ eventId }) => eventId)
+      const noted = await dead.events.countDocuments({ eventId: { $in: sent }, begun: true })
+      begun += noted
+    }
     await using running = await start(database, { standIn })
     await untilState(running, 'done', 60)
     expect(standIn.calls.map(({ length }) => length)).toEqual(sizes)
+    expect(begun, 'noted before they were sent').toBe(60)
     expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(60)
   })
 

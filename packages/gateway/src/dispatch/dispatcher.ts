@@ -129,6 +129,7 @@ export class Dispatcher {
   }
 
   async #run(batch: readonly Claim[]): Promise<void> {
+    if (!(await this.#begun(batch))) return
     const { settled, asked, failure } = await this.#deps.process(batch)
     if (failure !== null) await this.#backOff(failure)
     else if (asked) this.#breaker.succeeded()
@@ -139,6 +140,20 @@ export class Dispatcher {
     } catch (error) {
       // Nothing is lost: the leases run out and the events are tried again, which fulfilment answers with `duplicate`.
       this.#deps.logger.error({ error, events: settled.length }, 'event.settle-failed')
+    }
+  }
+
+  /** Whether a batch may be tried: one of suspects only once that is written, so that no death of theirs goes uncounted. */
+  async #begun(batch: readonly Claim[]): Promise<boolean> {
+    const suspects = batch.filter(({ lost }) => lost > 0)
+    if (suspects.length === 0) return true
+    try {
+      await this.#deps.claims.begin(suspects)
+      return true
+    } catch (error) {
+      // Their leases run out, and they are taken over anew.
+      this.#deps.logger.warn({ error, events: batch.length }, 'event.begin-failed')
+      return false
     }
   }
 

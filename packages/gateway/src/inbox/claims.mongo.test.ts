@@ -192,25 +192,46 @@ describe('takeOver', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxStarts: 3 })
-    expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
-    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+    for (const lost of [1, 2]) {
+      const claim = await takeOverOne(open, claims, 'a')
+      expect(claim.lost).toBe(lost)
+      await claims.begin([claim])
+    }
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
     expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 1 })
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
     expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
     expect(record.settledAt).toBeInstanceOf(Date)
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'expireAt'])
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'expireAt'])
       expect(record).not.toHaveProperty(member)
     expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 0 })
+  })
+
+  it('buries nothing that only waited in the memory of those who died, however many', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    for (let deaths = 0; deaths < 10; deaths += 1) expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+    expect(await open.record('a')).toMatchObject({ state: 'processing', starts: 11, lost: 1 })
+  })
+
+  it('counts a death for one that was being tried, and not for its next holder, who never came to it', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    await claims.begin([await takeOverOne(open, claims, 'a')])
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
   })
 
   it('buries nothing that got a verdict in between', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxStarts: 3 })
-    await takeOverOne(open, claims, 'a')
+    await claims.begin([await takeOverOne(open, claims, 'a')])
     const claim = await takeOverOne(open, claims, 'a')
+    await claims.begin([claim])
     await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
     expect((await claimOne(claims)).lost).toBe(0)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
@@ -230,7 +251,7 @@ describe('release', () => {
     }
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0, attempts: [], lastError: null })
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt']) expect(record).not.toHaveProperty(member)
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun']) expect(record).not.toHaveProperty(member)
   })
 
   it('counts nothing for it either: what may kill its holder stays under suspicion', async () => {

@@ -10,7 +10,7 @@ export interface Claim {
   readonly provider: string
   /** Every later write names it: a claim that was lost changes nothing. */
   readonly fence: number
-  /** Claims in a row before this one that ended without a verdict. */
+  /** Claims in a row before this one that ended without a verdict; beyond the first only those whose try had begun. */
   readonly lost: number
   /** Failed tries since the first failure, and for how long that has been going on. */
   readonly failures: number
@@ -58,6 +58,8 @@ export interface Claims {
   claimDue(limit: number): Promise<Claim[]>
   /** Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. */
   takeOver(limit: number): Promise<{ readonly taken: Claim[]; readonly buried: number }>
+  /** Notes that claims which have lost a holder are tried now: only then can their next holder's death be their doing. */
+  begin(claims: readonly Claim[]): Promise<void>
   /** Prolongs the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
   /** Writes outcomes in bulk. Resolves to how many claims were lost meanwhile; their outcomes are dropped. */
@@ -85,6 +87,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
       const abandoned = { state: 'processing', $expr: leaseHasEnded(deps) }
       return { buried, taken: await takeClaims(deps, await findAbandoned(deps, abandoned, limit), abandoned) }
     },
+    async begin(claims) {
+      await updateHeld(deps, claims, { $set: { begun: true } })
+    },
     async renew(claims) {
       await updateHeld(deps, claims, { $set: { leaseUntil: leaseEnd(deps) } })
     },
@@ -105,7 +110,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 /** Fulfilment's refusal of an event whose order nobody has made, or not yet. */
 export const ORDER_UNKNOWN = 'order_unknown'
 
-const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim']
+const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
 
@@ -153,7 +158,7 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
   const take = [
     {
       $set: {
-        lost: { $cond: [{ $eq: ['$state', 'processing'] }, { $add: ['$lost', 1] }, '$lost'] },
+        lost: { $cond: [COUNTS_AS_LOST, { $add: ['$lost', 1] }, '$lost'] },
         starts: { $add: ['$starts', 1] },
         fence: { $add: ['$fence', 1] },
         state: 'processing',
@@ -162,7 +167,7 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
         claim,
       },
     },
-    { $unset: ['dueAt', 'claimedAt'] },
+    { $unset: ['dueAt', 'claimedAt', 'begun'] },
   ]
   await runUpdates(deps.db, [{ q: { _id: { $in: ids }, ...claimable }, u: take, multi: true, hint: BY_ID }])
   const taken = await deps.db
@@ -176,6 +181,12 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
   const place = new Map(ids.map((id, index) => [id.toHexString(), index]))
   const placeOf = ({ _id }: Claim): number => place.get(_id.toHexString()) ?? 0
   return taken.map(toClaim).sort((one, other) => placeOf(one) - placeOf(other))
+}
+
+// The first loss puts a record under suspicion, also one that only waited in its holder's memory: nothing is written when a
+// batch of many is sent. From then on a loss counts when it came after `begin`, or a row of deaths would bury whole backlogs.
+const COUNTS_AS_LOST = {
+  $and: [{ $eq: ['$state', 'processing'] }, { $or: [{ $eq: ['$lost', 0] }, { $eq: ['$begun', true] }] }],
 }
 
 // With a long backlog the server might prefer to walk all of it.
@@ -203,7 +214,7 @@ function toClaim(record: EventDocument & Ages): Claim {
 
 /** A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. */
 function buryKillers(deps: ClaimsDeps): Promise<number> {
-  const q = { state: 'processing', lost: { $gte: deps.maxStarts - 1 }, $expr: leaseHasEnded(deps) }
+  const q = { state: 'processing', begun: true, lost: { $gte: deps.maxStarts - 1 }, $expr: leaseHasEnded(deps) }
   const message = 'Its workers died again and again before there was any verdict'
   const lastError = { code: 'worker_died', message, at: '$$NOW' }
   const u = [{ $set: { state: 'dead', reason: 'worker_died', lastError, settledAt: '$$NOW' } }, { $unset: HOLD }]

@@ -33,9 +33,13 @@ export interface EventDocument {
   readonly requestId: string
   readonly state: EventState
   readonly reason: string | null
-  /** Claims so far; `lost` of them in a row ended without any verdict, which is what a dying process leaves. */
+  /**
+   * Claims so far; `lost` of them in a row ended without any verdict, which is what a dying process leaves. The first
+   * counts in any case, others only when the try had `begun`.
+   */
   readonly starts: number
   readonly lost: number
+  readonly begun?: boolean
   readonly failures: number
   readonly fence: number
   readonly leaseOwner?: string
