@@ -21,6 +21,14 @@ export function cashfreeCases(recipe: Recipe): Vector[] {
     refused(recipe, 'the time was changed from seconds to milliseconds', {
       headers: linesAround(recipe, signatureOf(recipe), `${NOW}000`),
     }),
+    refused(recipe, 'the end of a time in milliseconds was put before the body', {
+      headers: linesAround(recipe, signatureOf(recipe, { time: `${NOW}078` })),
+      body: Buffer.concat([Buffer.from('078'), BODY]),
+    }),
+    refused(recipe, 'the body begins with digits, which could belong to the time, and is signed so', {
+      headers: linesAround(recipe, signatureOf(recipe, { body: Buffer.from('078') })),
+      body: Buffer.from('078'),
+    }),
     refused(recipe, 'the body begins with the end of the time', {
       headers: linesAround(recipe, signatureOf(recipe, { time: `${NOW}000`, body: BODY })),
       body: Buffer.concat([Buffer.from('00'), BODY]),
@@ -180,6 +188,10 @@ export function hook0Cases(recipe: Recipe): Vector[] {
     refused(recipe, 'v1 without the names of the headers', signed(`t=${NOW},v1=${V1}`)),
     refused(recipe, 'v1 under the signature of v0', signed(`t=${NOW},h=${COVERED},v1=${v0}`)),
     refused(recipe, 'v0 under the signature of v1', signed(`t=${NOW},v0=${V1}`)),
+    refused(recipe, 'what v1 signs is the body of v0', {
+      headers: [['X-Hook0-Signature', `t=${NOW},v0=${V1}`]],
+      body: Buffer.concat([Buffer.from(`${COVERED}.${SENT.map(([, text]) => text).join('.')}.`), BODY]),
+    }),
     refused(recipe, 'a right v0 does not save a wrong v1', signed(`t=${NOW},v0=${v0},h=${COVERED},v1=${v0}`)),
     refused(recipe, 'a right v0 does not save an empty v1', signed(`t=${NOW},v0=${v0},h=${COVERED},v1=`)),
     refused(recipe, 'v0 stands twice', signed(`t=${NOW},v0=${v0},v0=${v0}`)),

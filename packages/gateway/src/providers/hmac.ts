@@ -4,6 +4,7 @@ import { readEvent, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { headerName, type SharedSettings } from './shared-settings.ts'
 import {
+  couldContinueTime,
   createDecoder,
   decodeBase64,
   decodeHex,
@@ -55,6 +56,7 @@ export const genericHmac = defineScheme('hmac', shape, {
     const decode = createDecoder(settings)
     const readTimestamp = prepareTimestamp(settings)
     const partsOf = prepareSignedText(settings)
+    const isTimeJoined = settings.signedText?.includes('{timestamp}{body}') === true
     return (delivery, now): Finding => {
       const value = singleHeader(delivery.rawHeaders, header)
       const timestamp = readTimestamp(delivery, now)
@@ -62,6 +64,7 @@ export const genericHmac = defineScheme('hmac', shape, {
       if ('refused' in timestamp) return timestamp
       const signature = decode(value)
       if (signature === null) return { refused: 'header_malformed' }
+      if (isTimeJoined && couldContinueTime(delivery.rawBody)) return { refused: 'signature_mismatch' }
       const parts = partsOf(timestamp.text, delivery.rawBody)
       const macOf = (key: Parameters<typeof hmac>[1]): string => hmac(settings.algorithm, key, parts)
       const secretId = findSigner(secrets, [signature], { now, macOf })

@@ -79,6 +79,8 @@ function readSignature(delivery: Delivery): Presented | Refused {
   const timestamp = onlyValueOf(members, 't')
   const signature = decodeHex(onlyValueOf(members, version) ?? '')
   if (timestamp === undefined || signature === null) return MALFORMED
+  // What v1 signs, offered as v0, would be such a body.
+  if (version === 'v0' && beginsAsNames(rawBody)) return MALFORMED
   if (version === 'v0') return { version, timestamp, signature, parts: [`${timestamp}.`, rawBody], covered: [] }
   const names = onlyValueOf(members, 'h') ?? ''
   if (!HEADER_NAMES.test(names)) return MALFORMED
@@ -94,6 +96,15 @@ function readSignature(delivery: Delivery): Presented | Refused {
 const SECRETIVE = /^(?:authorization|proxy-authorization|cookie|__proto__)$|token|secret|password|api-?key/
 
 const HEADER_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}$/
+const BEGINS_AS_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}\./
+// 32 names of 64 bytes, each with what stands behind it.
+const MAX_NAMES = 32 * 65
+const BRACE = 0x7b
+
+function beginsAsNames(rawBody: Buffer): boolean {
+  return rawBody[0] !== BRACE && BEGINS_AS_NAMES.test(rawBody.toString('latin1', 0, MAX_NAMES))
+}
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**

@@ -95,6 +95,15 @@ export function createDecoder({ encoding, prefix = '', prefixOptional = false }:
   }
 }
 
+/**
+ * Whether a body that is signed right behind a timestamp begins with a digit: what was signed could then be split in
+ * two ways, one with a longer timestamp and a shorter body.
+ */
+export function couldContinueTime(rawBody: Uint8Array): boolean {
+  const [first = 0] = rawBody
+  return first >= 0x30 && first <= 0x39
+}
+
 const SECONDS = /^\d{10}$/
 
 /** Whether a timestamp of ten digits lies within the tolerance of `now` (milliseconds), in the past and in the future. */

@@ -1,7 +1,14 @@
 import { singleHeader } from './delivery.ts'
 import type { CheckSignature, Finding, SchemeParts } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
-import { createDecoder, findSigner, hmac, isWithinTolerance, type SignatureForm } from './signature.ts'
+import {
+  couldContinueTime,
+  createDecoder,
+  findSigner,
+  hmac,
+  isWithinTolerance,
+  type SignatureForm,
+} from './signature.ts'
 
 /** How an HMAC-SHA256 over a timestamp and the body is written down, each in a header of its own. */
 export interface SignedTime extends SignatureForm {
@@ -32,7 +39,9 @@ export function signedTime(spec: SignedTime): SignedTimeParts {
           return { refused: 'timestamp_outside_window' }
         const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
-        const parts = [before(timestamp), rawBody]
+        const text = before(timestamp)
+        if (text.endsWith(timestamp) && couldContinueTime(rawBody)) return { refused: 'signature_mismatch' }
+        const parts = [text, rawBody]
         const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
         return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
       }
