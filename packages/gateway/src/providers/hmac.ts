@@ -64,7 +64,7 @@ export const genericHmac = defineScheme('hmac', shape, {
       if ('refused' in timestamp) return timestamp
       const signature = decode(value)
       if (signature === null) return { refused: 'header_malformed' }
-      if (isTimeJoined && couldContinueTime(delivery.rawBody)) return { refused: 'signature_mismatch' }
+      if (isTimeJoined && couldContinueTime(timestamp.text, delivery.rawBody)) return { refused: 'signature_mismatch' }
       const parts = partsOf(timestamp.text, delivery.rawBody)
       const macOf = (key: Parameters<typeof hmac>[1]): string => hmac(settings.algorithm, key, parts)
       const secretId = findSigner(secrets, [signature], { now, macOf })

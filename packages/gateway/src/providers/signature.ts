@@ -96,12 +96,15 @@ export function createDecoder({ encoding, prefix = '', prefixOptional = false }:
 }
 
 /**
- * Whether a body that is signed right behind a timestamp begins with a digit: what was signed could then be split in
- * two ways, one with a longer timestamp and a shorter body.
+ * Whether a body begins with a digit right behind a text that ends in one, such as a timestamp: what was signed could
+ * then be split in two ways, one with a longer timestamp and a shorter body.
  */
-export function couldContinueTime(rawBody: Uint8Array): boolean {
-  const [first = 0] = rawBody
-  return first >= 0x30 && first <= 0x39
+export function couldContinueTime(before: string, rawBody: Uint8Array): boolean {
+  return isDigit(before.charCodeAt(before.length - 1)) && isDigit(rawBody[0])
+}
+
+function isDigit(code = 0): boolean {
+  return code >= 0x30 && code <= 0x39
 }
 
 const SECONDS = /^\d{10}$/

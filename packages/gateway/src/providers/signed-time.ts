@@ -7,6 +7,7 @@ import {
   findSigner,
   hmac,
   isWithinTolerance,
+  type LiveSecret,
   type SignatureForm,
 } from './signature.ts'
 
@@ -39,14 +40,24 @@ export function signedTime(spec: SignedTime): SignedTimeParts {
           return { refused: 'timestamp_outside_window' }
         const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
-        const text = before(timestamp)
-        if (text.endsWith(timestamp) && couldContinueTime(rawBody)) return { refused: 'signature_mismatch' }
-        const parts = [text, rawBody]
-        const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
-        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+        return judge({ signature, text: before(timestamp), rawBody }, secrets, now)
       }
     },
   }
+}
+
+interface Presented {
+  readonly signature: Buffer
+  /** What is signed in front of the body. */
+  readonly text: string
+  readonly rawBody: Buffer
+}
+
+function judge({ signature, text, rawBody }: Presented, secrets: readonly LiveSecret[], now: number): Finding {
+  if (couldContinueTime(text, rawBody)) return { refused: 'signature_mismatch' }
+  const parts = [text, rawBody]
+  const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
+  return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
 }
 
 /** The seconds of a timestamp that may also be in milliseconds, of 13 digits; anything else as it is. */
