@@ -80,10 +80,11 @@ describe.each(EXPRESSIONS)('the generic scheme, set to sign as $scheme', (expres
     for (const vector of plain) expect(await verdictOf(expression, vector), vector.why).toBe(vector.verdict)
   })
 
-  it('refuses whatever goes beyond a plain HMAC rather than taking a forgery', async () => {
-    for (const vector of cases.filter(({ why }) => beyond?.test(why) === true)) {
-      const verdict = await verdictOf(expression, vector)
-      if (vector.verdict === 'accepted') expect(verdict, vector.why).toBe('refused')
-    }
-  })
+  if (beyond !== undefined) {
+    it('refuses whatever the scheme takes beyond a plain HMAC', async () => {
+      const taken = cases.filter(({ why, verdict }) => beyond.test(why) && verdict === 'accepted')
+      expect(taken.length).toBeGreaterThan(0)
+      for (const vector of taken) expect(await verdictOf(expression, vector), vector.why).toBe('refused')
+    })
+  }
 })

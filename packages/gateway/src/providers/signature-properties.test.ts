@@ -53,6 +53,11 @@ it('tries every scheme, but for those that sign only a part', () => {
   expect([...tried, ...PARTLY].toSorted()).toEqual([...SCHEMES.keys()].toSorted())
 })
 
+it('tries Twilio with queries, of a form and of JSON', () => {
+  const queries = authentic.filter(({ provider }) => provider.scheme === 'twilio').map(({ delivery }) => delivery.query)
+  expect(queries).toEqual([expect.stringMatching(/./), expect.stringContaining('bodySHA256=')])
+})
+
 describe.each(authentic)('verify of $name', (one) => {
   const { delivery, provider, now } = one
   const values = valuePlaces(delivery).map((index) => ({ index, text: delivery.rawHeaders[index] ?? '' }))
@@ -66,6 +71,20 @@ describe.each(authentic)('verify of $name', (one) => {
       expect(await accepts(one, { ...delivery, rawBody: flipBit(delivery.rawBody, bit) }), `bit ${bit}`).toBe(false)
     }
   })
+
+  // Only Twilio signs the query as it was sent.
+  if (provider.scheme === 'twilio') {
+    it('refuses a query with any one bit changed, cut off or added', async () => {
+      const { query } = delivery
+      for (let bit = 0; bit < query.length * 8; bit += 1) {
+        const changed = flipBit(Buffer.from(query, 'latin1'), bit).toString('latin1')
+        expect(await accepts(one, { ...delivery, query: changed }), JSON.stringify(changed)).toBe(false)
+      }
+      for (const changed of ['', query.slice(1), query.slice(0, -1), `${query}&a=b`]) {
+        expect(await accepts(one, { ...delivery, query: changed }), JSON.stringify(changed)).toBe(false)
+      }
+    })
+  }
 
   it.each(values)('refuses header line $index with any one bit changed', async ({ index, text }) => {
     for (let bit = 0; bit < text.length * 8; bit += 1) {
