@@ -1,4 +1,5 @@
-import type { Backoff } from '@oncehook/kernel/backoff'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
@@ -25,6 +26,8 @@ export interface DispatcherDeps {
 const POLL_MS = 500
 const TAKE_OVER_MS = 1_000
 const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
+const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
+const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
 const STOP_GRACE_MS = 2_500
 
@@ -117,10 +120,15 @@ export class Dispatcher {
     return this.#running.size < this.#lanes()
   }
 
-  /** How many batches may be under way: half as many while a backlog is worked off, or accepts would wait for them. */
+  /**
+   * How many batches may be under way: half as many while a backlog is worked off, or accepts would wait for them. Not
+   * when more waits in memory than a backlog puts there: then new events come faster than half of the lanes carry.
+   */
   #lanes(): number {
+    const { batchSize, concurrency } = this.#deps
     if (!this.#breaker.closed) return 1
-    return this.#moreDue ? Math.ceil(this.#deps.concurrency / 2) : this.#deps.concurrency
+    const catchingUp = this.#moreDue && this.#queue.length < 2 * batchSize
+    return catchingUp ? halfOf(concurrency) : concurrency
   }
 
   /** How many events may go at once: one, as a probe, while fulfilment is away. */
@@ -133,13 +141,26 @@ export class Dispatcher {
     const { settled, asked, failure } = await this.#deps.process(batch)
     if (failure !== null) await this.#backOff(failure)
     else if (asked) this.#breaker.succeeded()
-    try {
-      const lost = await this.#deps.claims.settle(settled)
-      if (lost > 0) this.#deps.onLost(lost)
-      for (const one of settled) this.#deps.onSettled(one)
-    } catch (error) {
-      // Nothing is lost: the leases run out and the events are tried again, which fulfilment answers with `duplicate`.
-      this.#deps.logger.error({ error, events: settled.length }, 'event.settle-failed')
+    const lost = await this.#settle(settled)
+    if (lost === null) return
+    if (lost.size > 0) this.#deps.onLost(lost.size)
+    for (const one of settled) if (!lost.has(one)) this.#deps.onSettled(one)
+  }
+
+  /**
+   * Settles, and again after a failure: an election is shorter than a lease, and the leases are renewed meanwhile. Null when
+   * it gave up: then the leases run out and the events are tried again, which fulfilment answers with `duplicate`.
+   */
+  async #settle(settled: readonly SettledClaim[]): Promise<ReadonlySet<SettledClaim> | null> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return new Set(await this.#deps.claims.settle(settled))
+      } catch (error) {
+        const again = !this.#stopping && failures < SETTLE_REPEATS
+        this.#deps.logger.error({ error, events: settled.length, again }, 'event.settle-failed')
+        if (!again) return null
+        await sleep(backoffMs(SETTLE_BACKOFF, failures, this.#deps.random))
+      }
     }
   }
 
@@ -202,9 +223,14 @@ export class Dispatcher {
 
   #mayClaim(): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
-    // No more than keeps the lanes busy: what is left is for other processes.
-    return this.#held.size < (this.#breaker.closed ? this.#deps.batchSize * (this.#lanes() + 1) : 1)
+    // No more than keeps the lanes of a backlog busy: what is left is for other processes.
+    const { batchSize, concurrency } = this.#deps
+    return this.#held.size < (this.#breaker.closed ? batchSize * (halfOf(concurrency) + 1) : 1)
   }
+}
+
+function halfOf(lanes: number): number {
+  return Math.ceil(lanes / 2)
 }
 
 // Enough that thousands of orphans of one death are no long wait, few enough that little goes down with what killed it.

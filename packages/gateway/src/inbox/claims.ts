@@ -62,8 +62,11 @@ export interface Claims {
   begin(claims: readonly Claim[]): Promise<void>
   /** Prolongs the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
-  /** Writes outcomes in bulk. Resolves to how many claims were lost meanwhile; their outcomes are dropped. */
-  settle(settled: readonly SettledClaim[]): Promise<number>
+  /**
+   * Writes outcomes in bulk; again after a failure does no harm. Resolves to those whose claim was lost meanwhile: their
+   * outcomes are dropped.
+   */
+  settle(settled: readonly SettledClaim[]): Promise<readonly SettledClaim[]>
   /** Gives claims back untried: due at once, nothing counted for or against them. */
   release(claims: readonly Claim[]): Promise<void>
 }
@@ -99,7 +102,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
       )
       const updates = [...groups.values()].map((group) => settleStatement(deps, group))
       const matched = updates.length === 0 ? 0 : await runUpdates(deps.db, updates)
-      return settled.length - matched
+      return matched === settled.length ? [] : findLost(deps, settled)
     },
     async release(claims) {
       await updateHeld(deps, claims, { $set: { state: 'pending', dueAt: '$$NOW' }, $unset: HOLD })
@@ -240,6 +243,21 @@ function settleStatement(deps: ClaimsDeps, group: readonly SettledClaim[]): Docu
   if (first === undefined) throw new Error('A group has members')
   const claims = group.map(({ claim }) => claim)
   return { q: heldBy(deps, claims, first.claim.fence), u: settleStages(deps, first), multi: true, hint: BY_ID }
+}
+
+/** Those whose record another claim has taken since, or that is not settled. */
+async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
+  const ids = settled.map(({ claim }) => claim._id)
+  const found = await db
+    .collection<EventDocument>(EVENTS)
+    .find({ _id: { $in: ids } })
+    .project<Pick<EventDocument, '_id' | 'fence' | 'state'>>({ fence: 1, state: 1 })
+    .toArray()
+  const records = new Map(found.map((record) => [record._id.toHexString(), record]))
+  return settled.filter(({ claim }) => {
+    const record = records.get(claim._id.toHexString())
+    return record?.fence !== claim.fence || record.state === 'processing'
+  })
 }
 
 function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): Document[] {
