@@ -213,7 +213,7 @@ describe('a wait between two tries', () => {
     await untilEqual(() => stack.events.countDocuments(deferred), ids.length)
     const read = async () => {
       const found = await stack.events
-        .find({ 'attempts.1': { $exists: false } })
+        .find({ state: 'pending', 'attempts.1': { $exists: false } })
         .sort({ _id: 1 })
         .toArray()
       return found as unknown as { eventId: string; dueAt: Date; starts: number }[]
