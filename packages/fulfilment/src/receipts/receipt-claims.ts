@@ -14,8 +14,8 @@ export interface ReceiptClaim {
 /** What became of a claimed receipt. */
 export type Settlement =
   | { readonly state: 'sent' }
-  /** Not begun: whoever comes next may take it. */
-  | { readonly state: 'put_back' }
+  /** Not begun: whoever comes next may take it, in the state in which it was found. */
+  | { readonly state: 'put_back'; readonly as: StoredReceipt['state'] }
   | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
   | { readonly state: 'parked'; readonly code: string }
 
@@ -115,7 +115,7 @@ function settlementUpdate(settlement: Settlement, now: Date): object {
     case 'sent':
       return { $set: at({ state: 'sent', sentAt: now, lastError: null }), $unset: at({ dueAt: '', heldBy: '' }) }
     case 'put_back':
-      return { $set: at({ state: 'owed', dueAt: now }), $inc: at({ attempts: -1 }) }
+      return { $set: at({ state: settlement.as, dueAt: now }), $inc: at({ attempts: -1 }) }
     case 'owed': {
       const dueAt = new Date(now.getTime() + settlement.waitMs)
       return { $set: at({ state: 'owed', dueAt, lastError: { code: settlement.code, at: now } }) }

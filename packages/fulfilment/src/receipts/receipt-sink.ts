@@ -27,6 +27,8 @@ export interface ReceiptSink {
    * parked for an operator.
    */
   readonly keyed: boolean
+  /** How many sends may run at once: more would wait inside the sink, and a wait is no part of an attempt. */
+  readonly atOnce: number
   /**
    * Sends a receipt, durably when it resolves.
    * @throws receiptRefused when no retry can help, receiptOutcomeUnknown when it may have arrived and cannot be sent

@@ -33,6 +33,7 @@ function outside(keyed = true) {
   let behave: () => Promise<void> = async () => {}
   const sink: ReceiptSink = {
     keyed,
+    atOnce: 32,
     async send(receipt, attempt) {
       taken.push({ receipt, attempt })
       await behave()
@@ -169,6 +170,32 @@ describe('ReceiptWorker', () => {
     await eventually(stateOf(id)).toBe('parked')
     expect(taken).toEqual([])
     expect(await receiptOf(id)).toMatchObject({ lastError: { code: 'outcome_unknown' }, dueAt: null })
+  })
+
+  it('parks an attempt of unknown outcome without keys even when it may begin nothing any more', async () => {
+    const { sink, taken } = outside(false)
+    const [id] = await payOrders(1)
+    await createReceiptClaims(db, { leaseMs: 50, newClaimId: randomUUID }).claim(10)
+    await using late = startWorker(sink, { leaseMs: 100, sendTimeoutMs: 1_000 })
+    await eventually(() => late.settled.length).toBeGreaterThan(0)
+    await late.worker.stop()
+    await using _ = startWorker(sink)
+    await eventually(stateOf(id)).toBe('parked')
+    expect(taken).toEqual([])
+    expect(await receiptOf(id)).toMatchObject({ lastError: { code: 'outcome_unknown' }, dueAt: null })
+  })
+
+  it('puts back as it was found what it may not begin any more: a begun attempt stays one', async () => {
+    const { sink, taken } = outside()
+    const [begun] = await payOrders(1)
+    await createReceiptClaims(db, { leaseMs: 0, newClaimId: randomUUID }).claim(1)
+    const [owed] = await payOrders(1)
+    await using late = startWorker(sink, { leaseMs: 100, sendTimeoutMs: 1_000 })
+    await eventually(() => late.settled.length).toBeGreaterThan(1)
+    await late.worker.stop()
+    expect(await receiptOf(begun)).toMatchObject({ state: 'sending', attempts: 1 })
+    expect(await receiptOf(owed)).toMatchObject({ state: 'owed', attempts: 0 })
+    expect(taken).toEqual([])
   })
 
   it('parks an attempt that hangs when the sink has no keys, and repeats it when it has', async () => {

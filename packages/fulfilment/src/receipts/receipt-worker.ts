@@ -13,7 +13,6 @@ export interface ReceiptWorkerDeps extends SendDeps {
 }
 
 const BATCH = 200
-const CONCURRENCY = 32
 const POLL_MS = 500
 const SETTLE_TRIES = 5
 const SETTLE_AGAIN_MS = 500
@@ -52,8 +51,9 @@ export class ReceiptWorker {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      const claimed = await this.#runBatch()
-      if (claimed < BATCH && !this.#stopping) await this.#pause()
+      const limit = this.#batchSize()
+      const claimed = await this.#runBatch(limit)
+      if (claimed < limit && !this.#stopping) await this.#pause()
     }
   }
 
@@ -65,12 +65,19 @@ export class ReceiptWorker {
     this.#wake = Promise.withResolvers()
   }
 
+  /** A claimed mail that was not begun looks like one of unknown outcome, so without keys none is claimed to wait. */
+  #batchSize(): number {
+    const { keyed, atOnce } = this.#deps.sink
+    return keyed ? BATCH : atOnce
+  }
+
   /** Returns how many receipts were claimed; what goes wrong with the database is told once, then tried again. */
-  async #runBatch(): Promise<number> {
-    const { claims, logger } = this.#deps
+  async #runBatch(limit: number): Promise<number> {
+    const { claims, logger, leaseMs, sendTimeoutMs } = this.#deps
     try {
-      const claimed = await claims.claim(BATCH)
-      if (claimed.length > 0) await this.#sendAndSettle(claimed)
+      const lastBeginning = performance.now() + leaseMs - sendTimeoutMs * 2
+      const claimed = await claims.claim(limit)
+      if (claimed.length > 0) await this.#sendAndSettle(claimed, lastBeginning)
       this.#troubled = false
       return claimed.length
     } catch (error) {
@@ -80,18 +87,16 @@ export class ReceiptWorker {
     }
   }
 
-  async #sendAndSettle(claimed: readonly ReceiptClaim[]): Promise<void> {
-    const lastBeginning = performance.now() + this.#deps.leaseMs - this.#deps.sendTimeoutMs * 2
+  async #sendAndSettle(claimed: readonly ReceiptClaim[], lastBeginning: number): Promise<void> {
     const settled: { claim: ReceiptClaim; settlement: Settlement }[] = []
     const queue = claimed.values()
     const runner = async (): Promise<void> => {
       for (const claim of queue) {
         const inTime = !this.#stopping && performance.now() < lastBeginning
-        const settlement = inTime ? await sendClaimed(this.#deps, claim) : ({ state: 'put_back' } as const)
-        settled.push({ claim, settlement })
+        settled.push({ claim, settlement: await sendClaimed(this.#deps, claim, inTime) })
       }
     }
-    await Promise.all(Array.from({ length: CONCURRENCY }, runner))
+    await Promise.all(Array.from({ length: this.#deps.sink.atOnce }, runner))
     await this.#settle(settled)
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
   }

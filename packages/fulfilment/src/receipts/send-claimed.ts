@@ -14,12 +14,13 @@ export interface SendDeps {
 /** The code of a receipt that was parked because nobody knows whether it arrived. */
 const UNKNOWN = 'outcome_unknown'
 
-/** Sends one claimed receipt and tells what became of it; never throws. */
-export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim): Promise<Settlement> {
+/** Sends one claimed receipt, if it may still begin, and tells what became of it; never throws. */
+export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin: boolean): Promise<Settlement> {
   const { receipt } = claim
   const { sink, sendTimeoutMs } = deps
-  // Found in `sending`: the worker that had it died, or lost its lease.
+  // Found in `sending`: the worker that had it died, or lost its lease. That must not be forgotten, begun now or not.
   if (receipt.state === 'sending' && !sink.keyed) return { state: 'parked', code: UNKNOWN }
+  if (!mayBegin) return { state: 'put_back', as: receipt.state }
   const signal = AbortSignal.timeout(sendTimeoutMs)
   try {
     const ended = await within(sink.send(toReceipt(claim), { repeated: receipt.attempts > 0, signal }), sendTimeoutMs)

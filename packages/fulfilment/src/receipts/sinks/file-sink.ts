@@ -13,6 +13,7 @@ export function createFileSink(path: string): ReceiptSink {
   const appender = createAppender(path)
   return {
     keyed: true,
+    atOnce: 32,
     async send(receipt, { repeated }) {
       if (repeated && (await hasKey(path, receipt.key))) return
       await appender.append(`${JSON.stringify(receipt)}\n`)

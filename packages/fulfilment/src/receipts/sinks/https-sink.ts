@@ -17,6 +17,7 @@ export function createHttpsSink({ url, fetch }: HttpsSinkOptions): ReceiptSink {
   const { authorization, target } = splitCredentials(url)
   return {
     keyed: true,
+    atOnce: 32,
     async send(receipt, { signal }) {
       const response = await fetch(target, {
         method: 'POST',

@@ -5,6 +5,7 @@ import type { ReceiptSink } from '../receipt-sink.ts'
 export function createLogSink(logger: Logger): ReceiptSink {
   return {
     keyed: true,
+    atOnce: 32,
     async send({ email: _, ...receipt }) {
       logger.info({ receipt }, 'receipt.sent')
     },

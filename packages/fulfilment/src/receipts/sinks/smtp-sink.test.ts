@@ -1,6 +1,5 @@
-import type { AddressInfo } from 'node:net'
-import { SMTPServer } from 'smtp-server'
 import { describe, expect, it } from 'vitest'
+import { type MailFaults, startMailServer } from '../../testing/mail-server.ts'
 import { type Receipt, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 import { createSmtpSink } from './smtp-sink.ts'
 
@@ -16,42 +15,14 @@ const receipt: Receipt = {
 }
 const attempt = { repeated: false, signal: AbortSignal.timeout(60_000) }
 
-type Faults = Partial<Record<'recipient' | 'data', number | 'hang up'>>
-
-/** A mail server that keeps what it takes, and fails where it is told to. */
-async function mailServer(faults: Faults = {}) {
-  const taken: { to: string[]; mail: string }[] = []
-  const refusal = (code: number): Error => Object.assign(new Error('No'), { responseCode: code })
-  const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    logger: false,
-    onRcptTo: (_, __, callback) => callback(typeof faults.recipient === 'number' ? refusal(faults.recipient) : null),
-    onData(stream, session, callback) {
-      let mail = ''
-      stream.on('data', (chunk: Buffer) => {
-        mail += chunk.toString()
-      })
-      stream.on('end', () => {
-        if (faults.data === 'hang up') return server.close()
-        if (typeof faults.data === 'number') return callback(refusal(faults.data))
-        taken.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail })
-        callback()
-      })
-    },
-  })
-  server.on('error', () => undefined)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.server.address() as AddressInfo
-  const url = new URL(`smtp://127.0.0.1:${port}`)
+/** A mail server and a sink that gives it its mails. */
+async function mailServer(faults: MailFaults = {}) {
+  await using resources = new AsyncDisposableStack()
+  const { url, taken } = resources.use(await startMailServer(faults))
   const sink = createSmtpSink({ url, from: 'Shop <shop@example.com>' })
-  return {
-    taken,
-    sink,
-    async [Symbol.asyncDispose]() {
-      await sink.close()
-      await new Promise<void>((resolve) => server.close(() => resolve()))
-    },
-  }
+  resources.defer(() => sink.close())
+  const owned = resources.move()
+  return { taken, sink, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 describe('an smtp: sink', () => {

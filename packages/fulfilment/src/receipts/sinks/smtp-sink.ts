@@ -8,6 +8,7 @@ export interface SmtpSinkOptions {
   readonly from: string
 }
 
+const CONNECTIONS = 4
 const CONNECT_MS = 2_000
 const SILENCE_MS = 3_500
 
@@ -19,7 +20,7 @@ export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
   const transport = createTransport({
     url: url.href,
     pool: true,
-    maxConnections: 4,
+    maxConnections: CONNECTIONS,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
@@ -28,10 +29,13 @@ export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
   })
   return {
     keyed: false,
-    async send(receipt) {
+    atOnce: CONNECTIONS,
+    async send(receipt, { signal }) {
       if (receipt.email === null) throw receiptRefused({ reason: 'no_email' })
       try {
-        await transport.sendMail({ from, to: { name: '', address: receipt.email }, ...toMail(receipt) })
+        // An attempt that takes too long gives its connection up: the next one must not wait behind it.
+        const to = { name: '', address: receipt.email }
+        await transport.sendMail({ from, to, signal, ...toMail(receipt) })
       } catch (error) {
         throw readFailure(error)
       }
