@@ -116,7 +116,9 @@ describe('more than the gateway can store', () => {
       (status) => status === 200,
     )
     const recoveredMs = performance.now() - calmAt
-    const again = await Promise.all(told.refused.map(({ body }) => send(stack, body)))
+    // One after the other, as no provider sends all at once: together they would be too many again.
+    const again: Answer[] = []
+    for (const { body } of told.refused) again.push((await send(stack, body)).status)
     const paid = await Promise.all(orders.map((order) => stack.deliver(paymentOf(order))))
     await stack.untilSettled()
     const settledMs = performance.now() - calmAt
@@ -138,7 +140,7 @@ describe('more than the gateway can store', () => {
     expect([...told.answers.keys()].filter((answer) => ![200, 429, 500, 'none'].includes(answer))).toEqual([])
     expect(Math.max(...samples)).toBeLessThan(MEMORY_MIB)
     expect(late - early).toBeLessThan(GROWTH_MIB)
-    expect(again.map(({ status }) => status)).toEqual(told.refused.map(() => 200))
+    expect(again).toEqual(told.refused.map(() => 200))
     expect(paid.map(({ status }) => status)).toEqual(orders.map(() => 200))
     expect(settledMs).toBeLessThan(SETTLED_WITHIN_MS)
     const stored = new Set<string>()

@@ -3,6 +3,7 @@ import { type Db, MongoClient, type MongoClientOptions, MongoServerSelectionErro
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
+import { within } from '../within.ts'
 import type { DatabaseErrors } from './database-errors.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
@@ -30,10 +31,12 @@ export interface MongoConnection {
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
   /** Throws unless the deployment answers now and `open` has ended. */
   ping(): Promise<void>
+  /** Resolves within a second, also when the server does not answer any more. */
   close(): Promise<void>
 }
 
 const RETRY_MS = 1_000
+const CLOSE_MS = 800
 
 // Together below the 10 s of a request; the socket outlasts the wait for a majority, or a write that is stored would
 // be reported as lost. Driver 7.8 ignores timeoutMS.
@@ -89,7 +92,8 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     },
     async close() {
       closed = true
-      await client.close()
+      // It tells the server of its sessions; a server that is away would hold up an orderly stop for seconds.
+      await within(client.close(), CLOSE_MS)
     },
   }
 }
