@@ -8,8 +8,9 @@ import type { TestContext } from 'vitest'
 const run = promisify(execFile)
 const REPOSITORY = join(import.meta.dirname, '../..')
 
-/** What stands for the version before this one until there is a release: the first in which both services did their work. */
-const BEFORE_ANY_RELEASE = '4615409a5fbde1ce8d46380bea16eaf085b4b5d3'
+/** What stands for the version before this one until there is a release, by its subject, which outlives a rebase. */
+const BEFORE_ANY_RELEASE =
+  'Real processes prove the way from webhook to receipt: official libraries, fifty copies, kills under load, bad input, orderly stops'
 
 /** The images of an earlier version. */
 interface OldImages {
@@ -22,9 +23,11 @@ interface OldImages {
 /**
  * Makes the images of an earlier version with its own dependencies and the present Dockerfile. Which version: `OLD_REF`, else the
  * newest release tag that is not this very commit, else one that is written down here. Without its history the test is skipped.
+ * Null when the whole history has one version of the gateway: nobody can run an earlier one.
  */
-export async function oldImages(context: TestContext): Promise<OldImages> {
-  const ref = process.env.OLD_REF ?? (await newestRelease()) ?? BEFORE_ANY_RELEASE
+export async function oldImages(context: TestContext): Promise<OldImages | null> {
+  const ref = process.env.OLD_REF ?? (await newestRelease()) ?? (await beforeAnyRelease())
+  if (ref === undefined && (await isFirstVersion())) return null
   const commit = await git('rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch(() => undefined)
   if (commit === undefined) return context.skip(`this clone lacks the commit ${ref}: git fetch --unshallow --tags`)
   const tag = `old-${commit.slice(0, 12)}`
@@ -36,6 +39,16 @@ export async function oldImages(context: TestContext): Promise<OldImages> {
   await run('bash', ['docker/build.sh', tag, 'gateway', 'fulfilment'], { cwd: folder, env })
   const prefix = process.env.IMAGE_PREFIX ?? 'oncehook-local'
   return { commit, gateway: `${prefix}/gateway:${tag}`, fulfilment: `${prefix}/fulfilment:${tag}` }
+}
+
+async function beforeAnyRelease(): Promise<string | undefined> {
+  const found = await git('log', '-1', '--format=%H', '--fixed-strings', `--grep=${BEFORE_ANY_RELEASE}`).catch(() => '')
+  return found || undefined
+}
+
+async function isFirstVersion(): Promise<boolean> {
+  if ((await git('rev-parse', '--is-shallow-repository').catch(() => 'true')) !== 'false') return false
+  return (await git('rev-list', '--count', 'HEAD', '--', 'packages/gateway/src/main.ts')) === '1'
 }
 
 async function newestRelease(): Promise<string | undefined> {
