@@ -8,8 +8,8 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { type GatewaySettings, readGatewaySettings } from './settings.ts'
 import { STARTED } from './workers/started.ts'
 
-// A worker has stopped by then: all stages of its own stop are bounded.
-const WORKERS_STOP_MS = 15_000
+// A worker has stopped by then: the whole of its own stop is bounded.
+const WORKERS_STOP_MS = 10_000
 
 function readOrRefuse(): GatewaySettings {
   try {

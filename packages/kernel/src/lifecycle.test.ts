@@ -171,6 +171,20 @@ describe('Lifecycle', () => {
     expect(lines).toMatchObject([{ stage: 'one', msg: 'service.stage-stopped' }])
   })
 
+  it('ends as a whole, whatever its stages take together, and begins each of them', async () => {
+    const { logger, lines } = memoryLogger()
+    const lifecycle = new Lifecycle(logger, 100)
+    lifecycle.onStop({ name: 'quick', stop: () => undefined, withinMs: 60_000 })
+    const never = (): Promise<void> => new Promise(() => undefined)
+    for (const name of ['stuck', 'stuck too']) lifecycle.onStop({ name, stop: never, withinMs: 60_000 })
+    expect(await lifecycle.stop()).toBe(false)
+    expect(lines).toMatchObject([
+      { stage: 'stuck too', msg: 'service.stage-failed' },
+      { stage: 'stuck', msg: 'service.stage-failed' },
+      { stage: 'quick', msg: 'service.stage-stopped' },
+    ])
+  })
+
   it('also runs a stage that a start still under way adds while it stops', async () => {
     const lifecycle = new Lifecycle(memoryLogger().logger)
     const ran: string[] = []

@@ -10,17 +10,23 @@ export interface StopStage {
   readonly withinMs: number
 }
 
+/** Supervisors give a process 10 s, and then kill it: an end of our own tells more. */
+const WHOLE_STOP_MS = 9_500
+
 /**
- * The end of a process: stages added while it starts run in reverse order at SIGTERM or SIGINT, each bounded in time,
- * then the process exits with 0. A stage that fails or is late is logged and makes the exit code 1.
+ * The end of a process: stages added while it starts run in reverse order at SIGTERM or SIGINT, each bounded in time and
+ * all together in `wholeStopMs`, then the process exits with 0. A stage that fails or is late is logged and makes the
+ * exit code 1; the later ones are begun all the same.
  */
 export class Lifecycle {
   readonly #logger: Logger
+  readonly #wholeStopMs: number
   readonly #stages: StopStage[] = []
   #stopping: Promise<boolean> | undefined
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, wholeStopMs: number = WHOLE_STOP_MS) {
     this.#logger = logger
+    this.#wholeStopMs = wholeStopMs
   }
 
   /** Adds a stage that runs before all stages added earlier. */
@@ -36,9 +42,10 @@ export class Lifecycle {
 
   async #runStages(): Promise<boolean> {
     let clean = true
+    const endsAt = performance.now() + this.#wholeStopMs
     for (const stage of this.#stages.reverse()) {
       const startedAt = performance.now()
-      const outcome = await bounded(stage)
+      const outcome = await bounded(stage, Math.max(0, Math.min(stage.withinMs, endsAt - startedAt)))
       const ms = Math.round(performance.now() - startedAt)
       if (outcome === 'stopped') this.#logger.info({ stage: stage.name, ms }, 'service.stage-stopped')
       else this.#logger.error({ stage: stage.name, ms, ...outcome }, 'service.stage-failed')
@@ -48,9 +55,9 @@ export class Lifecycle {
   }
 }
 
-async function bounded(stage: StopStage): Promise<'stopped' | { error: unknown }> {
+async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | { error: unknown }> {
   try {
-    const ended = await within(Promise.resolve(stage.stop()), stage.withinMs)
+    const ended = await within(Promise.resolve(stage.stop()), withinMs)
     return ended === LATE ? { error: new Error('The stage took too long') } : 'stopped'
   } catch (error) {
     return { error }

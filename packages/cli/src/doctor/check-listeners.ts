@@ -49,12 +49,12 @@ function readDependencies(answer: ProbeAnswer | null): [name: string, state: unk
   }
 }
 
-const TODO: Readonly<Record<string, string>> = {
+const REMEDIES: Readonly<Record<string, string>> = {
   mongodb: 'See whether MongoDB has a primary and lets the gateway in; deliveries are answered 500 and come again',
   fulfilment: 'Start fulfilment, or see its log; deliveries are stored meanwhile, and processed when it is back',
 }
 
 function describeDependency([name, state]: [name: string, state: unknown]): Finding {
   if (state === 'ok') return ok(name, `The gateway reaches ${name}`)
-  return failure(name, `The gateway does not reach ${name}`, TODO[name] ?? 'See the log of the gateway')
+  return failure(name, `The gateway does not reach ${name}`, REMEDIES[name] ?? 'See the log of the gateway')
 }
