@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { findMongod } from './find-mongod.ts'
@@ -25,6 +26,16 @@ async function dataFolder(): Promise<PrivateMongodOptions & AsyncDisposable> {
 async function start(options: PrivateMongodOptions) {
   const server = await startPrivateMongod(options)
   return { ...server, [Symbol.asyncDispose]: async () => void (await server.stop(10_000)) }
+}
+
+/** Something that is no mongod, on a port that a test beside this one may hold for a while. */
+async function listenOnceFree(port: number) {
+  for (;;) {
+    const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1')
+    const listening = await once(server, 'listening').catch((error) => error)
+    if (!(listening instanceof Error)) return server
+    await sleep(100)
+  }
 }
 
 async function numbers(uri: string, add?: number): Promise<unknown[]> {
@@ -57,9 +68,7 @@ describe('startPrivateMongod', { timeout: 60_000 }, () => {
     const first = await startPrivateMongod(options)
     await numbers(first.uri, 1)
     await first.stop(10_000)
-    await using other = createServer((socket) => socket.destroy())
-    other.listen(Number(await readFile(options.portFile, 'utf8')), '127.0.0.1')
-    await once(other, 'listening').catch(() => undefined) // a test beside this one was quicker: taken all the same
+    await using _other = await listenOnceFree(Number(await readFile(options.portFile, 'utf8')))
     await using second = await start(options)
     expect(second.uri).not.toBe(first.uri)
     expect(await numbers(second.uri)).toEqual([1])

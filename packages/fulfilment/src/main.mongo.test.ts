@@ -7,6 +7,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
+import { freePort } from '../../../scripts/port.ts'
 import { ORDERS } from './orders/order-document.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
@@ -55,15 +56,6 @@ async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void>
   await exited
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** Calls again what is refused for the moment, as its callers do. */
 async function persistent<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -98,7 +90,7 @@ describe('fulfilment as a process', () => {
     await using database = await testDatabase(process.env)
     await using way = await gate(database.uri.reveal())
     await way.shut()
-    const port = await freePort()
+    const port = await freePort(0)
     await using service = await run({
       MONGODB_URI: way.uri,
       FULFILMENT_DB: database.name,

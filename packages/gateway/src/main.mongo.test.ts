@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
+import { freePort } from '../../../scripts/port.ts'
 import { EVENTS } from './inbox/event-document.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -13,7 +13,7 @@ const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ i
 
 /** A gateway of several processes, with what it wrote on both outputs. */
 async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
-  const [publicPort, adminPort] = [await freePort(), await freePort()]
+  const [publicPort, adminPort] = [await freePort(0), await freePort(0)]
   const child = spawn(process.execPath, [MAIN], {
     env: {
       MONGODB_URI: database.uri.reveal(),
@@ -50,15 +50,6 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
       await exited
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Delivers a new event on a connection of its own; the status, or null where none came. */

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { type CommandStartedEvent, MongoServerError } from 'mongodb'
@@ -7,6 +5,7 @@ import { MongoMemoryReplSet, MongoMemoryServer } from 'mongodb-memory-server-cor
 import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { freePort } from '../../../../scripts/port.ts'
 import { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
@@ -37,15 +36,6 @@ async function refusalOf(work: () => unknown): Promise<SettingsError> {
     throw error
   }
   throw new Error('It was not refused')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function mongodBinary() {
@@ -178,7 +168,7 @@ describe.concurrent('open', () => {
   })
 
   it('finds a server that appears later', async ({ expect }) => {
-    const port = await freePort()
+    const port = (await freePort(0)) ?? 0
     await using made = connection(new Secret(`mongodb://127.0.0.1:${port}/?replicaSet=later`))
     const opening = made.open()
     await expect.poll(() => made.lines.length, { timeout: 5_000 }).toBe(1)
