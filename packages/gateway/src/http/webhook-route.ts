@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { AppError, toAppError } from '@oncehook/kernel/errors'
+import { freeBytes } from '@oncehook/kernel/http/free-bytes'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import { signatureInvalid } from '../errors.ts'
@@ -11,6 +12,7 @@ import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/rece
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { clientAddress, type RateLimit } from './rate-limit.ts'
 import { commonHeaders, requestIdOf } from './request-context.ts'
+import { type AtTurnEnd, createTurnEnd } from './turn-end.ts'
 import { writeError } from './write-error.ts'
 
 /** What the route works with. */
@@ -42,11 +44,12 @@ const RECEIVED = '{"received":true}'
  * Koa would take a fifth more time, and nothing on this way uses them.
  */
 export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: RequestListener): RequestListener {
+  const atTurnEnd = createTurnEnd()
   return (request, response) => {
     const name = request.method === 'POST' ? providerNameOf(request) : null
     const provider = name === null ? undefined : deps.providers().get(name)
     if (provider === undefined) application(request, response)
-    else void answerDelivery(deps, { request, response, provider, requestId: requestIdOf(request) })
+    else void answerDelivery(deps, { request, response, provider, requestId: requestIdOf(request), atTurnEnd })
   }
 }
 
@@ -62,6 +65,7 @@ interface Call {
   readonly response: ServerResponse
   readonly provider: Provider
   readonly requestId: string
+  readonly atTurnEnd: AtTurnEnd
 }
 
 /** Never throws: whatever goes wrong becomes an answer. */
@@ -69,23 +73,32 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
   const { request, provider, requestId } = call
   const startedAt = performance.now()
   let share: BodyShare | undefined
+  let rawBody: Buffer | undefined
   try {
     refuseAnnounced(request, provider)
     refuseExhausted(deps, request, provider)
     share = deps.budget.open()
-    const rawBody = await readRawBody(request, provider.maxBytes, share)
+    rawBody = await readRawBody(request, provider.maxBytes, share)
     share.complete()
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request) }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
-    sendAccepted(deps, call, accepted)
+    // New events come back from the database together; repetitions are known at once, each on its own.
+    if (isRepetition(accepted)) call.atTurnEnd(() => sendAccepted(deps, call, accepted))
+    else sendAccepted(deps, call, accepted)
     logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
-    const error = signatureInvalid.is(thrown) ? countFailed(deps, call, thrown) : toAppError(thrown)
+    const isForged = signatureInvalid.is(thrown)
+    if (isForged && rawBody !== undefined) freeBytes(rawBody)
+    const error = isForged ? countFailed(deps, call, thrown) : toAppError(thrown)
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
     await sendRefused(call, error)
   } finally {
     share?.release()
   }
+}
+
+function isRepetition(accepted: Accepted): boolean {
+  return 'events' in accepted && accepted.events.every(({ outcome }) => outcome === 'duplicate')
 }
 
 function queryOf({ url = '' }: IncomingMessage): string {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import { sendContinue } from './expect-continue.ts'
+import { freeBytes } from './free-bytes.ts'
 
 /** Looks on while a body arrives. */
 export interface BodyWatch {
@@ -41,12 +42,19 @@ export function readRawBody(request: IncomingMessage, maxBytes: number, watch?: 
         refuse(reason)
       }
     }
-    const onEnd = (): void =>
-      settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    const onEnd = (): void => settle(() => resolve(joined(chunks)))
     const onBroken = (): void => settle(() => reject(brokenOff()))
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
     watch?.onReading(refuse)
   })
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  if (first !== undefined && chunks.length === 1) return first
+  const whole = Buffer.concat(chunks)
+  chunks.forEach(freeBytes)
+  return whole
 }
 
 function brokenOff(): Error {
