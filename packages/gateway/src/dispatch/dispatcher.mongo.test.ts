@@ -128,11 +128,11 @@ describe.concurrent('Dispatcher', () => {
     await preload(database, standIn, many(25))
     await using running = await start(database, { standIn, batchSize: 10 })
     await untilState(running, 'done', 25)
-    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBe(10)
+    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBeLessThanOrEqual(10)
     expect(new Set(standIn.applied).size).toBe(25)
   })
 
-  it('leaves half of its lanes empty while a backlog is worked off, so that accepts do not wait for it', async () => {
+  it('works a backlog off in small batches and on half of its lanes, so that accepts do not wait for it', async () => {
     await using database = await testDatabase(process.env)
     const standIn = createFulfilmentStandIn()
     const gate = Promise.withResolvers<void>()
@@ -141,7 +141,7 @@ describe.concurrent('Dispatcher', () => {
     await using running = await start(database, { standIn, batchSize: 10, concurrency: 4 })
     await until(() => expect(standIn.calls).toHaveLength(2))
     await sleep(TWO_POLLS_MS)
-    expect(standIn.calls).toHaveLength(2)
+    expect(standIn.calls.map(({ length }) => length)).toEqual([2, 2])
     gate.resolve()
     await untilState(running, 'done', 80)
     expect(new Set(standIn.applied).size).toBe(80)

@@ -29,6 +29,8 @@ const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
+// A whole batch of a backlog would hold up the thread, and the database, for as long as an accept may take.
+const BACKLOG_PARTS = 5
 const STOP_GRACE_MS = 2_500
 
 /**
@@ -120,20 +122,30 @@ export class Dispatcher {
     return this.#running.size < this.#lanes()
   }
 
-  /**
-   * How many batches may be under way: half as many while a backlog is worked off, or accepts would wait for them. Not
-   * when more waits in memory than a backlog puts there: then new events come faster than half of the lanes carry.
-   */
-  #lanes(): number {
+  /** No more than keeps the lanes of a backlog busy: what is left is for other processes. */
+  get #mostClaimed(): number {
     const { batchSize, concurrency } = this.#deps
+    return batchSize * (halfOf(concurrency) + 1)
+  }
+
+  /**
+   * While a backlog is worked off, fewer and smaller batches are under way, or accepts would wait for them. Not when more
+   * waits in memory than a backlog puts there: then new events come faster than half of the lanes carry.
+   */
+  get #isCatchingUp(): boolean {
+    return this.#moreDue && this.#queue.length < this.#mostClaimed
+  }
+
+  /** How many batches may be under way. */
+  #lanes(): number {
     if (!this.#breaker.closed) return 1
-    const catchingUp = this.#moreDue && this.#queue.length < 2 * batchSize
-    return catchingUp ? halfOf(concurrency) : concurrency
+    return this.#isCatchingUp ? halfOf(this.#deps.concurrency) : this.#deps.concurrency
   }
 
   /** How many events may go at once: one, as a probe, while fulfilment is away. */
   #limit(): number {
-    return this.#breaker.closed ? this.#deps.batchSize : 1
+    if (!this.#breaker.closed) return 1
+    return this.#isCatchingUp ? Math.ceil(this.#deps.batchSize / BACKLOG_PARTS) : this.#deps.batchSize
   }
 
   async #run(batch: readonly Claim[]): Promise<void> {
@@ -223,9 +235,7 @@ export class Dispatcher {
 
   #mayClaim(): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
-    // No more than keeps the lanes of a backlog busy: what is left is for other processes.
-    const { batchSize, concurrency } = this.#deps
-    return this.#held.size < (this.#breaker.closed ? batchSize * (halfOf(concurrency) + 1) : 1)
+    return this.#held.size < (this.#breaker.closed ? this.#mostClaimed : 1)
   }
 }
 
