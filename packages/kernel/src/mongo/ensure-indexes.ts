@@ -23,17 +23,21 @@ const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
  * @throws SettingsError naming every index that has another shape or cannot be made
  */
 export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): Promise<void> {
-  const problems: string[] = []
-  for (const { collection: name, indexes } of needed) {
-    const collection = await ensureCollection(db, name)
-    const present = new Map((await collection.indexes()).map((index) => [index.name, index]))
-    for (const index of indexes) {
+  const problems = await Promise.all(needed.map((indexes) => ensureOf(db, indexes)))
+  if (problems.flat().length > 0) throw new SettingsError(problems.flat())
+}
+
+async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
+  const collection = await ensureCollection(db, name)
+  const present = new Map((await collection.indexes()).map((index) => [index.name, index]))
+  const problems = await Promise.all(
+    indexes.map(async (index) => {
       const found = present.get(index.name)
       const problem = found === undefined ? await create(collection, index) : differenceOf(found, index)
-      if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
-    }
-  }
-  if (problems.length > 0) throw new SettingsError(problems)
+      return problem === null ? [] : [`Index ${index.name} of ${name} ${problem}`]
+    }),
+  )
+  return problems.flat()
 }
 
 async function ensureCollection(db: Db, name: string): Promise<Collection> {
