@@ -73,6 +73,9 @@ export interface EventDocument {
 /** The collection of the inbox. */
 export const EVENTS = 'events'
 
+// Ids come in no order, so every insert changes another page of their index: with small pages little is written each time.
+const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
+
 /**
  * The unique index is the deduplication. The others are partial, so that a settled record costs them nothing and an
  * insert appends to them in order.
@@ -80,7 +83,7 @@ export const EVENTS = 'events'
 export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [
-    { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true },
+    { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true, storageEngine: SMALL_PAGES },
     { name: 'pending_due', key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
     {
       name: 'pending_oldest',

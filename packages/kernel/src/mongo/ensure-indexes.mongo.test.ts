@@ -46,6 +46,21 @@ describe('ensureIndexes', () => {
     expect(await database.db.listCollections({ name: 'plain' }).toArray()).toHaveLength(1)
   })
 
+  it.each([
+    ['asks the storage engine for what an index wants of it', 'leaf_page_max=4KB', 'leaf_page_max=4KB'],
+    ['makes an index without what the storage engine refuses', 'no_such_option=1', 'leaf_page_max=16k'],
+  ])('%s, and finds it right the next time', async (_, wanted, found) => {
+    await using database = await testDatabase(process.env)
+    const index = { ...UNIQUE, storageEngine: { wiredTiger: { configString: wanted } } }
+    await ensure(database.db, index)
+    await ensure(database.db, index)
+    const [statistics] = await database.db
+      .collection('events')
+      .aggregate([{ $collStats: { storageStats: {} } }])
+      .toArray()
+    expect(statistics?.storageStats.indexDetails[UNIQUE.name].creationString).toContain(found)
+  })
+
   it('leaves alone indexes that nobody asked for', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex({ type: 1 }, { name: 'mine' })

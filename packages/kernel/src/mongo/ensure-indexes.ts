@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
 import { SettingsError } from '../settings.ts'
 
-/** An index that a collection needs, known by its name. */
+/** An index that a collection needs, known by its name. What it asks of the storage engine is a wish. */
 export type NeededIndex = Pick<
   IndexDescription,
-  'key' | 'unique' | 'sparse' | 'partialFilterExpression' | 'expireAfterSeconds'
+  'key' | 'storageEngine' | 'unique' | 'sparse' | 'partialFilterExpression' | 'expireAfterSeconds'
 > & { readonly name: string }
 
 /** The indexes of one collection. */
@@ -51,12 +51,29 @@ async function ensureCollection(db: Db, name: string): Promise<Collection> {
 
 async function create(collection: Collection, index: NeededIndex): Promise<string | null> {
   try {
-    await collection.createIndexes([index])
+    await createTuned(collection, index)
     return null
   } catch (error) {
-    if (!(error instanceof MongoServerError) || !FOR_A_PERSON.has(Number(error.code))) throw error
+    if (!isForAPerson(error)) throw error
     return error.code === 11_000 ? 'cannot be made: there are duplicates already' : `cannot be made (${error.codeName})`
   }
+}
+
+/** A server with another engine, or a hosted one, may refuse what is asked of the engine: then the index is made without. */
+async function createTuned(collection: Collection, { storageEngine, ...index }: NeededIndex): Promise<void> {
+  if (storageEngine !== undefined) {
+    try {
+      await collection.createIndexes([{ ...index, storageEngine }])
+      return
+    } catch (error) {
+      if (!(error instanceof MongoServerError) || isForAPerson(error)) throw error
+    }
+  }
+  await collection.createIndexes([index])
+}
+
+function isForAPerson(error: unknown): error is MongoServerError {
+  return error instanceof MongoServerError && FOR_A_PERSON.has(Number(error.code))
 }
 
 // A collation is never needed: ids are opaque, compared byte for byte.
