@@ -52,10 +52,16 @@ export function startService(options: ServiceOptions): ServiceProcess {
     const how = code === 78 ? 'its settings are wrong' : `exit ${code ?? signal}`
     ended.abort(new Error(`Stopping, because ${name} ended (${how}); its log is ${logFile}`))
   })
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     ended: ended.signal,
     ready: (calledOff) => untilReady(options, AbortSignal.any([ended.signal, calledOff])),
-    stop: async (graceMs, hurry) => child.pid === undefined || endProcess(child.pid, graceMs, hurry),
+    async stop(graceMs, hurry) {
+      if (child.pid === undefined) return true
+      const byItself = await endProcess(child.pid, graceMs, hurry)
+      if (byItself) await gone // its last lines are shown before those of the next part
+      return byItself
+    },
   }
 }
 

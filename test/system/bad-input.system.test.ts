@@ -77,6 +77,10 @@ const NOT_AUTHENTIC: readonly Row[] = [
     'BP-03 a signature by another secret',
     () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}` }),
   ],
+  [
+    'BP-03 a signature by another secret over a body of many pieces',
+    () => signed({ secret: `whsec_${Buffer.from(randomUUID()).toString('base64')}`, body: padded(MAX_BYTES) }),
+  ],
   ['BP-13 a signature by a secret that has expired', () => signed({ secret: expired })],
   [
     'BP-04 one bit of the body changed',

@@ -3,6 +3,7 @@ import { stripOldBodies } from '../inbox/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replay-runner.ts'
 import type { Foundation } from './gateway-parts.ts'
+import { stopInTime } from './stop-in-time.ts'
 
 const HOUR_MS = 3_600_000
 const CHECK_FILES_MS = 1_000
@@ -32,7 +33,7 @@ export function startHousekeeping(foundation: Foundation): void {
   ]
   lifecycle.onStop({
     name: 'housekeeping',
-    withinMs: 1_500,
-    stop: async () => void (await Promise.all(tasks.map((task) => task.stop()))),
+    withinMs: 1_000,
+    stop: async () => void (await Promise.all(tasks.map(stopInTime))),
   })
 }

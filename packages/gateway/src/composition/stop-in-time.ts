@@ -1,8 +1,11 @@
 import { within } from '@oncehook/kernel/within'
 
-const LAST_WRITE_MS = 800
+const LAST_WORK_MS = 800
 
-/** Stops what writes statistics. Where a database that is away keeps it waiting, the stop goes on: it is orderly without. */
-export async function stopInTime(writer: { stop(): Promise<void> }): Promise<void> {
-  await within(writer.stop(), LAST_WRITE_MS)
+/**
+ * Stops what may be cut off: statistics, and work that the next process takes up where it stands. Where a database that is
+ * away keeps it waiting, the stop goes on: it is orderly without.
+ */
+export async function stopInTime(worker: { stop(): Promise<void> }): Promise<void> {
+  await within(worker.stop(), LAST_WORK_MS)
 }

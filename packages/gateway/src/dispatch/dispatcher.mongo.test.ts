@@ -128,7 +128,7 @@ describe.concurrent('Dispatcher', () => {
     await preload(database, standIn, many(25))
     await using running = await start(database, { standIn, batchSize: 10 })
     await untilState(running, 'done', 25)
-    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBeLessThanOrEqual(10)
+    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBe(10)
     expect(new Set(standIn.applied).size).toBe(25)
   })
 
@@ -137,14 +137,18 @@ describe.concurrent('Dispatcher', () => {
     const standIn = createFulfilmentStandIn()
     const gate = Promise.withResolvers<void>()
     standIn.onCall = () => gate.promise
-    await preload(database, standIn, many(80))
-    await using running = await start(database, { standIn, batchSize: 10, concurrency: 4 })
+    await preload(database, standIn, many(900))
+    await using running = await start(database, { standIn, batchSize: 250, concurrency: 4 })
     await until(() => expect(standIn.calls).toHaveLength(2))
     await sleep(TWO_POLLS_MS)
-    expect(standIn.calls.map(({ length }) => length)).toEqual([2, 2])
+    expect(standIn.calls.map(({ length }) => length)).toEqual([100, 100])
     gate.resolve()
-    await untilState(running, 'done', 80)
-    expect(new Set(standIn.applied).size).toBe(80)
+    await untilState(running, 'done', 900)
+    expect(new Set(standIn.applied).size).toBe(900)
+    const calls = standIn.calls.length
+    await running.record(...many(250).map((id) => `new ${id}`))
+    await untilState(running, 'done', 1_150)
+    expect(standIn.calls.slice(calls).map(({ length }) => length)).toEqual([250])
   })
 
   it.each([

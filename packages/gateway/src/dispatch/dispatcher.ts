@@ -29,8 +29,8 @@ const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
-// A whole batch of a backlog would hold up the thread, and the database, for as long as an accept may take.
-const BACKLOG_PARTS = 5
+// More of a backlog at once would hold up the thread, and the database, for longer than an accept should wait.
+const MOST_OF_BACKLOG = 100
 const STOP_GRACE_MS = 2_500
 
 /**
@@ -145,7 +145,7 @@ export class Dispatcher {
   /** How many events may go at once: one, as a probe, while fulfilment is away. */
   #limit(): number {
     if (!this.#breaker.closed) return 1
-    return this.#isCatchingUp ? Math.ceil(this.#deps.batchSize / BACKLOG_PARTS) : this.#deps.batchSize
+    return this.#isCatchingUp ? Math.min(this.#deps.batchSize, MOST_OF_BACKLOG) : this.#deps.batchSize
   }
 
   async #run(batch: readonly Claim[]): Promise<void> {
@@ -227,7 +227,7 @@ export class Dispatcher {
 
   async #takeOver(): Promise<void> {
     if (!this.#mayClaim()) return
-    const { taken, buried } = await this.#deps.claims.takeOver(this.#limit())
+    const { taken, buried } = await this.#deps.claims.takeOver(this.#breaker.closed ? this.#deps.batchSize : 1)
     if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
     if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
     for (const claim of taken) this.take(claim)

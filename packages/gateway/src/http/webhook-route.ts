@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { AppError, toAppError } from '@oncehook/kernel/errors'
 import { freeBytes } from '@oncehook/kernel/http/free-bytes'
@@ -12,7 +13,6 @@ import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/rece
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { clientAddress, type RateLimit } from './rate-limit.ts'
 import { commonHeaders, requestIdOf } from './request-context.ts'
-import { type AtTurnEnd, createTurnEnd } from './turn-end.ts'
 import { writeError } from './write-error.ts'
 
 /** What the route works with. */
@@ -44,12 +44,11 @@ const RECEIVED = '{"received":true}'
  * Koa would take a fifth more time, and nothing on this way uses them.
  */
 export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: RequestListener): RequestListener {
-  const atTurnEnd = createTurnEnd()
   return (request, response) => {
     const name = request.method === 'POST' ? providerNameOf(request) : null
     const provider = name === null ? undefined : deps.providers().get(name)
     if (provider === undefined) application(request, response)
-    else void answerDelivery(deps, { request, response, provider, requestId: requestIdOf(request), atTurnEnd })
+    else void answerDelivery(deps, { request, response, provider, requestId: requestIdOf(request) })
   }
 }
 
@@ -65,7 +64,6 @@ interface Call {
   readonly response: ServerResponse
   readonly provider: Provider
   readonly requestId: string
-  readonly atTurnEnd: AtTurnEnd
 }
 
 /** Never throws: whatever goes wrong becomes an answer. */
@@ -82,9 +80,10 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     share.complete()
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request) }
     const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
-    // New events come back from the database together; repetitions are known at once, each on its own.
-    if (isRepetition(accepted)) call.atTurnEnd(() => sendAccepted(deps, call, accepted))
-    else sendAccepted(deps, call, accepted)
+    // New events come back from the database together. Repetitions are known one by one: answers of one turn of the event
+    // loop that are written one after the other wake their reader once, not each time.
+    if (isRepetition(accepted)) await endOfTurn()
+    sendAccepted(deps, call, accepted)
     logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
     const isForged = signatureInvalid.is(thrown)

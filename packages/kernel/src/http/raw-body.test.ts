@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -70,6 +71,14 @@ describe('readRawBody', () => {
       call.socket.write(bytes.subarray(at, at + 100))
       await sleep(1)
     }
+    expect(await settled(call)).toEqual(bytes)
+  })
+
+  it('reads a large body of many pieces to the byte', async () => {
+    await using call = await reading(1_000_000)
+    const bytes = randomBytes(300_000)
+    call.socket.write(announced(bytes.length))
+    call.socket.write(bytes)
     expect(await settled(call)).toEqual(bytes)
   })
 

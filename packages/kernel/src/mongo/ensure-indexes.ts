@@ -17,6 +17,8 @@ export interface NeededIndexes {
 const NAMESPACE_EXISTS = 48
 // Index options conflict, key specs conflict, cannot create index, duplicate key.
 const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
+// Bad value, cannot create index, invalid options, invalid option of an index, and what hosted servers answer.
+const REFUSED_WISH = new Set([2, 67, 72, 197, 8_000])
 
 /**
  * Makes the indexes that are missing and compares the others with what is needed.
@@ -30,14 +32,13 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
 async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
   const collection = await ensureCollection(db, name)
   const present = new Map((await collection.indexes()).map((index) => [index.name, index]))
-  const problems = await Promise.all(
-    indexes.map(async (index) => {
-      const found = present.get(index.name)
-      const problem = found === undefined ? await create(collection, index) : differenceOf(found, index)
-      return problem === null ? [] : [`Index ${index.name} of ${name} ${problem}`]
-    }),
-  )
-  return problems.flat()
+  const problems: string[] = []
+  for (const index of indexes) {
+    const found = present.get(index.name)
+    const problem = found === undefined ? await create(collection, index) : differenceOf(found, index)
+    if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
+  }
+  return problems
 }
 
 async function ensureCollection(db: Db, name: string): Promise<Collection> {
@@ -66,7 +67,7 @@ async function createTuned(collection: Collection, { storageEngine, ...index }: 
       await collection.createIndexes([{ ...index, storageEngine }])
       return
     } catch (error) {
-      if (!(error instanceof MongoServerError) || isForAPerson(error)) throw error
+      if (!(error instanceof MongoServerError) || !REFUSED_WISH.has(Number(error.code))) throw error
     }
   }
   await collection.createIndexes([index])
