@@ -1,8 +1,12 @@
 import { MongoClient } from 'mongodb'
 import { getContainerRuntimeClient } from 'testcontainers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { containerImage } from '../support/container-images.ts'
 import { startMongoContainer } from '../support/mongo-container.ts'
+
+async function isPrimary(client: MongoClient): Promise<void> {
+  expect(await client.db('admin').command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
+}
 
 describe('MongoDB in a container', () => {
   it('keeps what a majority acknowledged when it is killed and started again', async (context) => {
@@ -15,6 +19,8 @@ describe('MongoDB in a container', () => {
     const handle = (await getContainerRuntimeClient()).container.getById(mongo.container.getId())
     await handle.kill()
     await handle.start()
+    // The engine takes connections to the port before the server does, and breaks them off.
+    await vi.waitFor(() => isPrimary(client), { timeout: 20_000, interval: 100 })
     await events.insertOne({ _id: 2 }, majority)
 
     expect((await events.find().toArray()).map(({ _id }) => _id)).toEqual([1, 2])
