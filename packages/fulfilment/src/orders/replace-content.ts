@@ -25,8 +25,9 @@ export async function replaceContent(
     ...(left.length === 0 ? {} : { $unset: Object.fromEntries(left.map((member) => [member, ''])) }),
   })
   if (!written) return null
-  const kept = Object.entries(read).filter(([member]) => !left.some((gone) => gone === member))
-  return { ...(Object.fromEntries(kept) as unknown as LiveOrder), ...stored, version: read.version + 1, updatedAt: now }
+  // The optional members that stay are part of the content.
+  const { email: _email, note: _note, metadata: _metadata, ...kept } = read
+  return { ...kept, ...stored, version: read.version + 1, updatedAt: now }
 }
 
 function isSamePrice(one: OrderContent, other: OrderContent): boolean {
