@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import type { JWTPayload } from 'jose'
 import type { Clock } from './clock.ts'
 import { unauthenticated } from './error-codes.ts'
 import type { Secret } from './secret.ts'
@@ -30,18 +30,18 @@ export function createServiceTokens({ secret, issuer, audience, clock }: Service
       const now = clock.now()
       if (current === undefined || Math.abs(now - current.issuedAtMs) > REUSE_MS) {
         const seconds = Math.floor(now / 1000)
-        const token = new SignJWT()
-          .setProtectedHeader({ alg: 'HS256' })
-          .setIssuer(issuer)
-          .setAudience(audience)
-          .setIssuedAt(seconds)
-          .setExpirationTime(seconds + LIFETIME_SECONDS)
-          .sign(key)
-        current = { token, issuedAtMs: seconds * 1000 }
+        current = { token: sign({ iss: issuer, aud: audience, iat: seconds }, key), issuedAtMs: seconds * 1000 }
       }
       return current.token
     },
   }
+}
+
+async function sign(claims: JWTPayload & { readonly iat: number }, key: Uint8Array): Promise<string> {
+  // Loaded when it is needed: a gateway takes deliveries before it calls anybody.
+  const { SignJWT } = await import('jose')
+  const payload = { ...claims, exp: claims.iat + LIFETIME_SECONDS }
+  return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(key)
 }
 
 /** Proves an `Authorization` header to be a live service token and tells who made it. */
@@ -53,9 +53,11 @@ export type ServiceTokenVerifier = (authorization: string | undefined) => Promis
  */
 export function createServiceTokenVerifier(options: Omit<ServiceTokenOptions, 'issuer'>): ServiceTokenVerifier {
   const key = new TextEncoder().encode(options.secret.reveal())
+  const jose = import('jose')
   return async (authorization) => {
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) throw unauthenticated({ reason: 'missing' }, CHALLENGE)
+    const { errors, jwtVerify } = await jose
     try {
       const { payload } = await jwtVerify(token, key, {
         algorithms: ['HS256'],

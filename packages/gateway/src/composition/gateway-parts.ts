@@ -31,7 +31,8 @@ export interface Foundation extends GatewayParts {
   readonly owner: string
   /** Two pools, so that a backlog never queues ahead of an accept. */
   readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
-  readonly fulfilment: FulfilmentClient
+  /** The client of fulfilment, loaded when it is first asked for. */
+  readonly fulfilment: () => Promise<FulfilmentClient>
   readonly payments: PaymentProcedures
   readonly registry: Registry
   readonly metrics: GatewayMetrics

@@ -2,20 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import {
-  createFulfilmentClient,
-  createPaymentProcedures,
-  type FulfilmentClient,
-} from '../dispatch/fulfilment-client.ts'
 import { createTallies } from '../inbox/tallies.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
+import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
 
-const CALL_MS = 10_000
 const TALLY_FLUSH_MS = 1_000
 
 /** Makes what every stage needs, nothing of it open yet. */
@@ -26,15 +20,13 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
   lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
-  const fulfilment = createFulfilment(parts)
   return {
     ...parts,
     lifecycle,
     providers: watchProviders(parts.settings.providers, parts.logger),
     owner: randomUUID(),
     mongo,
-    fulfilment,
-    payments: createPaymentProcedures(fulfilment),
+    ...loadFulfilment(parts),
     registry,
     metrics: createGatewayMetrics(registry, tallies.add),
     databaseErrors,
@@ -54,14 +46,4 @@ function createConnections(
     stop: async () => void (await Promise.all([accepting.close(), background.close()])),
   })
   return { accepting, background }
-}
-
-function createFulfilment({ settings, clock, fetch }: GatewayParts): FulfilmentClient {
-  const tokens = createServiceTokens({
-    secret: settings.SERVICE_TOKEN_SECRET,
-    issuer: 'gateway',
-    audience: 'fulfilment',
-    clock,
-  })
-  return createFulfilmentClient({ url: settings.FULFILMENT_URL, tokens, fetch, timeoutMs: CALL_MS })
 }

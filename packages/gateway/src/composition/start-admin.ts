@@ -3,19 +3,17 @@ import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import { createAdminApp } from '../operator/admin-app.ts'
-import type { OperatorParts } from '../operator/operator-trpc.ts'
+import type { OperatorApi } from '../operator/operator-api.ts'
 import type { Foundation } from './gateway-parts.ts'
 
-/** Opens the private listener: probes at once, the operator API as soon as `operator` yields its parts. */
-export async function startAdmin(foundation: Foundation, operator: () => OperatorParts | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, payments, registry, databaseErrors, showMetrics } = foundation
+/** Opens the private listener: probes at once, the operator API as soon as `operator` yields it. */
+export async function startAdmin(foundation: Foundation, operator: () => OperatorApi | null): Promise<number> {
+  const { settings, logger, lifecycle, mongo, payments, registry, showMetrics } = foundation
   const checks = { mongodb: mongo.accepting.ping, fulfilment: () => payments.versions(['readiness']) }
   const app = createAdminApp({
     probes: createProbes({ checks, metrics: showMetrics?.(registry) ?? registry }),
-    tokens: settings.OPERATOR_TOKENS,
     logger,
-    errors: databaseErrors,
-    parts: operator,
+    operator,
   })
   const listener = await listen({
     host: settings.ADMIN_HOST,

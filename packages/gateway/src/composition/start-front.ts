@@ -3,10 +3,10 @@ import type { RequestListener } from 'node:http'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { isHandled } from '../dispatch/handlers.ts'
-import { createFront } from '../http/app.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
+import { answerDeliveriesFirst, type WebhookRouteDeps } from '../http/webhook-route.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { createRequestTimer } from '../metrics.ts'
 import type { Foundation } from './gateway-parts.ts'
@@ -14,52 +14,61 @@ import type { Foundation } from './gateway-parts.ts'
 // With what the rest of the process takes, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
 
+/** A public listener that is open. */
+export interface Front {
+  readonly port: number
+  /** What the deliveries are answered with. */
+  readonly webhooks: WebhookRouteDeps
+  /** Hands everything but deliveries to an application; what has come before waits for it. */
+  serve(application: RequestListener): void
+}
+
 /** Opens the public listener: from then on deliveries are taken. */
-export async function startFront(foundation: Foundation, inbox: Inbox): Promise<number> {
+export async function startFront(foundation: Foundation, inbox: Inbox): Promise<Front> {
   const { settings, registry, lifecycle } = foundation
-  const handler = timeRequests(makeFront(foundation, inbox), createRequestTimer(registry))
+  const webhooks = describeWebhooks(foundation, inbox)
+  const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
+  let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
+  const front = answerDeliveriesFirst(webhooks, (request, response) => application(request, response))
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
-    ...guardFraming({ handler, makeRequestId: randomUUID }),
+    ...guardFraming({ handler: timeRequests(front, createRequestTimer(registry)), makeRequestId: randomUUID }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })
   lifecycle.onStop({ name: 'public listener', withinMs: 4_000, stop: () => listener.close(3_500) })
-  return listener.port
+  return {
+    port: listener.port,
+    webhooks,
+    serve(serving) {
+      application = serving
+      serve(serving)
+    },
+  }
 }
 
 // Enough for the authentic deliveries behind a flood, and a bound to what the flood may cost.
 const SEARCHED_PER_FAILED = 10
 
-function makeFront(foundation: Foundation, inbox: Inbox): RequestListener {
-  const { settings, logger, clock, fetch, providers, fulfilment, metrics } = foundation
+function describeWebhooks(foundation: Foundation, inbox: Inbox): WebhookRouteDeps {
+  const { settings, logger, clock, fetch, providers, metrics } = foundation
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
-  return createFront({
+  return {
+    inbox,
+    clock,
+    isHandled,
+    fetch,
+    providers: providers.current,
     logger,
-    origins: settings.CORS_ORIGINS,
-    webhooks: {
-      inbox,
-      clock,
-      isHandled,
-      fetch,
-      providers: providers.current,
-      logger,
-      metrics,
-      limits: {
-        failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
-        searched: limitOf('searched', settings.RATE_LIMIT_FAILED * SEARCHED_PER_FAILED),
-        provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
-      },
-      trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-      budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
+    metrics,
+    limits: {
+      failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
+      searched: limitOf('searched', settings.RATE_LIMIT_FAILED * SEARCHED_PER_FAILED),
+      provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
     },
-    orders: {
-      fulfilment,
-      tokens: settings.API_TOKENS,
-      maxBodyBytes: settings.MAX_BODY_BYTES,
-      limit: limitOf('api', settings.RATE_LIMIT_API),
-    },
-  })
+    trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+    budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
+  }
 }

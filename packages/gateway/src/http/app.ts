@@ -9,23 +9,18 @@ import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
 import { type RequestState, requestContext } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
 import { createWebhookChecks } from './webhook-checks.ts'
-import { answerDeliveriesFirst, type WebhookRouteDeps } from './webhook-route.ts'
+import type { WebhookRouteDeps } from './webhook-route.ts'
 
-/** What the public listener serves with. */
+/** What the application works with. */
 export interface AppDeps {
   readonly logger: Logger
   readonly origins: ReadonlySet<string>
-  readonly webhooks: WebhookRouteDeps
+  readonly webhooks: Pick<WebhookRouteDeps, 'providers' | 'clock'>
   readonly orders: OrderRoutesDeps
 }
 
-/** Creates the handler of the public listener: deliveries first, then the application. */
-export function createFront(deps: AppDeps): RequestListener {
-  return answerDeliveriesFirst(deps.webhooks, createApp(deps).callback())
-}
-
-/** The application: its stack, in the order in which a request meets it. */
-function createApp(deps: AppDeps): Koa<RequestState> {
+/** Creates the handler of everything but deliveries: its stack, in the order in which a request meets it. */
+export function createApp(deps: AppDeps): RequestListener {
   const app = new Koa<RequestState>()
   app.silent = true
   app.use(requestContext)
@@ -38,7 +33,7 @@ function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(answerHealth)
   app.use(createOpenApiRoute(deps.orders))
   app.use(createOrderRoutes(deps.orders).routes() as unknown as Middleware<RequestState>)
-  return app
+  return app.callback()
 }
 
 /** Says that the process answers, and nothing else. */

@@ -14,6 +14,7 @@ export interface NeededIndexes {
   readonly indexes: readonly NeededIndex[]
 }
 
+const NAMESPACE_NOT_FOUND = 26
 const NAMESPACE_EXISTS = 48
 // Index options conflict, key specs conflict, cannot create index, duplicate key.
 const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
@@ -30,22 +31,44 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
 }
 
 async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
-  const collection = await ensureCollection(db, name)
-  const present = new Map((await collection.indexes()).map((index) => [index.name, index]))
+  const collection = db.collection(name)
+  const [present] = await Promise.all([readIndexes(collection), ensureCollection(db, name)])
+  const missing = indexes.filter((index) => !present.has(index.name))
+  const made = missing.length > 1 && (await createTogether(collection, missing))
   const problems: string[] = []
   for (const index of indexes) {
     const found = present.get(index.name)
+    if (found === undefined && made) continue
     const problem = found === undefined ? await create(collection, index) : differenceOf(found, index)
     if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
   }
   return problems
 }
 
-async function ensureCollection(db: Db, name: string): Promise<Collection> {
+async function readIndexes(collection: Collection): Promise<ReadonlyMap<string | undefined, IndexDescription>> {
   try {
-    return await db.createCollection(name)
+    return new Map((await collection.indexes()).map((index) => [index.name, index]))
   } catch (error) {
-    if (error instanceof MongoServerError && error.code === NAMESPACE_EXISTS) return db.collection(name)
+    if (error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND) return new Map()
+    throw error
+  }
+}
+
+async function ensureCollection(db: Db, name: string): Promise<void> {
+  try {
+    await db.createCollection(name)
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || error.code !== NAMESPACE_EXISTS) throw error
+  }
+}
+
+/** One command reads the records once and waits for the disk once; false where it is refused, for whatever reason. */
+async function createTogether(collection: Collection, indexes: readonly NeededIndex[]): Promise<boolean> {
+  try {
+    await collection.createIndexes([...indexes])
+    return true
+  } catch (error) {
+    if (error instanceof MongoServerError) return false
     throw error
   }
 }

@@ -7,8 +7,8 @@ import type { Foundation } from './gateway-parts.ts'
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** Starts handing stored events on to fulfilment. */
-export function startDispatcher(foundation: Foundation): Dispatcher {
+/** Makes what hands stored events on to fulfilment: what is accepted here at once, all else when it is started. */
+export function createDispatcher(foundation: Foundation): Dispatcher {
   const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = foundation
   const claims = createClaims({
     db: mongo.background.db,
@@ -38,7 +38,6 @@ export function startDispatcher(foundation: Foundation): Dispatcher {
     },
     onLost: metrics.lostClaims,
   })
-  dispatcher.start()
   lifecycle.onStop({ name: 'dispatcher', withinMs: 4_000, stop: () => dispatcher.stop() })
   return dispatcher
 }
