@@ -2,6 +2,8 @@ import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { parse } from 'content-type'
 import { headerLines } from '../providers/delivery.ts'
 
+// What nearly all of them say, which needs no parser.
+const USUAL: ReadonlySet<string> = new Set(['application/json', 'application/json; charset=utf-8'])
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
@@ -13,7 +15,7 @@ export function refuseMediaType(rawHeaders: readonly string[], takesForms: boole
   const lines = headerLines(rawHeaders, 'content-type')
   const [value] = lines
   if (lines.length > 1) throw badRequest({ reason: 'content-type repeated' })
-  if (value === undefined || value === 'application/json') return
+  if (value === undefined || USUAL.has(value)) return
   if (takesForms && parse(value).type === FORM) return
   if (!isJsonInUtf8(value)) throw unsupportedMediaType({}, { headers: { Accept: 'application/json' } })
 }
