@@ -8,6 +8,8 @@ interface Import {
   readonly file: string
   readonly from: string
   readonly typeOnly: boolean
+  /** Imported when it is needed, not with the file. */
+  readonly later: boolean
 }
 
 /** What the sources of a folder import; tests and what serves tests may reach further. */
@@ -15,9 +17,11 @@ function importsOf(folder: string): Import[] {
   const files = globSync(`${folder}/**/*.ts`, { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
   return files.flatMap((file) => {
     const statements = readFileSync(join(repository, file), 'utf8').matchAll(
-      /^(?:import|export)( type)? [^;'"]*?from '([^']+)'/gms,
+      /^(?:import|export)( type)? [^;'"]*?from '([^']+)'|\bawait import\('([^']+)'\)/gms,
     )
-    return Array.from(statements, ([, type, from = '']) => ({ file, from, typeOnly: type !== undefined }))
+    return Array.from(statements, ([, type, from, later = '']) => ({
+      ...{ file, from: from ?? later, typeOnly: type !== undefined, later: from === undefined },
+    }))
   })
 }
 
@@ -52,5 +56,32 @@ describe('folders', () => {
       }),
     )
     expect(back).toEqual([])
+  })
+})
+
+describe('a start of the gateway', () => {
+  /** The packages that come with a file, in however many steps. */
+  function packagesBehind(first: string): Set<string> {
+    const all = ['gateway', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
+    const [files, packages] = [new Set([first]), new Set<string>()]
+    for (const file of files) {
+      for (const { from } of all.filter((one) => one.file === file && !one.typeOnly && !one.later)) {
+        if (from.startsWith('.')) files.add(join(file, '..', from))
+        else if (from.startsWith('@oncehook/kernel/')) files.add(`packages/kernel/src/${from.slice(17)}.ts`)
+        else packages.add(from)
+      }
+    }
+    return packages
+  }
+
+  it('loads nothing before deliveries are taken that none of them needs', () => {
+    const needed = packagesBehind('packages/gateway/src/gateway.ts')
+    expect([...needed].filter((name) => !name.startsWith('node:')).toSorted()).toEqual([
+      'content-type',
+      'mongodb',
+      'prom-client',
+      'zod',
+    ])
+    expect(packagesBehind('packages/gateway/src/composition/start-background.ts')).toContain('koa')
   })
 })

@@ -5,10 +5,13 @@ import { createDispatcher } from './composition/create-dispatcher.ts'
 import type { GatewayParts } from './composition/gateway-parts.ts'
 import { layFoundation } from './composition/lay-foundation.ts'
 import { startAdmin } from './composition/start-admin.ts'
+import type { Background } from './composition/start-background.ts'
 import { startFront } from './composition/start-front.ts'
 import { startInbox } from './composition/start-inbox.ts'
+import { stopInTime } from './composition/stop-in-time.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
-import type { OperatorApi } from './operator/operator-api.ts'
+import { AUDIT_INDEXES } from './operator/audit.ts'
+import { REPLAY_INDEXES } from './operator/replay-document.ts'
 
 // What could not be delivered meanwhile comes at once, and would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50
@@ -22,23 +25,30 @@ export interface StartedGateway {
 /**
  * Starts a gateway: the admin listener first, so that what is missing can be seen; then the database and the public
  * listener, so that deliveries are taken as soon as they can be; then all that no delivery waits for. Each part adds its
- * stop stage to the lifecycle.
+ * stop stage to the lifecycle, and a stop that comes meanwhile ends the start.
  * @throws SettingsError for what a person must put right
  */
 export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): Promise<StartedGateway> {
   const foundation = layFoundation(parts, lifecycle)
   const { logger, providers, mongo } = foundation
-  let operator: OperatorApi | null = null
-  const adminPort = await startAdmin(foundation, () => operator)
+  let background: Background | null = null
+  const adminPort = await startAdmin(foundation, () => background?.operator ?? null)
 
-  await mongo.accepting.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
+  const indexes = [EVENT_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
+  await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(foundation)
-  const front = await startFront(foundation, startInbox(foundation, dispatcher))
+  const inbox = startInbox(foundation, dispatcher)
+  // Added before the public listener, which is to be closed before.
+  const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
+  lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
+  const front = await startFront(foundation, inbox)
+  const started = { publicPort: front.port, adminPort }
 
   await sleep(HEAD_START_MS)
-  const { startRest } = await import('./composition/start-rest.ts')
-  operator = await startRest(foundation, front)
+  if (lifecycle.isStopping) return started
   dispatcher.start()
-  logger.info({ publicPort: front.port, adminPort, providers: [...providers.current().keys()] }, 'service.started')
-  return { publicPort: front.port, adminPort }
+  const { startBackground } = await import('./composition/start-background.ts')
+  background = await startBackground(foundation, front)
+  if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
+  return started
 }

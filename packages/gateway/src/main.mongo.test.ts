@@ -130,6 +130,15 @@ describe('a gateway of several processes', () => {
     expect(misset.workers()).toEqual([])
   }, 60_000)
 
+  it('takes no deliveries where an index of something else is wrong', async () => {
+    await using database = await testDatabase(process.env)
+    await database.db.collection('replays').createIndex({ elsewhere: 1 }, { name: 'running' })
+    await using gateway = await run(database)
+    expect(await gateway.exited).toEqual([78, null])
+    expect(gateway.output().match(/Index running of replays has another shape/g)).toHaveLength(1)
+    expect(gateway.lines('service.started')).toEqual([])
+  }, 60_000)
+
   it('leaves no worker behind when it is killed itself', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database)

@@ -34,6 +34,11 @@ export class Lifecycle {
     this.#stages.push(stage)
   }
 
+  /** Whether a stop has begun: what is started from then on would not be stopped. */
+  get isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
   /** Runs all stages once, however often it is asked. Resolves to whether each ended well and in time. */
   stop(): Promise<boolean> {
     this.#stopping ??= this.#runStages()

@@ -1,6 +1,7 @@
 import type { JWTPayload } from 'jose'
 import type { Clock } from './clock.ts'
 import { unauthenticated } from './error-codes.ts'
+import { loadJose } from './load-jose.ts'
 import type { Secret } from './secret.ts'
 
 const LIFETIME_SECONDS = 60
@@ -38,8 +39,7 @@ export function createServiceTokens({ secret, issuer, audience, clock }: Service
 }
 
 async function sign(claims: JWTPayload & { readonly iat: number }, key: Uint8Array): Promise<string> {
-  // Loaded when it is needed: a gateway takes deliveries before it calls anybody.
-  const { SignJWT } = await import('jose')
+  const { SignJWT } = await loadJose()
   const payload = { ...claims, exp: claims.iat + LIFETIME_SECONDS }
   return new SignJWT(payload).setProtectedHeader({ alg: 'HS256' }).sign(key)
 }
@@ -53,7 +53,7 @@ export type ServiceTokenVerifier = (authorization: string | undefined) => Promis
  */
 export function createServiceTokenVerifier(options: Omit<ServiceTokenOptions, 'issuer'>): ServiceTokenVerifier {
   const key = new TextEncoder().encode(options.secret.reveal())
-  const jose = import('jose')
+  const jose = loadJose()
   return async (authorization) => {
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) throw unauthenticated({ reason: 'missing' }, CHALLENGE)

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWTPayload } from 'jose'
+import { loadJose } from './load-jose.ts'
 
 /** What a token (JWT, RFC 7519) is judged by. */
 export interface JwtRules {
@@ -16,8 +17,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 export async function verifyJwt(token: string, { key, now, leewaySeconds }: JwtRules): Promise<JWTPayload | null> {
   const parts = token.split('.')
   if (parts.length !== 3 || !parts.every(isCanonical)) return null
-  // Loaded when it is needed: few providers send such tokens, and every start would wait for it.
-  const { errors, jwtVerify } = await import('jose')
+  const { errors, jwtVerify } = await loadJose()
   try {
     const options = { algorithms: ['HS256'], currentDate: new Date(now), clockTolerance: leewaySeconds }
     return (await jwtVerify(token, key, options)).payload

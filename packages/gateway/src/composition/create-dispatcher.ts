@@ -7,7 +7,7 @@ import type { Foundation } from './gateway-parts.ts'
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** Makes what hands stored events on to fulfilment: what is accepted here at once, all else when it is started. */
+/** Makes what hands stored events on to fulfilment, from when it is started. */
 export function createDispatcher(foundation: Foundation): Dispatcher {
   const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = foundation
   const claims = createClaims({

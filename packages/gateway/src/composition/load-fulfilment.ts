@@ -5,7 +5,7 @@ import type { Foundation, GatewayParts } from './gateway-parts.ts'
 
 const CALL_MS = 10_000
 
-/** Makes the ways to fulfilment. Their code is loaded at the first call: no delivery needs it, and none waits for it at a start. */
+/** Makes the ways to fulfilment. Their code is loaded at the first call, for no delivery needs it. */
 export function loadFulfilment(parts: GatewayParts): Pick<Foundation, 'fulfilment' | 'payments'> {
   let loading: Promise<Loaded> | undefined
   const loaded = (): Promise<Loaded> => {

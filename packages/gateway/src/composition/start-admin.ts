@@ -9,7 +9,7 @@ import type { Foundation } from './gateway-parts.ts'
 /** Opens the private listener: probes at once, the operator API as soon as `operator` yields it. */
 export async function startAdmin(foundation: Foundation, operator: () => OperatorApi | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, registry, showMetrics } = foundation
-  const checks = { mongodb: mongo.accepting.ping, fulfilment: () => payments.versions(['readiness']) }
+  const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
   const app = createAdminApp({
     probes: createProbes({ checks, metrics: showMetrics?.(registry) ?? registry }),
     logger,
@@ -22,4 +22,9 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
   })
   lifecycle.onStop({ name: 'admin listener', withinMs: 1_000, stop: () => listener.close(500) })
   return listener.port
+}
+
+/** A gateway that could accept but not hand on is not ready. */
+async function pingBoth({ accepting, background }: Foundation['mongo']): Promise<void> {
+  await Promise.all([accepting.ping(), background.ping()])
 }

@@ -3,17 +3,19 @@ import { stripOldBodies } from '../inbox/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replay-runner.ts'
 import type { Foundation } from './gateway-parts.ts'
-import { stopInTime } from './stop-in-time.ts'
 
 const HOUR_MS = 3_600_000
 const CHECK_FILES_MS = 1_000
+
+/** Work that goes on until each part of it is stopped. */
+export type Housekeeping = readonly { stop(): Promise<void> }[]
 
 /**
  * Starts what goes on beside the way of a delivery: replays that operators asked for, files of
  * providers that have changed, bodies kept long enough, secrets about to end.
  */
-export function startHousekeeping(foundation: Foundation): void {
-  const { providers, logger, clock, random, fetch, mongo, databaseErrors, lifecycle } = foundation
+export function startHousekeeping(foundation: Foundation): Housekeeping {
+  const { providers, logger, clock, random, fetch, mongo, databaseErrors } = foundation
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
@@ -25,15 +27,10 @@ export function startHousekeeping(foundation: Foundation): void {
     const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
     for (const secret of expiring) logger.warn(secret, 'secret.expires-soon')
   }
-  const tasks = [
+  return [
     runner,
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
     runEvery({ task: (stopping) => stripOldBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]
-  lifecycle.onStop({
-    name: 'housekeeping',
-    withinMs: 1_000,
-    stop: async () => void (await Promise.all(tasks.map(stopInTime))),
-  })
 }

@@ -46,6 +46,7 @@ export class Dispatcher {
   readonly #running = new Set<Promise<void>>()
   #timers: readonly { stop(): Promise<void> }[] = []
   #scheduled = false
+  #started = false
   #stopping = false
   #polling: Promise<void> | null = null
   /** Whether the latest poll left something that is due. */
@@ -71,8 +72,10 @@ export class Dispatcher {
     this.#schedule()
   }
 
-  /** Begins to poll for records that are due or abandoned, and to renew leases. */
+  /** Begins to hand on what was taken in, to poll for records that are due or abandoned, and to renew leases. */
   start(): void {
+    this.#started = true
+    this.#schedule()
     const { random, leaseMs } = this.#deps
     const onError = this.#onDatabaseError
     const renew = (): Promise<void> => this.#deps.claims.renew([...this.#held])
@@ -105,7 +108,7 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    while (!this.#stopping && this.#queue.length > 0 && this.#hasLane()) {
+    while (this.#started && !this.#stopping && this.#queue.length > 0 && this.#hasLane()) {
       const batch = nextBatch(this.#queue, this.#limit())
       const run = this.#run(batch).finally(() => {
         this.#running.delete(run)

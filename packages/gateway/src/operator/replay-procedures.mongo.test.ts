@@ -8,7 +8,8 @@ import type { EventDocument } from '../inbox/event-document.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 import type { AuditEntry } from './audit.ts'
-import { REPLAYS, type ReplayProgress } from './replays.ts'
+import { REPLAYS } from './replay-document.ts'
+import type { ReplayProgress } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

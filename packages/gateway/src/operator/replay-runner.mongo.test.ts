@@ -5,8 +5,9 @@ import { ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
+import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { ReplayRunner } from './replay-runner.ts'
-import { createReplays, REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replays.ts'
+import { createReplays } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

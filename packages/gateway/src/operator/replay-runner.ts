@@ -4,7 +4,7 @@ import { runEvery } from '../dispatch/run-every.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { readAgain } from './read-again.ts'
-import { REPLAYS, type ReplayDocument } from './replays.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 
 /** What the runner works with. */
 export interface ReplayRunnerDeps {

@@ -1,10 +1,10 @@
 import { notFound } from '@oncehook/kernel/error-codes'
-import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../errors.ts'
 import { EVENTS, type EventDocument, type EventState } from '../inbox/event-document.ts'
 import { toObjectId } from './event-filter.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 
 /** What is to be replayed, by whom and why. */
 export interface ReplayRequest {
@@ -13,25 +13,6 @@ export interface ReplayRequest {
   readonly target: { readonly ids: readonly string[] } | { readonly filter: Filter<EventDocument> }
   readonly ratePerSecond: number | null
   readonly includeDone: boolean
-}
-
-/** A replay: a list of events that become due again, at a rate, by whichever process finds it. */
-export interface ReplayDocument {
-  readonly _id: ObjectId
-  readonly state: 'running' | 'finished' | 'cancelled'
-  readonly by: string
-  readonly reason: string
-  /** The filter as extended JSON: in a document of ours names that begin with $ would be trouble. */
-  readonly filter: string
-  readonly ratePerSecond: number | null
-  readonly matched: number
-  /** The newest event that was handed on; the next slice begins behind it. */
-  readonly cursor: ObjectId | null
-  /** Newer events came after the replay was asked for and are not part of it. Null where ids were named. */
-  readonly until: ObjectId | null
-  readonly leaseUntil: Date
-  readonly startedAt: Date
-  readonly finishedAt: Date | null
 }
 
 /** How a replay stands. Times are ISO 8601, UTC. */
@@ -64,17 +45,6 @@ export interface Replays {
   /** Hands on no more events; those that are due again stay so. @throws notFound */
   cancel(id: string): Promise<ReplayProgress>
 }
-
-/** The collection of replays. */
-export const REPLAYS = 'replays'
-
-/** The indexes that replays need beside the one that finds the events of each. */
-export const REPLAY_INDEXES: readonly NeededIndexes[] = [
-  {
-    collection: REPLAYS,
-    indexes: [{ name: 'running', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'running' } }],
-  },
-]
 
 // With the wait for a connection and the answer still within the 10 s of a request.
 const COUNT_MS = 7_000

@@ -1,2 +1,2 @@
-/** What a worker tells its supervisor when it takes deliveries. */
+/** What a worker tells its supervisor when it has started. */
 export const STARTED = 'started'

@@ -37,7 +37,7 @@ export class Workers {
   }
 
   /**
-   * Starts one worker, and the others as soon as it takes deliveries: what a person must put right is said once, and one
+   * Starts one worker, and the others as soon as it has started: what a person must put right is said once, and one
    * makes the indexes for all.
    * @throws SettingsError without a problem of its own, for the worker has told it
    */
@@ -57,7 +57,7 @@ export class Workers {
     if (this.#endedBadly) throw new Error('A worker did not stop in order')
   }
 
-  /** Resolves when the first worker takes deliveries, or when there is to be none any more. */
+  /** Resolves when the first worker has started, or when there is to be none any more. */
   async #startFirst(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const worker = this.#keepAlive(0)

@@ -1,5 +1,8 @@
-import type { CreateIndexesOptions, Db, IndexSpecification } from 'mongodb'
+import { type CreateIndexesOptions, type Db, type IndexSpecification, MongoClient } from 'mongodb'
+import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { describe, expect, it } from 'vitest'
+import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
+import { SMALL_SERVER, TEST_COMMANDS } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { SettingsError } from '../settings.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
@@ -40,6 +43,50 @@ describe('ensureIndexes', () => {
     expect(await database.db.collection('events').indexes()).toEqual(listed)
   })
 
+  it('makes all that is missing by one command, and repeats none of it', async () => {
+    await using database = await testDatabase(process.env)
+    await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
+    const commands: unknown[] = []
+    client.on('commandStarted', ({ commandName, command }) => {
+      if (commandName === 'createIndexes') commands.push(command.indexes.length)
+    })
+    const db = client.db(database.name)
+    await ensure(db, UNIQUE)
+    await ensure(db, ...SHAPES)
+    await ensure(db, ...SHAPES)
+    expect(commands).toEqual([1, SHAPES.length - 1])
+  })
+
+  it('waits for an index that is listed while it is still being built', async () => {
+    const { binary, version } = await findMongod({ env: process.env, say: () => undefined })
+    const server = await MongoMemoryReplSet.create({
+      binary: { systemBinary: binary, version, checkMD5: false },
+      replSet: {
+        name: 'slow',
+        ip: '127.0.0.1',
+        storageEngine: 'wiredTiger',
+        args: [...SMALL_SERVER, ...TEST_COMMANDS],
+      },
+    })
+    const client = await new MongoClient(server.getUri()).connect()
+    const hang = (mode: string): Promise<unknown> =>
+      client.db('admin').command({ configureFailPoint: 'hangAfterStartingIndexBuild', mode })
+    try {
+      const db = client.db('test')
+      await db.collection('events').insertOne({ provider: 'stripe', eventId: 'one' })
+      await hang('alwaysOn')
+      const building = ensure(db, UNIQUE, EXPIRING)
+      await expect.poll(() => db.collection('events').indexes()).toHaveLength(3)
+      await expect(ensure(db, UNIQUE)).rejects.toThrow('Index by_event of events is still being built')
+      await hang('off')
+      await building
+      await ensure(db, UNIQUE)
+    } finally {
+      await client.close()
+      await server.stop({ doCleanup: true, force: true })
+    }
+  }, 30_000)
+
   it('makes the collection too, so that the first write needs no right to do so', async () => {
     await using database = await testDatabase(process.env)
     await ensureIndexes(database.db, [{ collection: 'plain', indexes: [] }])
@@ -52,8 +99,8 @@ describe('ensureIndexes', () => {
   ])('%s, and finds it right the next time', async (_, wanted, found) => {
     await using database = await testDatabase(process.env)
     const index = { ...UNIQUE, storageEngine: { wiredTiger: { configString: wanted } } }
-    await ensure(database.db, index)
-    await ensure(database.db, index)
+    await ensure(database.db, index, EXPIRING)
+    await ensure(database.db, index, EXPIRING)
     const [statistics] = await database.db
       .collection('events')
       .aggregate([{ $collStats: { storageStats: {} } }])

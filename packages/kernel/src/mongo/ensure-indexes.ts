@@ -22,7 +22,8 @@ const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
 const REFUSED_WISH = new Set([2, 67, 72, 197, 8_000])
 
 /**
- * Makes the indexes that are missing and compares the others with what is needed.
+ * Makes the indexes that are missing and compares the others with what is needed. Throws an Error that is none of the
+ * settings while one of them is being built: then it is to be tried again.
  * @throws SettingsError naming every index that has another shape or cannot be made
  */
 export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): Promise<void> {
@@ -32,7 +33,13 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
 
 async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
   const collection = db.collection(name)
-  const [present] = await Promise.all([readIndexes(collection), ensureCollection(db, name)])
+  const [present, building] = await Promise.all([
+    readIndexes(collection),
+    readBuilding(collection),
+    ensureCollection(db, name),
+  ])
+  const unfinished = indexes.filter((index) => building.has(index.name))
+  if (unfinished.length > 0) throw new Error(`Index ${unfinished[0]?.name} of ${name} is still being built`)
   const missing = indexes.filter((index) => !present.has(index.name))
   const made = missing.length > 1 && (await createTogether(collection, missing))
   const problems: string[] = []
@@ -50,6 +57,19 @@ async function readIndexes(collection: Collection): Promise<ReadonlyMap<string |
     return new Map((await collection.indexes()).map((index) => [index.name, index]))
   } catch (error) {
     if (error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND) return new Map()
+    throw error
+  }
+}
+
+/** The indexes that a server lists although they are not there yet: its build goes on when whoever asked for it has gone. */
+async function readBuilding(collection: Collection): Promise<ReadonlySet<string>> {
+  try {
+    const stages = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.indexBuilds': 1 } }]
+    const [found] = await collection.aggregate(stages).toArray()
+    return new Set((found?.storageStats?.indexBuilds ?? []) as string[])
+  } catch (error) {
+    // No such collection yet, no right to look, or a server that does not tell.
+    if (error instanceof MongoServerError) return new Set()
     throw error
   }
 }

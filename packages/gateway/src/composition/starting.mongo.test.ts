@@ -1,0 +1,111 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it, vi } from 'vitest'
+import { startGateway } from '../gateway.ts'
+import { EVENTS } from '../inbox/event-document.ts'
+import { readGatewaySettings } from '../settings.ts'
+import { createDispatcher } from './create-dispatcher.ts'
+import { layFoundation } from './lay-foundation.ts'
+import { startAdmin } from './start-admin.ts'
+import { startFront } from './start-front.ts'
+import { startInbox } from './start-inbox.ts'
+
+const SECRET = 'canary-secret-of-a-provider-in-a-test'
+const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRET }] } }
+
+/** What a gateway starts with, on a database of its own; it stops at the end of the scope. */
+async function prepare() {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await testDatabase(process.env))
+  const { logger, lines } = memoryLogger()
+  const lifecycle = new Lifecycle(logger)
+  resources.defer(async () => void (await lifecycle.stop()))
+  const settings = readGatewaySettings({
+    ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
+    SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+    PROVIDERS: JSON.stringify(PROVIDERS),
+  })
+  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  const owned = resources.move()
+  return { database, lifecycle, lines, parts, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Starts as much of a gateway as takes deliveries. */
+async function openFront({ parts, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
+  const foundation = layFoundation(parts, lifecycle)
+  await foundation.mongo.accepting.open()
+  const front = await startFront(foundation, startInbox(foundation, createDispatcher(foundation)))
+  return { front, foundation, url: `http://127.0.0.1:${front.port}` }
+}
+
+async function deliver(url: string): Promise<number> {
+  const body = JSON.stringify({ id: randomUUID(), type: 'payment.succeeded', data: { object: { id: 'pay_1' } } })
+  const signature = createHmac('sha256', SECRET).update(body).digest('hex')
+  const headers = { 'x-signature': signature, 'content-type': 'application/json' }
+  return (await fetch(`${url}/api/webhooks/acme`, { method: 'POST', body, headers })).status
+}
+
+describe('a gateway that starts', () => {
+  it('takes deliveries while nothing else is there; whatever else is asked for is answered when it is', async () => {
+    await using prepared = await prepare()
+    const { front, url } = await openFront(prepared)
+    let come = 0
+    const count = (): void => {
+      come += 1
+    }
+    subscribe('http.server.request.start', count)
+    const asked = [fetch(`${url}/api/orders`), fetch(`${url}/healthz`, { method: 'POST', body: 'of a request' })]
+    expect(await deliver(url)).toBe(200)
+    await expect.poll(() => come).toBe(3)
+    unsubscribe('http.server.request.start', count)
+    expect(await prepared.database.db.collection(EVENTS).countDocuments()).toBe(1)
+
+    const answered = vi.fn()
+    for (const answer of asked) void answer.then(answered)
+    await endOfTurn()
+    expect(answered).not.toHaveBeenCalled()
+    front.serve((request, response) => void request.pipe(response))
+    expect(await Promise.all(asked.map(async (answer) => (await answer).text()))).toEqual(['', 'of a request'])
+    expect(await (await fetch(url, { method: 'POST', body: 'of a later one' })).text()).toBe('of a later one')
+  })
+
+  it('is not ready before it can hand on what it takes, and tells operators to come again', async () => {
+    await using prepared = await prepare()
+    const { foundation } = await openFront(prepared)
+    const url = `http://127.0.0.1:${await startAdmin(foundation, () => null)}`
+    const early = await fetch(`${url}/operator/overview`)
+    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1'])
+    const ready = async () => (await (await fetch(`${url}/readyz`)).json()) as object
+    expect(await ready()).toMatchObject({ checks: { mongodb: 'unavailable' } })
+    await foundation.mongo.background.open()
+    expect(await ready()).toMatchObject({ checks: { mongodb: 'ok' } })
+  })
+
+  it('ends the start where a stop comes meanwhile, and starts nothing behind it', async () => {
+    await using prepared = await prepare()
+    const started = startGateway(prepared.parts, prepared.lifecycle)
+    // The last stage that is added before deliveries are taken.
+    const added = vi.spyOn(prepared.lifecycle, 'onStop')
+    await expect.poll(() => added.mock.calls.some(([{ name }]) => name === 'public listener')).toBe(true)
+    expect(await prepared.lifecycle.stop()).toBe(true)
+    await started
+    expect(added.mock.lastCall).toMatchObject([{ name: 'public listener' }])
+    expect(prepared.lines.map(({ msg }) => msg)).not.toContain('service.started')
+  })
+
+  it('closes the public listener before anything that it rests on', async () => {
+    await using prepared = await prepare()
+    await startGateway(prepared.parts, prepared.lifecycle)
+    await prepared.lifecycle.stop()
+    const stages = prepared.lines.filter(({ msg }) => msg === 'service.stage-stopped').map(({ stage }) => stage)
+    expect(stages).toEqual([
+      ...['public listener', 'housekeeping', 'delivery counts', 'dispatcher'],
+      ...['admin listener', 'tallies', 'mongodb'],
+    ])
+  })
+})
