@@ -23,7 +23,7 @@ const REFUSED_WISH = new Set([2, 67, 72, 197, 8_000])
 
 /**
  * Makes the indexes that are missing and compares the others with what is needed. Throws an Error that is none of the
- * settings while one of them is being built: then it is to be tried again.
+ * settings while a unique one is being built: then it is to be tried again.
  * @throws SettingsError naming every index that has another shape or cannot be made
  */
 export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): Promise<void> {
@@ -34,12 +34,13 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
 async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
   const collection = db.collection(name)
   const [present, building] = await Promise.all([
-    readIndexes(collection),
-    readBuilding(collection),
+    indexes.length === 0 ? new Map() : readIndexes(collection),
+    // The others only make reads quicker.
+    indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set(),
     ensureCollection(db, name),
   ])
-  const unfinished = indexes.filter((index) => building.has(index.name))
-  if (unfinished.length > 0) throw new Error(`Index ${unfinished[0]?.name} of ${name} is still being built`)
+  const unfinished = indexes.find((index) => index.unique && building.has(index.name))
+  if (unfinished !== undefined) throw new Error(`Index ${unfinished.name} of ${name} is still being built`)
   const missing = indexes.filter((index) => !present.has(index.name))
   const made = missing.length > 1 && (await createTogether(collection, missing))
   const problems: string[] = []
