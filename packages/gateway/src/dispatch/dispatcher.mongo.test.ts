@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
@@ -44,6 +44,8 @@ interface Options {
   readonly concurrency?: number
   readonly leaseMs?: number
   readonly clock?: Clock
+  /** Whether it is left to the test to start it. */
+  readonly isIdle?: boolean
 }
 
 async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
@@ -67,7 +69,7 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
       lost += count
     },
   })
-  dispatcher.start()
+  if (options.isIdle !== true) dispatcher.start()
   resources.defer(() => dispatcher.stop())
   const owned = resources.move()
   return {
@@ -101,6 +103,26 @@ function untilState({ open }: Running, state: EventDocument['state'], count: num
 }
 
 describe.concurrent('Dispatcher', () => {
+  it('keeps what is stored before it is started, and hands it on then', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database, { isIdle: true })
+    await running.record('a', 'b')
+    await endOfTurn()
+    expect(running.standIn.calls).toEqual([])
+    expect(await running.open.events.countDocuments({ state: 'processing' })).toBe(2)
+    running.dispatcher.start()
+    await untilState(running, 'done', 2)
+  })
+
+  it('gives back what is stored before it is started where it is stopped instead', async () => {
+    await using database = await testDatabase(process.env)
+    await using running = await start(database, { isIdle: true })
+    await running.record('a', 'b')
+    await running.dispatcher.stop()
+    expect(await running.open.events.countDocuments({ state: 'pending' })).toBe(2)
+    expect(running.standIn.calls).toEqual([])
+  })
+
   it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)
