@@ -30,7 +30,7 @@ const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
 // More of a backlog at once would hold up the thread, and the database, for longer than an accept should wait.
-const MOST_OF_BACKLOG = 100
+const MOST_OF_BACKLOG = 250
 const STOP_GRACE_MS = 2_500
 
 /**
