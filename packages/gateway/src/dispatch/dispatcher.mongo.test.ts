@@ -159,18 +159,18 @@ describe.concurrent('Dispatcher', () => {
     const standIn = createFulfilmentStandIn()
     const gate = Promise.withResolvers<void>()
     standIn.onCall = () => gate.promise
-    await preload(database, standIn, many(900))
-    await using running = await start(database, { standIn, batchSize: 250, concurrency: 4 })
+    await preload(database, standIn, many(1_800))
+    await using running = await start(database, { standIn, batchSize: 500, concurrency: 4 })
     await until(() => expect(standIn.calls).toHaveLength(2))
     await sleep(TWO_POLLS_MS)
-    expect(standIn.calls.map(({ length }) => length)).toEqual([100, 100])
+    expect(standIn.calls.map(({ length }) => length)).toEqual([250, 250])
     gate.resolve()
-    await untilState(running, 'done', 900)
-    expect(new Set(standIn.applied).size).toBe(900)
+    await untilState(running, 'done', 1_800)
+    expect(new Set(standIn.applied).size).toBe(1_800)
     const calls = standIn.calls.length
-    await running.record(...many(250).map((id) => `new ${id}`))
-    await untilState(running, 'done', 1_150)
-    expect(standIn.calls.slice(calls).map(({ length }) => length)).toEqual([250])
+    await running.record(...many(500).map((id) => `new ${id}`))
+    await untilState(running, 'done', 2_300)
+    expect(standIn.calls.slice(calls).map(({ length }) => length)).toEqual([500])
   })
 
   it.each([
