@@ -100,14 +100,19 @@ describe.concurrent('runService', () => {
   })
 
   it('ends in order all the same when the signal comes again or another one follows', async ({ expect }) => {
-    const service = runningService(`stage('database'); stage('worker', () => sleep(300))`)
+    const service = runningService(`
+      stage('database')
+      // Its work is over when both have come again.
+      const again = new Promise((resolve) => {
+        let left = 3
+        for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => { if (--left === 0) resolve() })
+      })
+      stage('worker', () => again)`)
     await service.logged('ready')
     service.kill('SIGTERM')
     await service.logged('service.stopping')
     service.kill('SIGTERM')
-    await sleep(50)
     service.kill('SIGINT')
-    service.kill('SIGTERM')
     const ended = await service.ended
     expect(ended).toMatchObject({ code: 0, signal: null })
     expect(stagesOf(ended)).toEqual(['worker', 'database'])

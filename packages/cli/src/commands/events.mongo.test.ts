@@ -233,12 +233,13 @@ describe('events replay', () => {
     expect(stdout).toContain('Events    2 meant, 2 made due again: 2 settled, 0 dead again\n')
   })
 
-  /** Presses Ctrl-C as soon as somebody listens. */
-  function interrupting(): Partial<CliContext> {
+  /** Presses Ctrl-C as soon as somebody listens and one of the events has been made due. */
+  function interrupting(provider: string): Partial<CliContext> {
     return {
       onInterrupt(listener) {
-        const timer = setTimeout(listener, 300)
-        return () => clearTimeout(timer)
+        const isMadeDue = () => system.events.countDocuments({ provider, state: { $ne: 'dead' } })
+        void expect.poll(isMadeDue, { timeout: 10_000 }).toBeGreaterThan(0).then(listener)
+        return () => undefined
       },
     }
   }
@@ -247,7 +248,7 @@ describe('events replay', () => {
     const provider = 'left'
     await insertDead(6, provider)
     const args = ['events', 'replay', '--provider', provider, '--rate', '2', ...why]
-    const { exitCode, stdout } = await run(args, interrupting())
+    const { exitCode, stdout } = await run(args, interrupting(provider))
     expect(exitCode).toBe(1)
     expect(stdout).toContain('the replay goes on in the gateway\n')
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' }), { timeout: 5_000 }).toBe(6)
@@ -257,7 +258,7 @@ describe('events replay', () => {
     const provider = 'interrupted'
     await insertDead(20, provider)
     const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--cancel-on-interrupt', ...why]
-    const { exitCode, stdout } = await run(args, interrupting())
+    const { exitCode, stdout } = await run(args, interrupting(provider))
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/^Cancelled after [1-3] of 20: /m)
     expect(await system.events.countDocuments({ provider, state: 'dead' })).toBeGreaterThan(15)

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import { z } from 'zod'
 import type { Attempt } from './attempt.ts'
 import type { Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'
@@ -14,19 +14,21 @@ const timedTexts = [
   '{body}{timestamp}',
 ]
 
-interface HmacSettings {
-  readonly header: string
-  readonly algorithm: string
-  readonly encoding: string
-  readonly prefix: string
-  readonly timestampHeader?: string
-  readonly signedText?: string
-}
+const hmacSettings = z.object({
+  header: z.string(),
+  algorithm: z.string(),
+  encoding: z.string(),
+  prefix: z.string(),
+  timestampHeader: z.string().optional(),
+  signedText: z.string().optional(),
+})
+
+type HmacSettings = z.output<typeof hmacSettings>
 
 /** What else the settings of the generic `hmac` may have to say, judged by the headers that came. */
 export function settingsVariations({ settings, delivery }: Attempt): Variation[] {
   if (settings.scheme !== 'hmac') return []
-  const own = settings as unknown as HmacSettings
+  const own = hmacSettings.parse(settings)
   const lines = toLines(delivery.rawHeaders)
   const value = lines.find(([name]) => name === own.header)?.[1] ?? ''
   const prefixes = [...new Set([own.prefix, /^[A-Za-z0-9]{1,12}[=,:]/.exec(value)?.[0] ?? '', ''])]
@@ -56,8 +58,8 @@ function pickText({ timestampHeader, signedText }: HmacSettings): TextSettings {
 }
 
 function toVariations(own: HmacSettings, other: Omit<HmacSettings, 'header'>): Variation[] {
-  const { timestampHeader: _time, signedText: _text, ...rest } = own
-  const settings: HmacSettings = { ...rest, ...other }
+  const left = { timestampHeader: undefined, signedText: undefined }
+  const settings: HmacSettings = { header: own.header, ...other }
   const changed = (['algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'] as const).filter(
     (name) => settings[name] !== own[name],
   )
@@ -71,7 +73,7 @@ function toVariations(own: HmacSettings, other: Omit<HmacSettings, 'header'>): V
       cause: 'settings',
       says: `The settings of the provider sign otherwise: it is signed with ${entries.join(', ')}`,
       fix: 'Write the settings so',
-      apply: (attempt) => ({ ...attempt, settings: settings as unknown as ProviderSettings }),
+      apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, ...left, ...settings } }),
     },
   ]
 }

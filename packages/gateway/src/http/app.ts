@@ -32,7 +32,7 @@ export function createApp(deps: AppDeps): RequestListener {
   app.use(refuseLargeBody(deps.orders.maxBodyBytes))
   app.use(answerHealth)
   app.use(createOpenApiRoute(deps.orders))
-  app.use(createOrderRoutes(deps.orders).routes() as unknown as Middleware<RequestState>)
+  app.use(createOrderRoutes(deps.orders).routes())
   return app.callback()
 }
 

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { clientAddress, createRateLimit } from './rate-limit.ts'
+import { type Addressed, clientAddress, createRateLimit } from './rate-limit.ts'
 
 function limitOf(limit: number, windowSeconds = 10) {
   let time = 1_000_000_000
@@ -53,11 +52,10 @@ describe('createRateLimit', () => {
 })
 
 describe('clientAddress', () => {
-  const request = (remoteAddress: string, forwarded?: string): IncomingMessage =>
-    ({
-      socket: { remoteAddress },
-      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
-    }) as unknown as IncomingMessage
+  const request = (remoteAddress: string, forwarded?: string): Addressed => ({
+    socket: { remoteAddress },
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  })
 
   it.each([
     ['the socket, where no proxy is trusted', '192.0.2.1', '198.51.100.1', 0, '192.0.2.1'],

@@ -82,11 +82,16 @@ export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimit
   }
 }
 
+/** What tells where a request comes from. */
+export interface Addressed extends Pick<IncomingMessage, 'headers'> {
+  readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
+}
+
 /**
  * The address that a request counts for: the socket's, or with trusted proxies the one that the outermost of them saw.
  * An IPv6 address counts by its /64, which is what one customer gets.
  */
-export function clientAddress(request: IncomingMessage, trustedHops: number): string {
+export function clientAddress(request: Addressed, trustedHops: number): string {
   const socket = request.socket.remoteAddress ?? ''
   const forwarded = String(request.headers['x-forwarded-for'] ?? '')
     .split(',')

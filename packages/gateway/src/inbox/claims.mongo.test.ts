@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Document, Timestamp } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { sampleRecord } from '../testing/sample-record.ts'
 import type { AttemptResult, Claim, Claims, Settlement } from './claims.ts'
+import type { EventDocument } from './event-document.ts'
 
 // Other tests may keep the machine busy meanwhile.
 vi.setConfig({ testTimeout: 30_000 })
@@ -471,12 +472,8 @@ describe('with a long list', () => {
     }))
   }
 
-  async function storeMany(open: OpenInbox, count: number, members: object): Promise<void> {
-    const many = Array.from({ length: count }, () => ({
-      ...{ provider: 'acme', eventId: randomUUID(), type: 'payment.succeeded', objectId: 'p', orderId: 'o', facts: {} },
-      ...{ fence: 0, starts: 0, lost: 0, failures: 0, attempts: [], requestId: 'r', ...members },
-    }))
-    await open.events.insertMany(many as unknown as Parameters<typeof open.events.insertMany>[0])
+  async function storeMany(open: OpenInbox, count: number, members: Partial<EventDocument>): Promise<void> {
+    await open.events.insertMany(Array.from({ length: count }, () => sampleRecord(members)))
   }
 
   it('of ten thousand records due later, looks at none of them', async () => {

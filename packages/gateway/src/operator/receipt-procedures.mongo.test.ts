@@ -23,7 +23,7 @@ const system = stack.use(
   await startOperatedSystem(database, { receiptSink: `http://127.0.0.1:${mailbox.port}/receipts` }),
 )
 const operator = system.operator()
-const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+const orders = system.fulfilment.db.collection<{ _id: string; receipts: { key: string }[] }>('orders')
 const audit = database.db.collection('audit')
 const reason = 'the customer got none'
 
@@ -135,9 +135,9 @@ describe('receipts.release', () => {
 
   it('releases one receipt of an order and none of its others', async () => {
     const { orderId, key } = await parkedReceipt()
-    const order = (await orders.findOne({ _id: orderId })) as unknown as { receipts: { key: string }[] }
-    const other = { ...order.receipts[0], key: `${key}-other` }
-    await orders.updateOne({ _id: orderId }, { $push: { receipts: other } } as never)
+    const order = await orders.findOne({ _id: orderId })
+    const other = { ...order?.receipts[0], key: `${key}-other` }
+    await orders.updateOne({ _id: orderId }, { $push: { receipts: other } })
     await operator.receipts.release.mutate({ key, reason })
     await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
     expect((await operator.receipts.list.query({ orderId, state: 'parked' })).items).toMatchObject([{ key: other.key }])

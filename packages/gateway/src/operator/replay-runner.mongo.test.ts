@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
@@ -47,6 +46,15 @@ async function stateOf(id: ObjectId): Promise<string | undefined> {
   return (await jobs.findOne({ _id: id }))?.state
 }
 
+/** Has a runner look for work until a replay with a rate has come to its end. */
+async function untilFinished(id: ObjectId, runner: ReplayRunner): Promise<void> {
+  const look = async (): Promise<string | undefined> => {
+    await runner.tick()
+    return stateOf(id)
+  }
+  await expect.poll(look, { timeout: 20_000 }).toBe('finished')
+}
+
 it('hands on everything in slices, in one round where no rate was asked for', async () => {
   const id = await startReplay(250)
   await makeRunner().tick()
@@ -62,10 +70,7 @@ it('goes on in another process where the one that had begun died between two sli
   const another = makeRunner()
   await another.tick()
   expect(await events.countDocuments({ state: 'pending' })).toBe(10)
-  while ((await stateOf(id)) === 'running') {
-    await sleep(100)
-    await another.tick()
-  }
+  await untilFinished(id, another)
   expect(await handedOn()).toEqual([1])
 })
 
@@ -75,10 +80,7 @@ it('hands nothing on twice where a process died before it could note what it had
   await events.updateOne({ state: 'pending' }, { $set: { state: 'dead' } })
   await jobs.updateOne({ _id: id }, { $set: { cursor: null, leaseUntil: new Date(0) } })
   const another = makeRunner()
-  while ((await stateOf(id)) === 'running') {
-    await another.tick()
-    await sleep(100)
-  }
+  await untilFinished(id, another)
   expect(await handedOn()).toEqual([1])
   expect(await replays.progress(String(id))).toMatchObject({ matched: 25, started: 25, failed: 1 })
 })
@@ -101,10 +103,11 @@ it('stops after the slice under way, and another process goes on at once', async
 it('shares several replays out between processes', async () => {
   const ids = [await startReplay(40, 20), await startReplay(40, 20)]
   const runners = [makeRunner(), makeRunner()]
-  while ((await jobs.countDocuments({ state: 'running' })) > 0) {
+  const look = async (): Promise<number> => {
     await Promise.all(runners.map((runner) => runner.tick()))
-    await sleep(50)
+    return jobs.countDocuments({ state: 'running' })
   }
+  await expect.poll(look, { timeout: 20_000 }).toBe(0)
   for (const id of ids) expect((await replays.progress(String(id))).started).toBeGreaterThan(0)
   for (const { replays: made } of await events.find().toArray()) {
     const names = (made ?? []).map(({ id }) => String(id))

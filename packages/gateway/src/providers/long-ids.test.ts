@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeProvider, onlyEvent } from '../testing/make-provider.ts'
-import type { VerifiedDelivery } from './delivery.ts'
+import { asVerified, makeProvider, onlyEvent } from '../testing/make-provider.ts'
 
 const value = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 
@@ -10,7 +9,7 @@ function orderOf(
 ): string | undefined {
   const provider = makeProvider({ settings, secrets: [{ value }] })
   const delivery = { rawBody: Buffer.from(body), rawHeaders: [], query: '', secretId: 's1', signedId: 'msg_1' }
-  return onlyEvent(provider.readEvents(delivery as unknown as VerifiedDelivery)).facts.orderId
+  return onlyEvent(provider.readEvents(asVerified(delivery))).facts.orderId
 }
 
 describe('the number of an order', () => {

@@ -3,8 +3,8 @@ import { AppError } from '@oncehook/kernel/errors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
+import { asVerified } from '../testing/make-provider.ts'
 import { providerOf, readVectorFiles } from '../testing/vectors.ts'
-import type { VerifiedDelivery } from './delivery.ts'
 import type { Provider } from './provider.ts'
 import { isEventText, isObject } from './read-event.ts'
 
@@ -61,7 +61,7 @@ const odd = fc.oneof(
 function read(provider: Provider, rawBody: Buffer): readonly WebhookEvent[] {
   const delivery = { rawBody, rawHeaders: ['x-github-event', 'issues'], query: '', secretId: 's1', signedId: 'msg_1' }
   try {
-    const verified = delivery as unknown as VerifiedDelivery
+    const verified = asVerified(delivery)
     return provider.answerHandshake(verified) === null ? provider.readEvents(verified) : []
   } catch (error) {
     expect(error).toBeInstanceOf(AppError)

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { isPaymentEventType } from '../event.ts'
-import { makeProvider } from '../testing/make-provider.ts'
-import type { VerifiedDelivery } from './delivery.ts'
+import { asVerified, makeProvider } from '../testing/make-provider.ts'
 import { SCHEMES } from './schemes.ts'
 
 /** A body as a provider sends it, and what it means: a file of `contracts/events`. */
@@ -43,7 +42,7 @@ function deliver({ scheme, secret = 'test_secret', settings, headers = [], query
   })
   const rawBody = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const delivery = { rawBody, rawHeaders: headers.flat(), query, secretId: 's1', ...(signedId && { signedId }) }
-  return { provider, delivery: delivery as unknown as VerifiedDelivery }
+  return { provider, delivery: asVerified(delivery) }
 }
 
 /** What these tell changes no order, or not before their provider was asked. */

@@ -1,4 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
+import type { Delivery, VerifiedDelivery } from '../providers/delivery.ts'
 import { createProvider, type Provider } from '../providers/provider.ts'
 import { providersSettings } from '../providers/provider-settings.ts'
 
@@ -34,4 +35,11 @@ export function onlyEvent(events: readonly WebhookEvent[]): WebhookEvent {
   const [event] = events
   if (event === undefined || events.length > 1) throw new Error(`The delivery tells of ${events.length} events`)
   return event
+}
+
+/** A delivery taken for authentic, for tests of what comes behind the check. */
+export function asVerified(
+  delivery: Delivery & { readonly secretId: string; readonly signedId?: string },
+): VerifiedDelivery {
+  return delivery as VerifiedDelivery
 }

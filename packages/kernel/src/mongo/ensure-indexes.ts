@@ -34,9 +34,9 @@ export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): P
 async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): Promise<string[]> {
   const collection = db.collection(name)
   const [present, building] = await Promise.all([
-    indexes.length === 0 ? new Map() : readIndexes(collection),
+    indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
     // The others only make reads quicker.
-    indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set(),
+    indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
     ensureCollection(db, name),
   ])
   const unfinished = indexes.find((index) => index.unique && building.has(index.name))
@@ -53,9 +53,9 @@ async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): P
   return problems
 }
 
-async function readIndexes(collection: Collection): Promise<ReadonlyMap<string | undefined, IndexDescription>> {
+async function readIndexes(collection: Collection): Promise<ReadonlyMap<string, IndexDescription>> {
   try {
-    return new Map((await collection.indexes()).map((index) => [index.name, index]))
+    return new Map((await collection.indexes()).map((index) => [index.name ?? '', index]))
   } catch (error) {
     if (error instanceof MongoServerError && error.code === NAMESPACE_NOT_FOUND) return new Map()
     throw error
