@@ -73,7 +73,9 @@ describe('FP-01 FP-02 FP-13 kill -9 at random', { timeout: MINUTES_MS }, () => {
     for (const name of drawVictims(random)) {
       addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
       void source.run()
-      await sleep(random() * 500)
+      // Work that is done, not time that is gone, so that a slow machine is killed under load too.
+      await source.untilLeft(Math.ceil(source.left * (0.4 + 0.6 * random())))
+      await sleep(random() * 20)
       if (source.left > 0) killedUnderLoad += 1
       await victims[name].kill('SIGKILL')
       await sleep(random() * 300)

@@ -37,7 +37,7 @@ export class WebhookSource implements AsyncDisposable {
   readonly #events = new Map<string, SentEvent>()
   readonly #queue: SentEvent[] = []
   readonly #repetitions: SentEvent[]
-  readonly #waiting = new Map<PromiseWithResolvers<void>, number>()
+  readonly #waiting = new Map<PromiseWithResolvers<void>, () => boolean>()
   #underWay = 0
   #running: Promise<void> | undefined
   #stopped = false
@@ -85,18 +85,20 @@ export class WebhookSource implements AsyncDisposable {
 
   /** Resolves as soon as so many deliveries have been answered with 200. Throws when a run ends before. */
   async untilAccepted(count: number): Promise<void> {
-    if (this.#accepted >= count) return
-    const waiter = Promise.withResolvers<void>()
-    this.#waiting.set(waiter, count)
-    await waiter.promise
+    await this.#until(() => this.#accepted >= count)
+  }
+
+  /** Resolves as soon as at most so many deliveries are yet to be sent or answered. */
+  async untilLeft(count: number): Promise<void> {
+    await this.#until(() => this.left <= count)
   }
 
   /** Delivers all that is queued; resolves when everything genuine was answered with 200. May be run again after that. */
   run(): Promise<void> {
     this.#running ??= this.#send().finally(() => {
       this.#running = undefined
-      for (const [waiter, count] of this.#waiting) {
-        waiter.reject(new Error(`The load ended with ${this.#accepted} deliveries accepted, ${count} were waited for`))
+      for (const waiter of this.#waiting.keys()) {
+        waiter.reject(new Error(`The load ended with ${this.#accepted} deliveries accepted: more were waited for`))
       }
       this.#waiting.clear()
     })
@@ -126,8 +128,16 @@ export class WebhookSource implements AsyncDisposable {
     }
   }
 
-  /** Begins the next delivery of a lane when it is due. */
+  async #until(isReached: () => boolean): Promise<void> {
+    if (isReached()) return
+    const waiter = Promise.withResolvers<void>()
+    this.#waiting.set(waiter, isReached)
+    await waiter.promise
+  }
+
+  /** Begins the next delivery of a lane when it is due. An empty queue is not late: what is added then comes at the pace too. */
   #begin(lane: Lane): boolean {
+    if (lane.queue.length === 0) lane.due = Math.max(lane.due, performance.now())
     const mayBegin = performance.now() >= lane.due && this.#underWay < this.#pace.parallel && !this.#stopped
     const next = mayBegin ? lane.queue.shift() : undefined
     if (next === undefined) return false
@@ -141,14 +151,10 @@ export class WebhookSource implements AsyncDisposable {
     const { status } = await this.#provider.deliver(sent.message, sent.corruption)
     this.#underWay -= 1
     sent.answers.push(status)
-    if (status === 200) this.#accept()
+    if (status === 200) this.#accepted += 1
     else if (sent.corruption === undefined) this.#repetitions.push(sent)
-  }
-
-  #accept(): void {
-    this.#accepted += 1
-    for (const [waiter, count] of this.#waiting) {
-      if (count > this.#accepted) continue
+    for (const [waiter, isReached] of this.#waiting) {
+      if (!isReached()) continue
       this.#waiting.delete(waiter)
       waiter.resolve()
     }
