@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { EventDocument } from '../inbox/event-document.ts'
-import type { VerifiedDelivery } from '../providers/delivery.ts'
+import type { Delivery, VerifiedDelivery } from '../providers/delivery.ts'
 import type { Providers } from '../providers/read-providers.ts'
 
 /** Whether stored bytes and headers are authentic by the secrets of today, as of the time of receipt. */
@@ -20,7 +20,7 @@ export async function reverifyEvent(record: EventDocument, providers: Providers)
   const rawHeaders = Object.entries(record.headers).flat()
   // An empty form may be signed: only its hash tells it from one that is gone.
   if (rawBody.length === 0 && record.bodyHash !== hash('sha256', rawBody, 'base64')) return failed('body_expired')
-  const delivery = { rawBody, rawHeaders, query: record.query ?? '' }
+  const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
   const verdict = await provider.verify(delivery, record.receivedAt.getTime())
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }

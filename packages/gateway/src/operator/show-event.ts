@@ -1,5 +1,4 @@
 import type { EventDocument } from '../inbox/event-document.ts'
-import { CLEAR_TOKEN_HEADERS } from '../providers/clear-token.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
 export interface ShownEvent {
@@ -45,7 +44,6 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
 
 /** An event with everything that is kept of it. */
 export interface ShownEventDetails extends ShownEvent {
-  /** Without the values of those that are a secret. */
   readonly headers: Readonly<Record<string, string>>
   /** The exact bytes of the body, base64. */
   readonly raw: string
@@ -66,7 +64,7 @@ export interface ShownEventDetails extends ShownEvent {
 export function showEventDetails(record: EventDocument): ShownEventDetails {
   return {
     ...showEvent(record),
-    headers: withoutTokens(record.headers),
+    headers: record.headers,
     raw: Buffer.from(record.raw.buffer).toString('base64'),
     secretId: record.secretId,
     attempts: record.attempts.map((attempt) => ({ ...attempt, at: attempt.at.toISOString() })),
@@ -74,12 +72,4 @@ export function showEventDetails(record: EventDocument): ShownEventDetails {
     outcome: record.outcome,
     replays: (record.replays ?? []).map(({ at, by, reason }) => ({ at: at.toISOString(), by, reason })),
   }
-}
-
-/** A token in clear is the secret of the provider: whoever may read events may not yet send them. */
-function withoutTokens(headers: EventDocument['headers']): Readonly<Record<string, string>> {
-  const tokens: readonly string[] = CLEAR_TOKEN_HEADERS
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, tokens.includes(name) ? '(not shown)' : value]),
-  )
 }

@@ -5,6 +5,8 @@ export interface Delivery {
   readonly rawHeaders: readonly string[]
   /** The query of the request's target as it was sent, without the question mark; empty where there is none. */
   readonly query: string
+  /** It comes from the store, where a token in clear stands as the signature that it makes. */
+  readonly isStored?: true
 }
 
 declare const verified: unique symbol

@@ -10,6 +10,8 @@ import { idOfBytes } from './signed-body.ts'
 import { toEvent } from './to-event.ts'
 import { unsignedType } from './unsigned-type.ts'
 
+const TOKEN_HEADER = 'verif-hash'
+
 const TYPES = {
   'charge.completed.successful': 'payment.succeeded',
   'charge.completed.failed': 'payment.failed',
@@ -25,9 +27,10 @@ export const flutterwave = defineScheme(
   { fetch: fetchSettings },
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
-    signedHeaders: () => ['verif-hash'],
+    signedHeaders: () => [TOKEN_HEADER],
+    clearTokenHeader: TOKEN_HEADER,
     signsTime: () => false,
-    prepare: (_, secrets) => prepareClearToken('verif-hash', secrets),
+    prepare: (_, secrets) => prepareClearToken(TOKEN_HEADER, secrets),
     prepareReader:
       () =>
       ({ rawBody }) => {

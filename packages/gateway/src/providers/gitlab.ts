@@ -31,6 +31,7 @@ export const gitlab = defineScheme(
       return Buffer.from(text, 'utf8')
     },
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
+    clearTokenHeader: TOKEN_HEADER,
     // With a clear token the window would protect nothing.
     signsTime: ({ fetch }) => fetch === undefined,
     prepare({ toleranceSeconds }, secrets) {

@@ -27,6 +27,8 @@ export interface Provider {
   readonly signedHeaders: readonly string[]
   /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
+  /** Of these the one in which the secret itself comes, where there is one. */
+  readonly clearTokenHeader?: string
   /** Whether only the body tells that a delivery is signed at all. */
   readonly signsInBody: boolean
   readonly takesForms: boolean
@@ -87,6 +89,7 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     },
     ...(answerCheck === undefined ? {} : { answerCheck }),
     ...(confirm === undefined ? {} : { confirm }),
+    ...(scheme.clearTokenHeader === undefined ? {} : { clearTokenHeader: scheme.clearTokenHeader }),
     ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
   }
 }

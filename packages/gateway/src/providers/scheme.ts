@@ -58,6 +58,8 @@ export interface SchemeParts<Settings> {
   readonly signedHeaders: (settings: Settings) => readonly string[]
   /** Further headers that the signature of this very delivery covers, in lower case: they are kept as well. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
+  /** The header in which the secret itself comes, in lower case: it is kept as the signature that it makes. */
+  readonly clearTokenHeader?: string
   /** The signature stands in the body: no header tells whether there is one. */
   readonly signsInBody?: true
   /** Whether the signature covers a time that is checked. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { evidenceOf } from '../receive/evidence.ts'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '../testing/vectors.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import type { Provider } from './provider.ts'
@@ -78,6 +79,25 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
       expect(await accepts(value), `bit ${bit}`).toBe(false)
     }
     expect(provider.confirm).toBeDefined()
+  })
+
+  it('is proved by what is kept of it, only over the same body and only from the store', async () => {
+    if (vector === undefined) throw new Error(`No vectors of ${scheme}`)
+    const provider = providerOf(scheme, vector)
+    const delivery = deliveryOf(vector)
+    const stored = {
+      ...delivery,
+      rawHeaders: Object.entries(evidenceOf(provider, delivery)).flat(),
+      isStored: true,
+    } as const
+    const { rawHeaders, rawBody } = stored
+    const verify = (one: Delivery) => provider.verify(one, vector.now * 1_000)
+    expect(await verify(stored)).toHaveProperty('secretId')
+    expect(await verify({ rawHeaders, rawBody, query: '' })).toEqual({ refused: 'signature_mismatch' })
+    const otherBody = flipBit(rawBody, 0)
+    expect(await verify({ ...stored, rawBody: otherBody })).toEqual({ refused: 'signature_mismatch' })
+    const cutShort = rawHeaders.map((text) => (text.startsWith('hmac-sha256=') ? text.slice(0, -2) : text))
+    expect(await verify({ ...stored, rawHeaders: cutShort })).toEqual({ refused: 'signature_mismatch' })
   })
 })
 

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { evidenceOf } from './evidence.ts'
 
-const signed = ['webhook-id', 'webhook-signature']
+const provider = { signedHeaders: ['webhook-id', 'webhook-signature'] }
+
+function delivered(rawHeaders: readonly string[], body = '{}') {
+  return { rawHeaders, rawBody: Buffer.from(body), query: '' }
+}
 
 describe('evidenceOf', () => {
   it('keeps the signed headers, the type and the agent, by their names in lower case', () => {
@@ -15,19 +19,31 @@ describe('evidenceOf', () => {
       'USER-AGENT',
       'acme/1',
     ]
-    expect(evidenceOf(rawHeaders, signed)).toEqual({
+    expect(evidenceOf(provider, delivered(rawHeaders))).toEqual({
       ...{ 'webhook-id': 'msg_1', 'webhook-signature': 'v1,x', 'content-type': 'a/b', 'user-agent': 'acme/1' },
     })
   })
 
   it('keeps nothing else: providers have sent secrets in headers of their own', () => {
     const rawHeaders = ['Authorization', 'Bearer x', 'Cookie', 'x', 'X-Api-Key', 'x', 'webhook-id', 'msg_1']
-    expect(evidenceOf(rawHeaders, signed)).toEqual({ 'webhook-id': 'msg_1' })
+    expect(evidenceOf(provider, delivered(rawHeaders))).toEqual({ 'webhook-id': 'msg_1' })
   })
 
   it('keeps no header that stands twice, and none that is very long', () => {
-    expect(evidenceOf(['user-agent', 'a', 'User-Agent', 'b'], signed)).toEqual({})
-    expect(evidenceOf(['user-agent', 'x'.repeat(2_049)], signed)).toEqual({})
-    expect(evidenceOf(['user-agent', 'x'.repeat(2_048)], signed)).toEqual({ 'user-agent': 'x'.repeat(2_048) })
+    expect(evidenceOf(provider, delivered(['user-agent', 'a', 'User-Agent', 'b']))).toEqual({})
+    expect(evidenceOf(provider, delivered(['user-agent', 'x'.repeat(2_049)]))).toEqual({})
+    expect(evidenceOf(provider, delivered(['user-agent', 'x'.repeat(2_048)]))).toEqual({
+      'user-agent': 'x'.repeat(2_048),
+    })
+  })
+
+  it('keeps a token in clear only as the signature that it makes over the body', () => {
+    const withToken = { signedHeaders: ['x-gitlab-token'], clearTokenHeader: 'x-gitlab-token' }
+    const keep = (token: string, body: string) => evidenceOf(withToken, delivered(['X-Gitlab-Token', token], body))
+    // RFC 4231 section 4.3
+    expect(keep('Jefe', 'what do ya want for nothing?')).toEqual({
+      'x-gitlab-token': 'hmac-sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+    })
+    expect(keep('Jefe', '{}')).not.toEqual(keep('Jefe', '{ }'))
   })
 })

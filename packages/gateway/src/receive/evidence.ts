@@ -1,17 +1,25 @@
-import { singleHeader } from '../providers/delivery.ts'
+import { signWithToken } from '../providers/clear-token.ts'
+import { type Delivery, singleHeader } from '../providers/delivery.ts'
+import type { Provider } from '../providers/provider.ts'
 
 const ALWAYS = ['content-type', 'user-agent']
 const MAX_LENGTH = 2_048
 
 /**
  * The headers that are kept with an event: those that its signature can be checked against again, and two that help to
- * understand it. An allow-list, because providers have sent secrets in headers of their own.
+ * understand it. An allow-list, because providers have sent secrets in headers of their own; a token in clear that is the
+ * secret is kept only as the signature that it makes.
  */
-export function evidenceOf(rawHeaders: readonly string[], signedHeaders: readonly string[]): Record<string, string> {
+export function evidenceOf(
+  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'clearTokenHeader'>,
+  delivery: Delivery,
+): Record<string, string> {
   const kept: Record<string, string> = {}
-  for (const name of [...signedHeaders, ...ALWAYS]) {
-    const value = singleHeader(rawHeaders, name)
-    if (value !== null && value.length <= MAX_LENGTH) kept[name] = value
+  const covered = provider.coveredHeaders?.(delivery) ?? []
+  for (const name of [...provider.signedHeaders, ...covered, ...ALWAYS]) {
+    const value = singleHeader(delivery.rawHeaders, name)
+    if (value === null || value.length > MAX_LENGTH) continue
+    kept[name] = name === provider.clearTokenHeader ? signWithToken(value, delivery.rawBody) : value
   }
   return kept
 }

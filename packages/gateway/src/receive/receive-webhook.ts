@@ -53,8 +53,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const { secretId, rawBody, query } = verified
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return { secretId, handshake }
-  const covered = provider.coveredHeaders?.(delivery) ?? []
-  const headers = evidenceOf(delivery.rawHeaders, [...provider.signedHeaders, ...covered])
+  const headers = evidenceOf(provider, delivery)
   const evidence = {
     provider: provider.name,
     rawBody,
