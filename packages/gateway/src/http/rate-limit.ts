@@ -27,8 +27,8 @@ export interface RateLimit {
   count(key: string): Allowance
   /** The header fields of a standing (draft-ietf-httpapi-ratelimit-headers-10); none where there is no limit. */
   headers(allowance: Allowance): Record<string, string>
-  /** The refusal of a key that has nothing left. */
-  refusal(allowance: Allowance): AppError
+  /** The refusal of a key that has nothing left; the details are for the log. */
+  refusal(allowance: Allowance, details?: AppError['details']): AppError
 }
 
 // Keys beyond this many in one window share one count: they are limited together, memory is not.
@@ -75,9 +75,9 @@ export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimit
       return toAllowance(used + 1, resetSeconds)
     },
     headers,
-    refusal(allowance) {
+    refusal(allowance, details = {}) {
       const retryAfter = { 'Retry-After': String(allowance.resetSeconds) }
-      return rateLimited({}, { headers: { ...headers({ ...allowance, remaining: 0 }), ...retryAfter } })
+      return rateLimited(details, { headers: { ...headers({ ...allowance, remaining: 0 }), ...retryAfter } })
     },
   }
 }

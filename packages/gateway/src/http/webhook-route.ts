@@ -88,7 +88,7 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
   } catch (thrown) {
     const isForged = signatureInvalid.is(thrown)
     if (isForged && rawBody !== undefined) freeBytes(rawBody)
-    const error = isForged ? countFailed(deps, call, thrown) : toAppError(thrown)
+    const error = isForged ? countForged(deps, call, thrown) : toAppError(thrown)
     logRefused(deps, { requestId, provider: provider.name, startedAt, error })
     await sendRefused(call, error)
   } finally {
@@ -154,11 +154,12 @@ function mayBeSearched({ limits }: WebhookRouteDeps, { headers }: IncomingMessag
 }
 
 /** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
-function countFailed(deps: WebhookRouteDeps, { request, provider }: Call, refused: AppError): AppError {
-  const { limits, trustedProxyHops } = deps
+function countForged(deps: WebhookRouteDeps, { request, provider }: Call, refused: AppError): AppError {
+  const { limits, metrics, trustedProxyHops } = deps
+  metrics.unverified(provider.name, String(refused.details.reason))
   const allowance = limits.failed.count(clientAddress(request, trustedProxyHops))
   if (allowance.remaining < 0 && provider.signsInBody) limits.searched.count(provider.name)
-  return allowance.remaining < 0 ? limits.failed.refusal(allowance) : refused
+  return allowance.remaining < 0 ? limits.failed.refusal(allowance, refused.details) : refused
 }
 
 const CLOSE = { headers: { Connection: 'close' } }
@@ -192,7 +193,6 @@ function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { acc
 function logRefused({ logger, metrics }: WebhookRouteDeps, call: Judged & { error: AppError }): void {
   const { code, status, details } = call.error
   metrics.delivered(call.provider, code)
-  if (typeof details.reason === 'string' && status === 401) metrics.unverified(call.provider, details.reason)
   const line = { requestId: call.requestId, provider: call.provider, status, code, ...details, ms: elapsed(call) }
   if (status >= 500) logger.error({ ...line, error: call.error }, 'webhook.failed')
   else logger.warn(line, 'webhook.refused')

@@ -63,6 +63,19 @@ it('hands on everything in slices, in one round where no rate was asked for', as
   expect(await stateOf(id)).toBe('finished')
 })
 
+it('lets a small replay end beside a large one that was asked for before it', async () => {
+  const large = await startReplay(1_500)
+  const some = await events.find().sort({ _id: -1 }).limit(3).toArray()
+  const small = new ObjectId()
+  const target = { ids: some.map(({ _id }) => String(_id)) }
+  await replays.start(small, { by: 'bob', reason: 'urgent', target, ratePerSecond: null, includeDone: false }, 3)
+  await makeRunner().tick()
+  const ends = async (_id: ObjectId) => (await jobs.findOne({ _id }))?.finishedAt?.getTime() ?? Number.NaN
+  expect(await ends(small)).toBeLessThanOrEqual(await ends(large))
+  const urgent = await events.find({ _id: { $in: some.map(({ _id }) => _id) } }).toArray()
+  expect(urgent.map(({ replays: made }) => made?.map(({ by }) => by))).toEqual(some.map(() => ['bob', 'alice']))
+})
+
 it('goes on in another process where the one that had begun died between two slices', async () => {
   const id = await startReplay(25, 10)
   await makeRunner().tick()

@@ -16,11 +16,13 @@ export interface ReplayRunnerDeps {
 }
 
 const LOOK_MS = 250
-const TURN_MS = 1_000
+const REST_MS = 1_000
 const LEASE_MS = 15_000
 const SLICE = 100
 // Well below the lease: reading an event again may mean to ask its provider.
 const SLICE_MS = 5_000
+// Then others of this process have their turn.
+const TURN_EVENTS = 1_000
 const NEWEST_REPLAYS = 50
 
 /**
@@ -47,7 +49,10 @@ export class ReplayRunner {
     await this.#timer?.stop()
   }
 
-  /** One round: each running replay that nobody else is busy with hands on a second's worth of events. */
+  /**
+   * One round: each running replay that nobody else is busy with hands on a second's worth of events; those without a
+   * rate take turns until they end.
+   */
   async tick(): Promise<void> {
     while (!this.#stopping) {
       const replay = await this.#lease()
@@ -61,12 +66,12 @@ export class ReplayRunner {
     return replays.findOneAndUpdate(
       { state: 'running', $expr: { $lte: ['$leaseUntil', '$$NOW'] } },
       [{ $set: { leaseUntil: { $add: ['$$NOW', LEASE_MS] } } }],
-      { sort: { _id: 1 }, returnDocument: 'after' },
+      { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
     )
   }
 
   async #advance(replay: ReplayDocument): Promise<void> {
-    let budget = replay.ratePerSecond ?? Number.POSITIVE_INFINITY
+    let budget = replay.ratePerSecond ?? TURN_EVENTS
     for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
       const slice = await this.#nextSlice(open, Math.min(SLICE, budget))
       if (slice.updates.length > 0) {
@@ -74,9 +79,11 @@ export class ReplayRunner {
         await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
       }
       budget -= slice.updates.length
-      const pauses = budget <= 0 || this.#stopping
-      open = await this.#note(open, { ...slice, leaseMs: turnMs({ budget, stopping: this.#stopping }) })
-      if (pauses) return
+      const endsTurn = budget <= 0 || this.#stopping
+      // Where a rate is used up, so that no two processes hurry together.
+      const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
+      open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
+      if (endsTurn) return
     }
   }
 
@@ -128,12 +135,6 @@ interface Slice {
   readonly last: ObjectId | null
   /** Whether the replay ends with it. */
   readonly isLast: boolean
-}
-
-/** Until when nobody else goes on: a second where the rate wants it, so that no two processes hurry together. */
-function turnMs({ budget, stopping }: { readonly budget: number; readonly stopping: boolean }): number {
-  if (budget <= 0) return TURN_MS
-  return stopping ? 0 : LEASE_MS
 }
 
 function dueAgain({ _id, by, reason }: ReplayDocument, read: Document): Document[] {
