@@ -83,6 +83,8 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
+    // A second, which is usual, is too short where a process starts meanwhile; what never comes true still fails.
+    expect: { poll: { timeout: 20_000 } },
     globalSetup: ['test/support/mongod-setup.ts'],
     env: { PACT_DO_NOT_TRACK: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' },
   },

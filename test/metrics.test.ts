@@ -60,9 +60,14 @@ async function makeTraffic(): Promise<void> {
   await system.deliver(paymentEvent(id, { orderId: 'another body' }))
   await system.deliver(paymentEvent(randomUUID()), { secret: 'of a forger' })
   await system.until(id, ({ state, mismatches }) => state === 'done' && mismatches === 1)
+  // What is counted is counted after it is written.
   await until(
     () => scrape(system.fulfilment.url),
     (metrics) => metrics.includes('oncehook_receipt_attempts_total{state="sent"} 1'),
+  )
+  await until(
+    () => scrape(system.gateway.adminUrl),
+    (metrics) => ['delivery_mismatches', 'event_attempts'].every((name) => metrics.includes(`oncehook_${name}_total{`)),
   )
 }
 

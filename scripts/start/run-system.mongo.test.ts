@@ -176,7 +176,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
     killed.child.kill('SIGKILL')
     await killed.exit
-    await expect.poll(() => services.map(born), { timeout: 10_000 }).toEqual([undefined, undefined])
+    await expect.poll(() => services.map(born)).toEqual([undefined, undefined])
     await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
     await next.ready
     expect(next.lines).toContain('MongoDB still runs since the last start, which was killed: using it')

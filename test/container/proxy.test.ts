@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { Wait } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../../scripts/port.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import { containerImage } from '../support/container-images.ts'
 import { type ContainerNetwork, createContainerNetwork } from '../support/container-network.ts'
 import { LoopbackContainer } from '../support/loopback-container.ts'
@@ -102,9 +102,7 @@ async function crowd({ url, certificate }: SecureServer): Promise<void> {
 }
 
 async function startProxy({ image, network }: Parts) {
-  const port = await freePort(0)
-  const clear = await freePort(0)
-  if (port === undefined || clear === undefined) throw new Error('There is no free port')
+  const [port, clear] = [await stablePort(), await stablePort()]
   const url = `https://localhost:${port}`
   const started = await new LoopbackContainer(image)
     .withLabels(network.labels)

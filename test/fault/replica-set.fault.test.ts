@@ -26,9 +26,9 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
   const round = async ({ orders, accepted }: typeof KILLED, strike: (primary: MongodUnderTest) => Promise<unknown>) => {
     addMixedLoad(source, await createOrders(stack, orders))
     const before = source.accepted
+    const primary = await set.primary()
     const finished = source.run()
     await source.untilAccepted(before + accepted / 4)
-    const primary = await set.primary()
     await strike(primary)
     const struckAt = performance.now()
     expect(source.accepted - before, 'accepted before the fault').toBeLessThan(accepted)

@@ -104,7 +104,7 @@ describe('kill -9 of fulfilment', () => {
     expect((await first).status).toBe(503)
     await system.fulfilment.restart()
     // The driver may send a swallowed command once more; whoever holds the key is dead in either case.
-    await expect.poll(async () => (await post(key, customerId)()).status, { timeout: 20_000 }).toBe(409)
+    await expect.poll(async () => (await post(key, customerId)()).status).toBe(409)
     await database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(0) } })
     const answer = await sendUntilThrough(post(key, customerId))
     expect(answer.headers.get('idempotent-replayed')).toBeNull()
@@ -175,7 +175,7 @@ it('a reply that is lost between the services is 503 in time, and the retry gets
   const startedAt = performance.now()
   const first = await post(key, customerId)()
   expect([first.status, first.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(performance.now() - startedAt).toBeLessThan(11_500)
+  expect(performance.now() - startedAt).toBeLessThan(20_000)
   const answer = await sendUntilThrough(post(key, customerId))
   expect(answer.headers.get('idempotent-replayed')).toBe('true')
   await expectOneOrder(answer, { key, customerId })

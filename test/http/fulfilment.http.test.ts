@@ -150,7 +150,7 @@ describe('a call', () => {
     const object = { id: `pay_${id}`, orderId: id, amount: 300, currency: 'EUR' }
     const event = { id: `evt_${randomUUID()}`, type: 'payment.succeeded', data: { object } }
     for (let n = 0; n < 5; n += 1) expect((await system.deliver(event)).status).toBe(200)
-    await expect.poll(async () => (await system.call({ target })).json.status, { timeout: 10_000 }).toBe('paid')
+    await expect.poll(async () => (await system.call({ target })).json.status).toBe('paid')
     expect((await system.call({ target })).json).toMatchObject({ version: 2, access: 'unlocked' })
     const { items } = (await query('receipts.list', { orderId: id, limit: 10 })).json.result.data
     expect(items).toHaveLength(1)

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../packages/cli/src/testing/run-command.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import { startHttpSystem } from '../support/http-system.ts'
 import { type SimulatedProvider, simulateProvider } from '../support/simulated-provider.ts'
-import { stablePort } from '../support/stable-port.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

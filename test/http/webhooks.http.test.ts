@@ -144,7 +144,7 @@ describe('the webhook receiver', () => {
     const answers = await callTogether(system, 20, () => delivery(event))
     for (const answer of answers) expect(answer).toMatchObject(RECEIVED)
     expect(await events.countDocuments({ eventId: event.id })).toBe(1)
-    await expect.poll(async () => (await call({ target })).json.status, { timeout: 10_000 }).toBe('paid')
+    await expect.poll(async () => (await call({ target })).json.status).toBe('paid')
     expect((await call({ target })).json).toMatchObject({ version: 2, access: 'unlocked' })
   })
 

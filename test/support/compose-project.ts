@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'vitest'
-import { freePort } from '../../scripts/port.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import { containerImage, TEST_LABEL } from './container-images.ts'
 import { runDocker, runProgram } from './run-docker.ts'
 import { type SecureServer, sendSecure } from './secure-request.ts'
@@ -52,7 +52,7 @@ export class ComposeProject implements AsyncDisposable {
       SETUP_IMAGE: await containerImage('setup', context),
     }
     const program = await findCompose(context)
-    const [https, http] = [await freePort(0), await freePort(0)]
+    const [https, http] = [await stablePort(), await stablePort()]
     const name = `oncehooktest${randomBytes(5).toString('hex')}`
     const folder = await mkdtemp(join(tmpdir(), 'oncehook-compose-'))
     const env = {

@@ -1,7 +1,7 @@
 import { type StartedTestContainer, Wait } from 'testcontainers'
 import { REPLICA_SET, SMALL_SERVER } from '../../scripts/mongod/mongod-arguments.ts'
 import { becomePrimary } from '../../scripts/mongod/replica-set-of-one.ts'
-import { freePort } from '../../scripts/port.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import { TEST_LABEL } from './container-images.ts'
 import { LoopbackContainer } from './loopback-container.ts'
 
@@ -18,8 +18,7 @@ const READY_MS = 60_000
 
 /** Starts a replica set of one in a container of the image, official or local alike. Ready when it is primary. */
 export async function startMongoContainer(image: string): Promise<MongoContainer> {
-  const port = await freePort(0) // a mapped port changes when a container is started again: choose a fixed one
-  if (port === undefined) throw new Error('There is no free port')
+  const port = await stablePort() // a mapped port changes when a container is started again: choose a fixed one
   const container = await new LoopbackContainer(image)
     .withLabels(TEST_LABEL)
     .withCommand(['--replSet', REPLICA_SET, ...SMALL_SERVER])

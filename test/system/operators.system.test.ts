@@ -55,10 +55,10 @@ describe('a replay', () => {
       expect((await stack.orders.send(`/${id}`, { method: 'PATCH', body, headers })).status).toBe(200)
     }
 
-    const replayId = await replay(stack, { filter: { state: 'dead' }, ratePerSecond: 10 })
+    const replayId = await replay(stack, { filter: { state: 'dead' }, ratePerSecond: 5 })
     await until(
       () => progressOf(stack, replayId),
-      ({ started }) => started >= 10,
+      ({ started }) => started >= 5,
     )
     await stack.gateway.kill('SIGKILL')
     expect(new Set(await replaysOf(stack))).toEqual(new Set([0, 1]))

@@ -7,7 +7,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../../../scripts/port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
 import { ORDERS } from './orders/order-document.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
@@ -90,7 +90,7 @@ describe('fulfilment as a process', () => {
     await using database = await testDatabase(process.env)
     await using way = await gate(database.uri.reveal())
     await way.shut()
-    const port = await freePort(0)
+    const port = await stablePort()
     await using service = await run({
       MONGODB_URI: way.uri,
       FULFILMENT_DB: database.name,

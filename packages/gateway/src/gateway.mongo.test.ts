@@ -182,8 +182,8 @@ describe('a delivery', () => {
     expect((await deliver({ body: eventOf(id, { type: 'customer.deleted' }) })).status).toBe(200)
     await expect.poll(async () => (await events.findOne({ eventId: id }))?.mismatches, WAIT).toBe(1)
     expect(await events.findOne({ eventId: id })).toMatchObject({ type: 'customer.created', deliveries: 2 })
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toMatch(/oncehook_delivery_mismatches_total\{[^}]*provider="acme"[^}]*\} 1\n/)
+    const metrics = async () => (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    await expect.poll(metrics).toMatch(/oncehook_delivery_mismatches_total\{[^}]*provider="acme"[^}]*\} 1\n/)
   })
 
   it('BP-32 may be exactly as large as allowed', async () => {

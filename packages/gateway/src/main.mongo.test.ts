@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
-import { freePort } from '../../../scripts/port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
 import { EVENTS } from './inbox/event-document.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -13,7 +13,7 @@ const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ i
 
 /** A gateway of several processes, with what it wrote on both outputs. */
 async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
-  const [publicPort, adminPort] = [await freePort(0), await freePort(0)]
+  const [publicPort, adminPort] = [await stablePort(), await stablePort()]
   const child = spawn(process.execPath, [MAIN], {
     env: {
       MONGODB_URI: database.uri.reveal(),

@@ -210,7 +210,7 @@ describe('Lifecycle', () => {
     for (const name of ['a', 'b']) lifecycle.onStop({ name, stop: () => slow, withinMs: 40 })
     const startedAt = performance.now()
     expect(await lifecycle.stop()).toBe(false)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
     expect(lines.map(({ stage, ms }) => [stage, Number(ms) >= 39])).toEqual([
       ['b', true],
       ['a', true],

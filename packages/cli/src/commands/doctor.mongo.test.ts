@@ -56,7 +56,7 @@ describe('doctor', () => {
       sampleRecord({ state: 'dead', reason: 'amount_mismatch' }),
       sampleRecord({ state: 'pending', dueAt: later, receivedAt: new Date(Date.now() - 7_200_000) }),
     ])
-    await expect.poll(async () => (await examine()).of('secrets')?.level, { timeout: 5_000 }).not.toBe('ok')
+    await expect.poll(async () => (await examine()).of('secrets')?.level).not.toBe('ok')
     const { exitCode, of, findings } = await examine()
     expect(of('dead events')).toMatchObject({ level: 'warning', says: '1 failed for good: 1 amount_mismatch' })
     expect(of('backlog')).toMatchObject({ level: 'warning', says: '1 not settled, the oldest for 2.0 h' })

@@ -24,7 +24,7 @@ beforeEach(() => orders.deleteMany({}))
 
 /** Waits for something to become so, however slow the machine is. */
 function eventually<T>(read: () => T) {
-  return expect.poll(read, { timeout: 10_000 })
+  return expect.poll(read)
 }
 
 /** The world outside: it takes receipts, and does with them what a test says. */

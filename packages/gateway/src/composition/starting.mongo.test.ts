@@ -88,13 +88,17 @@ describe('a gateway that starts', () => {
 
   it('ends the start where a stop comes meanwhile, and starts nothing behind it', async () => {
     await using prepared = await prepare()
-    const started = startGateway(prepared.parts, prepared.lifecycle)
-    // The last stage that is added before deliveries are taken.
-    const added = vi.spyOn(prepared.lifecycle, 'onStop')
-    await expect.poll(() => added.mock.calls.some(([{ name }]) => name === 'public listener')).toBe(true)
-    expect(await prepared.lifecycle.stop()).toBe(true)
-    await started
+    const { lifecycle } = prepared
+    const add = lifecycle.onStop.bind(lifecycle)
+    const { promise: stopped, resolve } = Promise.withResolvers<boolean>()
+    const added = vi.spyOn(lifecycle, 'onStop').mockImplementation((stage) => {
+      add(stage)
+      // The last stage that is added before deliveries are taken.
+      if (stage.name === 'public listener') resolve(lifecycle.stop())
+    })
+    await startGateway(prepared.parts, lifecycle)
     expect(added.mock.lastCall).toMatchObject([{ name: 'public listener' }])
+    expect(await stopped).toBe(true)
     expect(prepared.lines.map(({ msg }) => msg)).not.toContain('service.started')
   })
 

@@ -5,6 +5,7 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
+import type { Claim } from '../inbox/claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
@@ -359,18 +360,23 @@ describe.concurrent('Dispatcher', () => {
 
   it('keeps its claims while they wait behind a slow call', async () => {
     await using database = await testDatabase(process.env)
-    const leaseMs = 600
+    const leaseMs = 9_000
     await using running = await start(database, { batchSize: 1, concurrency: 1, leaseMs })
     await using other = await openInbox(database)
     const { promise, resolve } = Promise.withResolvers<void>()
     running.standIn.onCall = () => promise
     await running.record(...many(4))
     const others = other.claims({ owner: 'other', leaseMs })
-    const until = Date.now() + 4 * leaseMs
-    while (Date.now() < until) {
-      expect((await others.takeOver(10)).taken).toEqual([])
-      await sleep(50)
-    }
+    const taken: Claim[] = []
+    const leasesEndAfter = (time: Date): Promise<void> =>
+      until(async () => {
+        taken.push(...(await others.takeOver(10)).taken)
+        expect(await other.events.countDocuments({ leaseUntil: { $gt: time } })).toBe(4)
+      })
+    await leasesEndAfter(new Date(0))
+    const leases = (await other.events.find().toArray()).map(({ leaseUntil }) => leaseUntil?.getTime() ?? Number.NaN)
+    await leasesEndAfter(new Date(Math.max(...leases)))
+    expect(taken).toEqual([])
     resolve()
     await untilState(running, 'done', 4)
     expect(running.lost()).toBe(0)
@@ -416,10 +422,18 @@ describe.concurrent('Dispatcher', () => {
     await using database = await testDatabase(process.env)
     const standIn = createFulfilmentStandIn()
     await preload(database, standIn, many(400))
-    standIn.onCall = () => sleep(60)
-    const options = { standIn, batchSize: 20 }
+    const gate = Promise.withResolvers<void>()
+    standIn.onCall = () => gate.promise
+    const options = { standIn, batchSize: 20, isIdle: true }
     await using one = await start(database, options)
     await using two = await start(database, options)
+    one.dispatcher.start()
+    await untilState(one, 'processing', 40)
+    await sleep(TWO_POLLS_MS)
+    expect(await one.open.events.countDocuments({ state: 'processing' })).toBe(40)
+    two.dispatcher.start()
+    await untilState(two, 'processing', 80)
+    gate.resolve()
     await until(() => expect(one.settled() + two.settled()).toBe(400))
     expect(await one.open.events.countDocuments({ state: 'done' })).toBe(400)
     expect(Math.min(one.settled(), two.settled())).toBeGreaterThanOrEqual(40)

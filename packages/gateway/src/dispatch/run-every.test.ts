@@ -12,7 +12,7 @@ describe('runEvery', () => {
       count += 1
     })
     expect(count).toBe(1)
-    await expect.poll(() => count, { timeout: 4_000 }).toBeGreaterThan(5)
+    await expect.poll(() => count).toBeGreaterThan(5)
     await timer.stop()
     const after = count
     await new Promise((resolve) => setImmediate(resolve))
@@ -46,7 +46,7 @@ describe('runEvery', () => {
       },
       (error) => errors.push(error),
     )
-    await expect.poll(() => count, { timeout: 4_000 }).toBeGreaterThan(2)
+    await expect.poll(() => count).toBeGreaterThan(2)
     await timer.stop()
     expect(errors).toHaveLength(count)
   })

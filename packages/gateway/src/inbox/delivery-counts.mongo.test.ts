@@ -58,7 +58,7 @@ describe('add', () => {
     const { bodyHash } = await open.record(id)
     const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 10, onMismatch: () => undefined })
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
-    await expect.poll(async () => (await open.record(id)).deliveries, { timeout: 20_000 }).toBe(2)
+    await expect.poll(async () => (await open.record(id)).deliveries).toBe(2)
     await counts.stop()
   })
 

@@ -49,7 +49,8 @@ describe('a record whose scheme signs a time', () => {
     expect(dead).not.toHaveProperty('expireAt')
     expect(dead).not.toHaveProperty('stripAt')
 
-    const done = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_unknown', expireAt: PAST })
+    const expireAt = new Date(Date.now() + 600_000)
+    const done = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_unknown', expireAt })
     await system.events.insertOne(done)
     const ids = [String(done._id)]
     await system.operator().events.replay.mutate({ ids, reason: 'keep it for now', includeDone: true })

@@ -37,7 +37,7 @@ async function sentReceipt(): Promise<{ orderId: string; key: string }> {
   const orderId = await system.order()
   await system.deliver(paymentEvent(id, { orderId }))
   const list = async () => operator.receipts.list.query({ orderId })
-  await expect.poll(list, { timeout: 10_000 }).toMatchObject({ items: [{ state: 'sent' }] })
+  await expect.poll(list).toMatchObject({ items: [{ state: 'sent' }] })
   const { items } = await list()
   return { orderId, key: items[0]?.key ?? '' }
 }
@@ -103,7 +103,7 @@ describe('receipts.release', () => {
     const { orderId, key } = await parkedReceipt()
     expect(timesSent(key)).toBe(1)
     expect(await operator.receipts.release.mutate({ key, reason })).toEqual({ key, orderId })
-    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => timesSent(key)).toBe(2)
     const list = async () => operator.receipts.list.query({ orderId })
     await expect.poll(list).toMatchObject({ items: [{ state: 'sent', attempts: 2, lastError: null }] })
     expect((await operator.audit.list.query()).items).toMatchObject([
@@ -116,7 +116,7 @@ describe('receipts.release', () => {
     const people = [system.operator('alice'), system.operator('bob')]
     const answers = await Promise.allSettled(people.map(({ receipts }) => receipts.release.mutate({ key, reason })))
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => timesSent(key)).toBe(2)
     const { items } = await operator.audit.list.query()
     expect(new Set(items.map(({ by }) => by))).toEqual(new Set(['alice', 'bob']))
     expect(items.filter(({ details }) => details.refused === 'receipt_not_parked')).toHaveLength(1)
@@ -139,7 +139,7 @@ describe('receipts.release', () => {
     const other = { ...order?.receipts[0], key: `${key}-other` }
     await orders.updateOne({ _id: orderId }, { $push: { receipts: other } })
     await operator.receipts.release.mutate({ key, reason })
-    await expect.poll(() => timesSent(key), { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => timesSent(key)).toBe(2)
     expect((await operator.receipts.list.query({ orderId, state: 'parked' })).items).toMatchObject([{ key: other.key }])
   })
 

@@ -44,7 +44,7 @@ async function mendOrder(orderId: string): Promise<void> {
 
 async function finished(replayId: string | null): Promise<ReplayProgress> {
   return expect
-    .poll(() => alice.replays.get.query({ replayId: replayId ?? '' }), { timeout: 10_000 })
+    .poll(() => alice.replays.get.query({ replayId: replayId ?? '' }))
     .toSatisfy(({ state, started, done, failed }: ReplayProgress) => state !== 'running' && started === done + failed)
     .then(() => alice.replays.get.query({ replayId: replayId ?? '' }))
 }
@@ -218,9 +218,7 @@ describe('events.replay', () => {
     await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } })
     const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
     await system.writeProviders({ ...PROVIDERS, acme: { ...PROVIDERS.acme, orderReference: '/shop/reference' } })
-    await expect
-      .poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed'), { timeout: 5_000 })
-      .toBe(true)
+    await expect.poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed')).toBe(true)
     await alice.events.replay.mutate({ ids: [String(_id)], reason })
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
@@ -236,7 +234,7 @@ describe('events.replay', () => {
     expect(times).toHaveLength(25)
     for (const [index, at] of times.entries())
       expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
-    expect(times.at(-1)! - times[0]!).toBeLessThan(4_000)
+    expect(times.at(-1)! - times[0]!).toBeLessThan(10_000)
   })
 
   it('does not take what arrives after it was asked for', async () => {
@@ -274,8 +272,10 @@ describe('replays.cancel', () => {
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBeGreaterThan(0)
     const cancelled = await bob.replays.cancel.mutate({ replayId: replayId ?? '' })
     expect(cancelled).toMatchObject({ state: 'cancelled', matched: 20, finishedAt: expect.any(String) })
-    await sleep(1_500)
-    const after = await alice.replays.get.query({ replayId: replayId ?? '' })
+    // Whoever hands on a slice holds the replay meanwhile.
+    const held = { $expr: { $gt: ['$leaseUntil', '$$NOW'] } }
+    await expect.poll(() => replays.countDocuments(held)).toBe(0)
+    const after = await finished(replayId)
     expect(after.started).toBeLessThanOrEqual(cancelled.started + 2)
     await sleep(1_500)
     expect(await alice.replays.get.query({ replayId: replayId ?? '' })).toEqual(after)

@@ -52,7 +52,7 @@ async function untilFinished(id: ObjectId, runner: ReplayRunner): Promise<void> 
     await runner.tick()
     return stateOf(id)
   }
-  await expect.poll(look, { timeout: 20_000 }).toBe('finished')
+  await expect.poll(look).toBe('finished')
 }
 
 it('hands on everything in slices, in one round where no rate was asked for', async () => {
@@ -79,12 +79,13 @@ it('lets a small replay end beside a large one that was asked for before it', as
 it('goes on in another process where the one that had begun died between two slices', async () => {
   const id = await startReplay(25, 10)
   await makeRunner().tick()
-  expect(await events.countDocuments({ state: 'pending' })).toBe(10)
-  const another = makeRunner()
-  await another.tick()
-  expect(await events.countDocuments({ state: 'pending' })).toBe(10)
-  await untilFinished(id, another)
+  expect(await stateOf(id)).toBe('running')
+  await untilFinished(id, makeRunner())
   expect(await handedOn()).toEqual([1])
+  const times = (await events.find().toArray())
+    .map(({ replays: made }) => made?.[0]?.at.getTime() ?? 0)
+    .sort((a, b) => a - b)
+  for (const [index, at] of times.entries()) expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
 })
 
 it('hands nothing on twice where a process died before it could note what it had done', async () => {
@@ -103,9 +104,7 @@ it('stops after the slice under way, and another process goes on at once', async
   const first = makeRunner()
   first.start()
   await expect.poll(() => events.countDocuments({ state: 'pending' }), { interval: 1 }).toBeGreaterThan(0)
-  const stoppedAt = performance.now()
   await first.stop()
-  expect(performance.now() - stoppedAt).toBeLessThan(1_000)
   expect(await stateOf(id)).toBe('running')
   expect(await events.countDocuments({ state: 'pending' })).toBeLessThan(3_000)
   await makeRunner().tick()
@@ -120,7 +119,7 @@ it('shares several replays out between processes', async () => {
     await Promise.all(runners.map((runner) => runner.tick()))
     return jobs.countDocuments({ state: 'running' })
   }
-  await expect.poll(look, { timeout: 20_000 }).toBe(0)
+  await expect.poll(look).toBe(0)
   for (const id of ids) expect((await replays.progress(String(id))).started).toBeGreaterThan(0)
   for (const { replays: made } of await events.find().toArray()) {
     const names = (made ?? []).map(({ id }) => String(id))

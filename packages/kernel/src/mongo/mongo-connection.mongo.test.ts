@@ -5,7 +5,7 @@ import { MongoMemoryReplSet, MongoMemoryServer } from 'mongodb-memory-server-cor
 import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
-import { freePort } from '../../../../scripts/port.ts'
+import { stablePort } from '../../../../scripts/stable-port.ts'
 import { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
@@ -158,7 +158,7 @@ describe.concurrent('open', () => {
     uri.pathname = `/${database.name}`
     await using made = connection(new Secret(uri.href), { database: database.name })
     const opening = made.open()
-    await expect.poll(() => made.lines.length, { timeout: 3_000 }).toBe(1)
+    await expect.poll(() => made.lines.length).toBe(1)
     await database.db.command({ createUser: database.name, pwd: PASSWORD, roles: ['readWrite'] })
     await opening
     await expect(made.ping()).resolves.toBeUndefined()
@@ -168,10 +168,10 @@ describe.concurrent('open', () => {
   })
 
   it('finds a server that appears later', async ({ expect }) => {
-    const port = (await freePort(0)) ?? 0
+    const port = await stablePort()
     await using made = connection(new Secret(`mongodb://127.0.0.1:${port}/?replicaSet=later`))
     const opening = made.open()
-    await expect.poll(() => made.lines.length, { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => made.lines.length).toBe(1)
     const server = await MongoMemoryReplSet.create({
       binary: await mongodBinary(),
       instanceOpts: [{ port }],
@@ -184,7 +184,7 @@ describe.concurrent('open', () => {
     } finally {
       await server.stop({ doCleanup: true, force: true })
     }
-  }, 20_000)
+  })
 
   it('refuses a standalone server, also where the address names a replica set', async ({ expect }) => {
     const server = await MongoMemoryServer.create({
@@ -204,7 +204,7 @@ describe.concurrent('open', () => {
     } finally {
       await server.stop({ doCleanup: true, force: true })
     }
-  }, 20_000)
+  })
 
   it('ends when it is closed while it tries', async ({ expect }) => {
     const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))
@@ -213,7 +213,7 @@ describe.concurrent('open', () => {
     await sleep(50)
     await made.close()
     await opening
-    expect(performance.now() - startedAt).toBeLessThan(2_500)
+    expect(performance.now() - startedAt).toBeLessThan(3_500)
     await expect(made.ping()).rejects.toThrow('The database is not open yet')
   })
 })

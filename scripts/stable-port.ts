@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { freePort } from '../../scripts/port.ts'
+import { freePort } from './port.ts'
 
 /**
  * A free port for a service that will be killed and started again on it. It lies below the range from which the system
