@@ -73,13 +73,15 @@ export class ReplayRunner {
   async #advance(replay: ReplayDocument): Promise<void> {
     let budget = replay.ratePerSecond ?? TURN_EVENTS
     for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
-      const slice = await this.#nextSlice(open, Math.min(SLICE, budget))
+      const limit = Math.min(SLICE, budget)
+      const slice = await this.#nextSlice(open, limit)
       if (slice.updates.length > 0) {
         const { updates } = slice
         await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
       }
       budget -= slice.updates.length
-      const endsTurn = budget <= 0 || this.#stopping
+      const wasSlow = !slice.isLast && slice.updates.length < limit
+      const endsTurn = budget <= 0 || wasSlow || this.#stopping
       // Where a rate is used up, so that no two processes hurry together.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })

@@ -4,8 +4,9 @@ import type { Finding } from './scheme.ts'
 import { isLive, type LiveSecret } from './signature.ts'
 
 /**
- * The check of a provider that sends the secret itself in a header. It proves only that the sender knows the secret:
- * nothing of the delivery is signed.
+ * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender
+ * knows the secret: nothing of the delivery is signed. Of a delivery out of the store the signature is checked that
+ * `signWithToken` made.
  */
 export function prepareClearToken(
   header: string,
@@ -14,20 +15,16 @@ export function prepareClearToken(
   return (delivery, now) => {
     const value = singleHeader(delivery.rawHeaders, header)
     if (!value) return { refused: 'header_missing' }
-    const { sent, expect } = readToken(value, delivery)
-    let holder: string | null = null
-    for (const secret of secrets) {
-      if (!isLive(secret, now)) continue
-      const equal = timingSafeEqual(sent, expect(secret.key.export()))
-      if (equal) holder ??= secret.id
-    }
+    const claim = delivery.isStored === true ? readSignature(value, delivery.rawBody) : readToken(value)
+    if (claim === null) return { refused: 'header_malformed' }
+    const holder = findHolder(secrets, claim, now)
     return holder === null ? { refused: 'signature_mismatch' } : { secretId: holder }
   }
 }
 
 /**
  * What is kept of a token that came in clear: the signature that it makes over the body. So an event can be checked again,
- * and who reads the database learns no secret by which deliveries could be sent.
+ * and who reads the database can send no delivery, unless the token is weak enough to be guessed.
  */
 export function signWithToken(token: string, rawBody: Buffer): string {
   return SIGNED + mac(Buffer.from(token, 'latin1'), rawBody).toString('hex')
@@ -36,17 +33,32 @@ export function signWithToken(token: string, rawBody: Buffer): string {
 const SIGNED = 'hmac-sha256='
 const SIGNATURE = /^hmac-sha256=([0-9a-f]{64})$/
 
-interface ReadToken {
+// All are looked at, so that the time taken does not tell which it was.
+function findHolder(secrets: readonly LiveSecret[], { sent, expect }: Claim, now: number): string | null {
+  let holder: string | null = null
+  for (const secret of secrets) {
+    if (!isLive(secret, now)) continue
+    const equal = timingSafeEqual(sent, expect(secret.key.export()))
+    if (equal) holder ??= secret.id
+  }
+  return holder
+}
+
+interface Claim {
   readonly sent: Buffer
-  /** What a secret would have sent. */
+  /** What the holder of a secret would have sent. */
   readonly expect: (secret: Buffer) => Buffer
 }
 
-function readToken(value: string, { rawBody, isStored }: Delivery): ReadToken {
-  const [, signature] = (isStored === true ? SIGNATURE.exec(value) : null) ?? []
+function readSignature(value: string, rawBody: Buffer): Claim | null {
+  const [, signature] = SIGNATURE.exec(value) ?? []
   return signature === undefined
-    ? { sent: digestOf(Buffer.from(value, 'latin1')), expect: digestOf }
+    ? null
     : { sent: Buffer.from(signature, 'hex'), expect: (secret) => mac(secret, rawBody) }
+}
+
+function readToken(value: string): Claim {
+  return { sent: digestOf(Buffer.from(value, 'latin1')), expect: digestOf }
 }
 
 // Of equal length for every token, so that the time taken tells not even the length.

@@ -1,4 +1,4 @@
-/** One HTTP delivery as it came in: bytes and header lines, nothing interpreted. */
+/** One HTTP delivery as it came in: bytes and header lines, nothing interpreted; or what is kept of it. */
 export interface Delivery {
   readonly rawBody: Buffer
   /** Names and values in turn, as Node gives them: repeated lines are visible here only. */

@@ -40,6 +40,7 @@ export const mercadopago = defineScheme(
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-signature', 'x-request-id'],
+    usesQuery: true,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return (delivery, now): Finding => {

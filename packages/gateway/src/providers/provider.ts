@@ -29,6 +29,8 @@ export interface Provider {
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** Of these the one in which the secret itself comes, where there is one. */
   readonly clearTokenHeader?: string
+  /** Whether the query is kept. */
+  readonly usesQuery: boolean
   /** Whether only the body tells that a delivery is signed at all. */
   readonly signsInBody: boolean
   readonly takesForms: boolean
@@ -77,6 +79,7 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
     signsTime: scheme.signsTime(settings),
     signedHeaders: scheme.signedHeaders(settings),
+    usesQuery: scheme.usesQuery ?? false,
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
     readEvents: scheme.prepareReader(settings),

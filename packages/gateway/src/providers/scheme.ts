@@ -60,6 +60,8 @@ export interface SchemeParts<Settings> {
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** The header in which the secret itself comes, in lower case: it is kept as the signature that it makes. */
   readonly clearTokenHeader?: string
+  /** The check or the reader uses the query: it is kept. Of other schemes it is not, for people put secrets there. */
+  readonly usesQuery?: true
   /** The signature stands in the body: no header tells whether there is one. */
   readonly signsInBody?: true
   /** Whether the signature covers a time that is checked. */

@@ -29,6 +29,7 @@ export const twilio = defineScheme(
     problemsOf: ({ publicUrl: url }) => (/[?#]/.test(url) ? ['publicUrl must end before the query'] : []),
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-twilio-signature'],
+    usesQuery: true,
     signsTime: () => false,
     takesForms: true,
     prepare({ publicUrl: url }, secrets): CheckSignature {

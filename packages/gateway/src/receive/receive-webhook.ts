@@ -57,7 +57,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const evidence = {
     provider: provider.name,
     rawBody,
-    query,
+    query: provider.usesQuery ? query : '',
     headers,
     secretId,
     requestId,
