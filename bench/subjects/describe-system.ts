@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { freePort } from '../../scripts/port.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import type { ServiceRun } from './service.ts'
 import type { Laboratory } from './subject.ts'
 
@@ -74,5 +74,5 @@ export async function describeSystem(
 }
 
 async function portText(): Promise<string> {
-  return String(await freePort(0))
+  return String(await stablePort())
 }

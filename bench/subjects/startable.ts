@@ -1,4 +1,4 @@
-import { freePort } from '../../scripts/port.ts'
+import { stablePort } from '../../scripts/stable-port.ts'
 import { describeSystem } from './describe-system.ts'
 import { endChild } from './end-child.ts'
 import { storedOf } from './kept-by-oncehook.ts'
@@ -17,7 +17,7 @@ export interface Startable extends AsyncDisposable {
 /** The naive receiver at a port of its own. */
 export async function openNaive(laboratory: Laboratory, run: string): Promise<Startable> {
   const database = `naive_${run}`
-  const port = (await freePort(0)) ?? 0
+  const port = await stablePort()
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
     begin() {
