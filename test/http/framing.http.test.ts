@@ -17,7 +17,9 @@ const { call, deliver, write } = system
 /** F01, the sign of life after every broken request. */
 afterEach(async () => {
   const event = { id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } }
+  const startedAt = performance.now()
   expect(await deliver(event)).toMatchObject({ status: 200, json: { received: true } })
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
 /** Sends octets and reads all answers; the other side has to end the connection within the deadline. */
@@ -393,8 +395,10 @@ describe('time', () => {
       }, 5_000),
     )
     await sleep(200)
+    const startedAt = performance.now()
     const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
     expect((await deliver(event)).status).toBe(200)
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
     for (const { octets, closed } of await Promise.all(slow)) {
       const [answer] = parseAnswers(octets, ['GET']).map(toHttpAnswer)
       expect([closed, answer?.status]).toEqual([true, 408])

@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Delivery, singleHeader } from './delivery.ts'
 import type { Finding } from './scheme.ts'
-import { isLive, type LiveSecret } from './signature.ts'
+import { createDecoder, findSigner, hmac, type LiveSecret } from './signature.ts'
 
 /**
  * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender
@@ -12,12 +12,13 @@ export function prepareClearToken(
   header: string,
   secrets: readonly LiveSecret[],
 ): (delivery: Delivery, now: number) => Finding {
-  return (delivery, now) => {
-    const value = singleHeader(delivery.rawHeaders, header)
+  return ({ rawHeaders, rawBody, isStored }, now) => {
+    const value = singleHeader(rawHeaders, header)
     if (!value) return { refused: 'header_missing' }
-    const claim = delivery.isStored === true ? readSignature(value, delivery.rawBody) : readToken(value)
-    if (claim === null) return { refused: 'header_malformed' }
-    const holder = findHolder(secrets, claim, now)
+    const sent = isStored === true ? decode(value) : digestOf(Buffer.from(value, 'latin1'))
+    if (sent === null) return { refused: 'header_malformed' }
+    const macOf = (key: KeyObject) => (isStored === true ? signatureOf(key, rawBody) : digestTextOf(key.export()))
+    const holder = findSigner(secrets, [sent], { now, macOf })
     return holder === null ? { refused: 'signature_mismatch' } : { secretId: holder }
   }
 }
@@ -27,45 +28,24 @@ export function prepareClearToken(
  * and who reads the database can send no delivery, unless the token is weak enough to be guessed.
  */
 export function signWithToken(token: string, rawBody: Buffer): string {
-  return SIGNED + mac(Buffer.from(token, 'latin1'), rawBody).toString('hex')
+  const signature = signatureOf(createSecretKey(Buffer.from(token, 'latin1')), rawBody)
+  return PREFIX + Buffer.from(signature, 'latin1').toString('hex')
 }
 
-const SIGNED = 'hmac-sha256='
-const SIGNATURE = /^hmac-sha256=([0-9a-f]{64})$/
+const PREFIX = 'hmac-sha256='
+const decode = createDecoder({ encoding: 'hex', prefix: PREFIX })
 
-// All are looked at, so that the time taken does not tell which it was.
-function findHolder(secrets: readonly LiveSecret[], { sent, expect }: Claim, now: number): string | null {
-  let holder: string | null = null
-  for (const secret of secrets) {
-    if (!isLive(secret, now)) continue
-    const equal = timingSafeEqual(sent, expect(secret.key.export()))
-    if (equal) holder ??= secret.id
-  }
-  return holder
-}
-
-interface Claim {
-  readonly sent: Buffer
-  /** What the holder of a secret would have sent. */
-  readonly expect: (secret: Buffer) => Buffer
-}
-
-function readSignature(value: string, rawBody: Buffer): Claim | null {
-  const [, signature] = SIGNATURE.exec(value) ?? []
-  return signature === undefined
-    ? null
-    : { sent: Buffer.from(signature, 'hex'), expect: (secret) => mac(secret, rawBody) }
-}
-
-function readToken(value: string): Claim {
-  return { sent: digestOf(Buffer.from(value, 'latin1')), expect: digestOf }
+function signatureOf(key: KeyObject, rawBody: Buffer): string {
+  return hmac('sha256', key, [rawBody])
 }
 
 // Of equal length for every token, so that the time taken tells not even the length.
-function digestOf(token: Buffer): Buffer {
-  return mac('clear token', token)
+const DIGESTING = createSecretKey(Buffer.from('clear token'))
+
+function digestTextOf(token: Buffer): string {
+  return hmac('sha256', DIGESTING, [token])
 }
 
-function mac(key: Buffer | string, bytes: Buffer): Buffer {
-  return createHmac('sha256', key).update(bytes).digest()
+function digestOf(token: Buffer): Buffer {
+  return Buffer.from(digestTextOf(token), 'latin1')
 }

@@ -97,7 +97,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
     const otherBody = flipBit(rawBody, 0)
     expect(await verify({ ...stored, rawBody: otherBody })).toEqual({ refused: 'signature_mismatch' })
     const cutShort = rawHeaders.map((text) => (text.startsWith('hmac-sha256=') ? text.slice(0, -2) : text))
-    expect(await verify({ ...stored, rawHeaders: cutShort })).toEqual({ refused: 'header_malformed' })
+    expect(await verify({ ...stored, rawHeaders: cutShort })).toEqual({ refused: 'signature_mismatch' })
     expect(await verify({ ...delivery, isStored: true })).toEqual({ refused: 'header_malformed' })
   })
 })
