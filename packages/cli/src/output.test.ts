@@ -50,6 +50,8 @@ describe('toMoney', () => {
     [1999, 'EUR', '19.99 EUR'],
     [1999, 'JPY', '1999 JPY'],
     [1999, 'KWD', '1.999 KWD'],
+    [199_900, 'HUF', '1999.00 HUF'],
+    [Number.MAX_SAFE_INTEGER, 'EUR', '90071992547409.91 EUR'],
   ])('writes %d minor units of %s as %s', (amount, currency, text) => {
     expect(toMoney(amount, currency)).toBe(text)
   })

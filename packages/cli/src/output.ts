@@ -1,3 +1,4 @@
+import { toDecimal } from '@oncehook/simulator/money'
 import type { CliContext } from './cli-context.ts'
 
 /** One JSON document, readable by people and programs alike. */
@@ -36,12 +37,7 @@ export function toAge(seconds: number | null): string {
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
 }
 
-/** `19.99 EUR`, with as many decimals as the currency has. */
+/** `19.99 EUR`, with as many decimals as the minor unit of the currency has by ISO 4217. */
 export function toMoney(minorUnits: number, currency: string): string {
-  const { maximumFractionDigits = 2 } = readNumberFormat(currency)
-  return `${(minorUnits / 10 ** maximumFractionDigits).toFixed(maximumFractionDigits)} ${currency}`
-}
-
-function readNumberFormat(currency: string): Intl.ResolvedNumberFormatOptions {
-  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions()
+  return `${toDecimal(minorUnits, currency)} ${currency}`
 }

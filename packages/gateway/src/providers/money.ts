@@ -1,17 +1,6 @@
-// ISO 4217, list one of 2026: what does not have two decimals. Intl knows what is usual in print instead (HUF: none).
-const DECIMALS: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(
-    'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
-  ),
-  ...Object.fromEntries('BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3])),
-  ...{ CLF: 4, UYW: 4 },
-}
+import { decimalsOf } from '@oncehook/kernel/currencies'
 
-/** How many decimals the minor unit of a currency has, null for what can be no currency. */
-function decimalsOf(currency: string): number | null {
-  return /^[A-Za-z]{3}$/.test(currency) ? (DECIMALS[currency.toUpperCase()] ?? 2) : null
-}
-
+const CURRENCY = /^[A-Za-z]{3}$/
 const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/
 
 /**
@@ -22,9 +11,9 @@ const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/
 export function minorUnits(decimal: unknown, currency: unknown): number | null | undefined {
   if (decimal === undefined || decimal === null) return undefined
   if (typeof currency !== 'string' || (typeof decimal !== 'string' && typeof decimal !== 'number')) return null
-  const decimals = decimalsOf(currency)
   const parts = DECIMAL.exec(String(decimal))
-  if (decimals === null || parts === null) return null
+  if (!CURRENCY.test(currency) || parts === null) return null
+  const decimals = decimalsOf(currency)
   const [, whole = '', fraction = ''] = parts
   const kept = fraction.slice(0, decimals).padEnd(decimals, '0')
   if (/[1-9]/.test(fraction.slice(decimals))) return null

@@ -1,0 +1,53 @@
+import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
+import { formatAmount } from '@oncehook/fulfilment/receipts/sinks/format-amount'
+import { minorUnitsOfAdyen } from '@oncehook/gateway/providers/adyen-money'
+import { minorUnits } from '@oncehook/gateway/providers/money'
+import { CURRENCIES, decimalsOf } from '@oncehook/kernel/currencies'
+import { toDecimal } from '@oncehook/simulator/money'
+import { toAdyenUnits } from '@oncehook/simulator/signers/adyen-units'
+import { describe, expect, it } from 'vitest'
+import { toMoney } from '../packages/cli/src/output.ts'
+
+// Its digits show every number of decimals from none to four, and Adyen can express it in each of its units.
+const UNITS = 1_234_500
+
+/** The amount as a decimal of ISO 4217, without the functions under test. */
+function decimalOf(currency: string): string {
+  const digits = String(UNITS)
+  const point = digits.length - decimalsOf(currency)
+  return point === digits.length ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
+}
+
+/** The currencies that a part counts in another unit. */
+function wrong(isRight: (currency: string) => boolean): string[] {
+  return CURRENCIES.filter((currency) => !isRight(currency))
+}
+
+describe('the minor unit of each currency of an order is that of ISO 4217', () => {
+  it('in mailed receipts', () => {
+    expect(wrong((currency) => formatAmount(UNITS, currency) === `${decimalOf(currency)} ${currency}`)).toEqual([])
+  })
+
+  it('in the command line', () => {
+    expect(wrong((currency) => toMoney(UNITS, currency) === `${decimalOf(currency)} ${currency}`)).toEqual([])
+  })
+
+  it('in decimals that a provider sends', () => {
+    expect(wrong((currency) => minorUnits(decimalOf(currency), currency) === UNITS)).toEqual([])
+  })
+
+  it('in decimals that the simulator sends', () => {
+    expect(wrong((currency) => toDecimal(UNITS, currency) === decimalOf(currency))).toEqual([])
+  })
+
+  it('after the way through the units of Adyen', () => {
+    const back = (currency: string) => minorUnitsOfAdyen(toAdyenUnits(UNITS, currency), currency)
+    expect(wrong((currency) => back(currency) === UNITS)).toEqual([])
+  })
+})
+
+describe('the currencies of an order', () => {
+  it('are those of the table', () => {
+    expect(orderContentSchema.shape.currency.options).toEqual(CURRENCIES)
+  })
+})
