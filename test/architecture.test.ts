@@ -59,6 +59,16 @@ describe('folders', () => {
   })
 })
 
+describe('an update command', () => {
+  it('is sent by one file, which judges its reply', () => {
+    const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
+    const sending = files.filter((file) =>
+      /\.command\(\{\s*update\b/.test(readFileSync(join(repository, file), 'utf8')),
+    )
+    expect(sending).toEqual(['packages/kernel/src/mongo/bulk-update.ts'])
+  })
+})
+
 describe('a start of the gateway', () => {
   /** The packages that come with a file, in however many steps. */
   function packagesBehind(first: string): Set<string> {

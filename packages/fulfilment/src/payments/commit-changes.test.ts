@@ -8,25 +8,20 @@ const USED = {
 
 describe('landingsOf', () => {
   it('says landed when all have matched', () => {
-    expect(landingsOf({ n: 2 }, 2)).toEqual(['landed', 'landed'])
+    expect(landingsOf({ n: 2, refused: [] }, 2)).toEqual(['landed', 'landed'])
   })
 
   it('says perhaps for all when one has not matched, for the reply does not say which', () => {
-    expect(landingsOf({ n: 1 }, 2)).toEqual(['perhaps', 'perhaps'])
+    expect(landingsOf({ n: 1, refused: [] }, 2)).toEqual(['perhaps', 'perhaps'])
   })
 
   it('finds the payment that has paid another order', () => {
-    expect(landingsOf({ n: 1, writeErrors: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'landed'])
-    expect(landingsOf({ n: 0, writeErrors: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'perhaps'])
+    expect(landingsOf({ n: 1, refused: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'landed'])
+    expect(landingsOf({ n: 0, refused: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'perhaps'])
   })
 
   it('knows nothing of a statement with any other error', () => {
     const errors = [{ index: 1, code: 11600, errmsg: 'interrupted' }]
-    expect(landingsOf({ n: 1, writeErrors: errors }, 2)).toEqual(['landed', 'unknown'])
-  })
-
-  it('knows nothing of any statement when the majority is in doubt', () => {
-    const reply = { n: 1, writeErrors: [{ index: 0, ...USED }], writeConcernError: { code: 64 } }
-    expect(landingsOf(reply, 2)).toEqual(['unknown', 'unknown'])
+    expect(landingsOf({ n: 1, refused: errors }, 2)).toEqual(['landed', 'unknown'])
   })
 })

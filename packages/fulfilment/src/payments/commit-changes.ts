@@ -1,6 +1,6 @@
+import { type RefusedStatement, sendUpdates, type UpdateReply } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import type { Db, Document } from 'mongodb'
+import type { Db } from 'mongodb'
 import { ORDERS, PAYMENT_INDEX } from '../orders/order-document.ts'
 import type { UpdateStatement } from './order-update.ts'
 
@@ -20,34 +20,26 @@ export async function commitChanges(
   { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
   statements: readonly UpdateStatement[],
 ): Promise<Landing[]> {
-  let reply: Document
+  let reply: UpdateReply
   try {
-    reply = await db.command({ update: ORDERS, updates: statements, ordered: false, writeConcern: MAJORITY })
+    reply = await sendUpdates(db, { update: ORDERS, updates: statements })
   } catch (error) {
     errors.count(error)
     // Whatever the driver says, the statements may have been stored.
     return statements.map(() => 'unknown')
   }
-  errors.countReply(reply)
+  errors.countReply({ writeErrors: reply.refused })
   return landingsOf(reply, statements.length)
 }
 
-interface WriteError {
-  readonly index: number
-  readonly code: number
-  readonly errmsg?: string
-}
-
 /** Reads the reply of the update command, a landing for each of its `count` statements. */
-export function landingsOf(reply: Document, count: number): Landing[] {
-  if (reply.writeConcernError !== undefined) return Array<Landing>(count).fill('unknown')
-  const errors = (reply.writeErrors ?? []) as WriteError[]
-  const rest: Landing = reply.n === count - errors.length ? 'landed' : 'perhaps'
+export function landingsOf({ n, refused }: UpdateReply, count: number): Landing[] {
+  const rest: Landing = n === count - refused.length ? 'landed' : 'perhaps'
   const landings = Array<Landing>(count).fill(rest)
-  for (const error of errors) landings[error.index] = isPaymentUsed(error) ? 'payment_used' : 'unknown'
+  for (const error of refused) landings[error.index] = isPaymentUsed(error) ? 'payment_used' : 'unknown'
   return landings
 }
 
-function isPaymentUsed(error: WriteError): boolean {
+function isPaymentUsed(error: RefusedStatement): boolean {
   return error.code === DUPLICATE_KEY && (error.errmsg ?? '').includes(` index: ${PAYMENT_INDEX} `)
 }

@@ -1,5 +1,5 @@
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import type { Db, Document } from 'mongodb'
+import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import type { Db } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 
 /** A receipt that this worker alone may send until its lease ends. */
@@ -42,16 +42,15 @@ export function createReceiptClaims(db: Db, { leaseMs, newClaimId }: ClaimOption
       const statements = [...byFence].map(([fence, group]) =>
         statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
       )
-      const { n: matched } = await update(db, statements)
+      // A refused statement claims nothing; the others are ours.
+      const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
       return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
     },
     async settle(settled) {
       const now = await databaseNow(db)
       const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
       const statements = [...groups.values()].flatMap((group) => settleStatement(group, now))
-      if (statements.length === 0) return
-      const { writeErrors } = await update(db, statements)
-      if (writeErrors !== undefined) throw new Error('Outcomes of receipts are not written')
+      await bulkUpdate(db, { update: ORDERS, updates: statements })
     },
   }
 }
@@ -136,18 +135,6 @@ interface Statement {
   readonly multi: true
   readonly arrayFilters: readonly object[]
   readonly hint: object
-}
-
-/** What the database answers for orders that are changed on a majority. Throws when that is not known. */
-async function update(db: Db, statements: readonly Statement[]): Promise<Document> {
-  const reply: Document = await db.command({
-    update: ORDERS,
-    updates: statements,
-    ordered: false,
-    writeConcern: MAJORITY,
-  })
-  if (reply.writeConcernError !== undefined) throw new Error('The receipts are not on a majority')
-  return reply
 }
 
 /** Those of the claims that are ours: others were faster with some. */

@@ -21,7 +21,7 @@ export function startHousekeeping(foundation: Foundation): Housekeeping {
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
-  const runner = new ReplayRunner({ db, providers: providers.current, fetch, random, onError })
+  const runner = new ReplayRunner({ db, providers: providers.current, fetch, random, logger, onError })
   runner.start()
   const warn = async (): Promise<void> => {
     const expiring = await findExpiringSecrets(db, providers.current(), clock.now())

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import { type Db, type Document, MongoServerError, type ObjectId } from 'mongodb'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import type { Db, Document, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 
@@ -319,10 +319,7 @@ function retention({ retentionMs }: ClaimsDeps): Document {
   }
 }
 
-async function runUpdates(db: Db, updates: readonly Document[]): Promise<number> {
-  const reply = await db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
-  const [failed] = (reply.writeErrors ?? []) as { code: number }[]
-  // The others of the command are written; whoever holds this one must not be told that the claim was lost.
-  if (failed !== undefined) throw new MongoServerError({ message: 'A statement of an update failed', ...failed })
-  return Number(reply.n)
+/** Throws when a statement was refused: its claims are not lost, as those are that no statement matched. */
+function runUpdates(db: Db, updates: readonly Document[]): Promise<number> {
+  return bulkUpdate(db, { update: EVENTS, updates })
 }

@@ -82,6 +82,30 @@ describe('add', () => {
     await open.events.deleteOne({ eventId: id })
   })
 
+  it('passes over one that the server refuses, says so, and tells of it nothing that did not happen', async () => {
+    const { logger, lines } = memoryLogger()
+    const mismatched: unknown[] = []
+    const onMismatch = (...args: unknown[]): void => void mismatched.push(args)
+    const [refused, dead] = [uniqueId(), await storeDead()]
+    await open.inbox.record(sampleArrival(refused))
+    const { bodyHash } = await open.record(dead)
+    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch })
+    await database.db.command({ collMod: 'events', validator: { $nor: [{ eventId: refused, deliveries: 2 }] } })
+    counts.add({ provider: 'acme', event: sampleArrival(refused).event, bodyHash: 'another' })
+    counts.add({ provider: 'acme', event: sampleArrival(dead).event, bodyHash })
+    await counts.flush()
+    await database.db.command({ collMod: 'events', validator: {} })
+    expect(mismatched).toEqual([])
+    expect(lines).toMatchObject([
+      { msg: 'inbox.count-refused', eventId: refused, times: 1, code: 121 },
+      { msg: 'event.revived', eventId: dead },
+    ])
+    open.commands.length = 0
+    await counts.stop()
+    expect(open.commands).toEqual([])
+    await open.events.deleteOne({ eventId: dead })
+  })
+
   it('keeps no more than ten thousand different events in memory', async () => {
     const { logger } = memoryLogger()
     const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })

@@ -1,5 +1,5 @@
 import type { Logger } from '@oncehook/kernel/logger'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
@@ -86,11 +86,22 @@ async function write(deps: DeliveryCountsDeps, batch: readonly Counted[]): Promi
       ...(revives ? revival(item.event) : []),
     ],
   }))
-  await deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
-  for (const { item, differs, revives } of judged) {
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates })
+  const failed = new Map(refused.map(({ index, code }) => [index, code]))
+  for (const [index, { item, differs, revives }] of judged.entries()) {
+    const code = failed.get(index)
+    if (code !== undefined) {
+      reportRefusal(deps, item, code)
+      continue
+    }
     if (differs) reportMismatch(deps, item)
     if (revives) reportRevival(deps, item)
   }
+}
+
+// Written again it would be refused again, for nothing in it changes.
+function reportRefusal({ logger }: DeliveryCountsDeps, { provider, event, times }: Counted, code: number): void {
+  logger.warn({ provider, eventId: event.id.slice(0, 64), times, code }, 'inbox.count-refused')
 }
 
 function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, event, times }: Counted): void {

@@ -1,4 +1,4 @@
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Document, type ObjectId } from 'mongodb'
 import { EVENTS } from './event-document.ts'
 
@@ -28,5 +28,5 @@ async function strip(db: Db, q: Document): Promise<void> {
     { $set: { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } } },
     { $unset: ['stripAt', 'query'] },
   ]
-  await db.command({ update: EVENTS, updates: [{ q, u, multi: true }], writeConcern: MAJORITY })
+  await bulkUpdate(db, { update: EVENTS, updates: [{ q, u, multi: true }] })
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '@oncehook/kernel/logger'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import { createFlusher } from './flusher.ts'
 
@@ -51,5 +51,5 @@ async function write(db: Db, batch: readonly (readonly [string, number])[]): Pro
     const u = [{ $set: { count: { $add: [{ $ifNull: ['$count', 0] }, count] }, lastAt: '$$NOW' } }]
     return { q: { _id: { provider, kind, name } }, u, upsert: true }
   })
-  await db.command({ update: TALLIES, updates, ordered: false, writeConcern: MAJORITY })
+  await bulkUpdate(db, { update: TALLIES, updates })
 }

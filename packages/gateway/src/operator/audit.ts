@@ -1,5 +1,5 @@
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import { type Db, ObjectId } from 'mongodb'
 
 /** What an operator did: nothing here is ever changed or removed. */
@@ -37,7 +37,7 @@ export function createAudit(db: Db): Audit {
         u: [{ $replaceWith: { $mergeObjects: ['$$ROOT', document, { at: '$$NOW' }] } }],
         upsert: true,
       }
-      await db.command({ update: AUDIT, updates: [update], writeConcern: MAJORITY })
+      await bulkUpdate(db, { update: AUDIT, updates: [update] })
     },
     list({ limit, after }) {
       const filter = after === undefined ? {} : { _id: { $lt: after } }

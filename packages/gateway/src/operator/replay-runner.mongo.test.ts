@@ -1,4 +1,5 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
@@ -21,11 +22,11 @@ beforeEach(async () => {
 })
 
 /** The runner of one process. */
-function makeRunner(): ReplayRunner {
+function makeRunner(logger = memoryLogger().logger): ReplayRunner {
   const onError = (error: unknown): void => {
     throw error
   }
-  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, onError })
+  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, logger, onError })
 }
 
 async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {
@@ -125,6 +126,19 @@ it('shares several replays out between processes', async () => {
     const names = (made ?? []).map(({ id }) => String(id))
     expect(new Set(names).size).toBe(names.length)
   }
+})
+
+it('passes over an event that the server refuses to change, says so, and ends', async () => {
+  const { logger, lines } = memoryLogger()
+  const id = await startReplay(150)
+  const refused = await events.findOne()
+  await db.command({ collMod: EVENTS, validator: { $nor: [{ _id: refused?._id, state: 'pending' }] } })
+  await makeRunner(logger).tick()
+  await db.command({ collMod: EVENTS, validator: {} })
+  expect(await stateOf(id)).toBe('finished')
+  expect(await events.countDocuments({ state: 'pending' })).toBe(149)
+  const line = { msg: 'replay.event-refused', replayId: String(id), id: String(refused?._id), code: 121 }
+  expect(lines).toMatchObject([line])
 })
 
 it('keeps the newest 50 replays of an event', async () => {

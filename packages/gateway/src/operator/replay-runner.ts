@@ -1,4 +1,5 @@
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import type { Logger } from '@oncehook/kernel/logger'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Document, type Filter, type ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
@@ -12,6 +13,7 @@ export interface ReplayRunnerDeps {
   readonly providers: () => Providers
   readonly fetch: typeof globalThis.fetch
   readonly random: () => number
+  readonly logger: Logger
   readonly onError: (error: unknown) => void
 }
 
@@ -75,10 +77,7 @@ export class ReplayRunner {
     for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
       const limit = Math.min(SLICE, budget)
       const slice = await this.#nextSlice(open, limit)
-      if (slice.updates.length > 0) {
-        const { updates } = slice
-        await this.#deps.db.command({ update: EVENTS, updates, ordered: false, writeConcern: MAJORITY })
-      }
+      await this.#handOn(open, slice.updates)
       budget -= slice.updates.length
       const wasSlow = !slice.isLast && slice.updates.length < limit
       const endsTurn = budget <= 0 || wasSlow || this.#stopping
@@ -86,6 +85,16 @@ export class ReplayRunner {
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
       if (endsTurn) return
+    }
+  }
+
+  /** An event whose change the server refuses would be refused again: it is logged and passed over. */
+  async #handOn({ _id }: ReplayDocument, updates: Slice['updates']): Promise<void> {
+    if (updates.length === 0) return
+    const { refused } = await sendUpdates(this.#deps.db, { update: EVENTS, updates })
+    for (const { index, code } of refused) {
+      const id = String(updates[index]?.q._id)
+      this.#deps.logger.warn({ replayId: String(_id), id, code }, 'replay.event-refused')
     }
   }
 
@@ -99,7 +108,7 @@ export class ReplayRunner {
       .find({ $and: [meant, Object.keys(range).length === 0 ? {} : { _id: range }] })
       .sort({ _id: 1 })
       .limit(limit)
-    const updates: Document[] = []
+    const updates: EventUpdate[] = []
     let last = cursor
     const endsAt = performance.now() + SLICE_MS
     for await (const record of found) {
@@ -131,8 +140,13 @@ export class ReplayRunner {
   }
 }
 
+interface EventUpdate {
+  readonly q: Document
+  readonly u: readonly Document[]
+}
+
 interface Slice {
-  readonly updates: readonly Document[]
+  readonly updates: readonly EventUpdate[]
   /** The id of the last event that was read, for the cursor. */
   readonly last: ObjectId | null
   /** Whether the replay ends with it. */

@@ -1,5 +1,5 @@
 import { notFound } from '@oncehook/kernel/error-codes'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../errors.ts'
 import { EVENTS, type EventDocument, type EventState } from '../inbox/event-document.ts'
@@ -80,13 +80,13 @@ export function createReplays(db: Db): Replays {
       const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null }
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
       const u = [{ $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: entry }, clock] } }]
-      await db.command({ update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }], writeConcern: MAJORITY })
+      await bulkUpdate(db, { update: REPLAYS, updates: [{ q: { _id }, u, upsert: true }] })
     },
     progress,
     async cancel(id) {
       const q = { _id: toObjectId(id), state: 'running' }
       const u = [{ $set: { state: 'cancelled', finishedAt: '$$NOW' } }]
-      await db.command({ update: REPLAYS, updates: [{ q, u }], writeConcern: MAJORITY })
+      await bulkUpdate(db, { update: REPLAYS, updates: [{ q, u }] })
       return progress(id)
     },
   }

@@ -1,0 +1,64 @@
+import { MongoClient, MongoServerError, MongoWriteConcernError } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { armFailPoint } from '../testing/fail-point.ts'
+import { testDatabase } from '../testing/test-database.ts'
+import { bulkUpdate, sendUpdates } from './bulk-update.ts'
+
+const APP = 'kernel-bulk-update'
+const BAD = { q: { _id: 2 }, u: { $set: { note: 'bad' } } }
+const GOOD = { q: { _id: 1 }, u: { $set: { note: 'good' } } }
+
+/** A collection of three documents that refuses a note. */
+async function things() {
+  const database = await testDatabase(process.env)
+  const client = await new MongoClient(database.uri.reveal(), { appName: APP, retryWrites: false }).connect()
+  const db = client.db(database.name)
+  const collection = db.collection<{ _id: number; note?: string }>('things')
+  await collection.insertMany([{ _id: 1 }, { _id: 2 }, { _id: 3 }])
+  await db.command({ collMod: 'things', validator: { note: { $ne: 'bad' } } })
+  return {
+    ...{ uri: database.uri, db },
+    notes: async () => (await collection.find({}, { sort: { _id: 1 } }).toArray()).map(({ note }) => note ?? null),
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('bulkUpdate', () => {
+  it('changes all in one command and counts what matched or was inserted', async () => {
+    await using store = await things()
+    const many = { q: {}, u: { $set: { note: 'all' } }, multi: true }
+    const absent = { q: { _id: 9 }, u: { $set: { note: 'none' } } }
+    const upsert = { q: { _id: 4 }, u: { $set: { note: 'new' } }, upsert: true }
+    expect(await bulkUpdate(store.db, { update: 'things', updates: [many, absent, upsert] })).toBe(4)
+    expect(await store.notes()).toEqual(['all', 'all', 'all', 'new'])
+    expect(await bulkUpdate(store.db, { update: 'things', updates: [] })).toBe(0)
+  })
+
+  it('throws when the server refused a statement, and the others are stored', async () => {
+    await using store = await things()
+    const refused = bulkUpdate(store.db, { update: 'things', updates: [BAD, GOOD] })
+    await expect(refused).rejects.toBeInstanceOf(MongoServerError)
+    await expect(refused).rejects.toMatchObject({ code: 121, message: 'A statement of an update was refused' })
+    expect(await store.notes()).toEqual(['good', null, null])
+  })
+
+  it('throws when no majority confirms, whatever was refused beside that', async () => {
+    await using store = await things()
+    const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+    await using _ = await armFailPoint(store.uri, { commands: ['update'], appName: APP, times: 2, how })
+    const command = { update: 'things', updates: [BAD, GOOD] }
+    await expect(bulkUpdate(store.db, command)).rejects.toBeInstanceOf(MongoWriteConcernError)
+    await expect(sendUpdates(store.db, command)).rejects.toBeInstanceOf(MongoWriteConcernError)
+  })
+})
+
+describe('sendUpdates', () => {
+  it('tells which statements were refused', async () => {
+    await using store = await things()
+    const { n, refused } = await sendUpdates(store.db, { update: 'things', updates: [GOOD, BAD] })
+    expect({ n, refused }).toMatchObject({ n: 1, refused: [{ index: 1, code: 121 }] })
+  })
+})
