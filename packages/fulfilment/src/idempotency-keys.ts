@@ -1,6 +1,7 @@
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Db } from 'mongodb'
+import { DURABLE_READ } from './durable-read.ts'
 
 /** The collection of idempotency keys. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys'
@@ -75,9 +76,7 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
     },
     async find(request) {
       const live = { $expr: { $not: [EXPIRED] } }
-      return await reachable(
-        rows.findOne({ ...ofKey(request), ...live }, { readConcern: 'majority', maxTimeMS: 4_000 }),
-      )
+      return await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
     },
     async finish(row, answer) {
       const stands = { $ifNull: ['$answer', { $literal: answer }] }

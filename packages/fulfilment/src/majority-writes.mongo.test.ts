@@ -11,20 +11,88 @@ import { expect, it } from 'vitest'
 import { createIdempotencyKeys, IDEMPOTENCY_INDEXES } from './idempotency-keys.ts'
 import { createOrder } from './orders/create-order.ts'
 import { deleteOrder } from './orders/delete-order.ts'
+import { listOrders } from './orders/list-orders.ts'
 import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
 import { patchOrder } from './orders/patch-order.ts'
 import { putOrder } from './orders/put-order.ts'
 import { applyEvents } from './payments/apply-events.ts'
+import { readVersions } from './payments/read-versions.ts'
+import { listReceipts } from './receipts/list-receipts.ts'
 import { createReceiptClaims } from './receipts/receipt-claims.ts'
+import { fulfilmentRouter } from './router.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
 
 const errors = createDatabaseErrors(new Registry())
 
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify'])
+const READS = new Set(['find', 'aggregate', 'count', 'distinct'])
 
 it('FP-24: asks for a journaled majority in every write of every use', async () => {
-  await using database = await testDatabase(process.env)
+  await using used = await openDatabase(WRITES)
+  const { db, deps, logger, commands: writes } = used
+
+  const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
+  const { order } = await createOrder(deps, { order: sampleOrder(), idempotency })
+  await putOrder(deps, { id: 'o1', order: sampleOrder() })
+  await putOrder(deps, { id: 'o1', order: sampleOrder({ note: 'x' }) })
+  await patchOrder(deps, { id: 'o1', patch: { note: null }, ifMatch: '*' })
+  await deleteOrder(deps, { id: 'o1' })
+  await putOrder(deps, { id: 'o1', order: sampleOrder() })
+  await applyEvents({ ...callDeps, db, logger }, [sampleEvent({ orderId: order.id })])
+  const claims = createReceiptClaims(db, { leaseMs: 60_000, newClaimId: randomUUID })
+  const claimed = await claims.claim(10)
+  await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } })))
+
+  expect(writes.map(({ commandName }) => commandName)).toEqual([
+    ...['findAndModify', 'insert', 'findAndModify'],
+    ...['insert', 'update', 'update', 'update', 'update'],
+    ...['update', 'update', 'update'],
+  ])
+  for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
+})
+
+it('asks the primary for what a majority holds in every read that an answer rests on', async () => {
+  await using used = await openDatabase(READS)
+  const { db, deps, logger, commands: reads } = used
+  const { orders } = deps
+  const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
+  const get = fulfilmentRouter.createCaller({
+    useCases: { orders: deps, payments: { ...callDeps, db, logger }, countVerdict: () => {} },
+    ifMatch: undefined,
+    answer: {},
+  }).orders.get
+
+  await createOrder(deps, { order: sampleOrder(), idempotency })
+  // The key is looked up without being taken, then an order whose answer was lost is looked for.
+  await createOrder(deps, { order: 'no order', idempotency })
+  await deps.keys.claim({ ...idempotency, key: 'unanswered' }, { run: 'run', orderId: 'o1' })
+  await createOrder(deps, { order: sampleOrder(), idempotency: { ...idempotency, key: 'unanswered' } }).catch(() => {})
+  await putOrder(deps, { id: 'o1', order: sampleOrder() })
+  await putOrder(deps, { id: 'o1', order: sampleOrder() })
+  await patchOrder(deps, { id: 'o1', patch: {}, ifMatch: '*' })
+  await get({ id: 'o1' })
+  await listOrders(orders, { limit: 1 })
+  await readVersions(orders, ['o1'])
+  await applyEvents({ ...callDeps, db, logger }, [sampleEvent({ orderId: 'o1' })])
+  await listReceipts(orders, { limit: 1 })
+  await deleteOrder(deps, { id: 'o1' })
+  await deleteOrder(deps, { id: 'o1' })
+
+  expect(reads).toHaveLength(12)
+  for (const { command, commandName } of reads) {
+    expect(command.readConcern, commandName).toEqual({ level: 'majority' })
+    // A command without a read preference goes to the primary.
+    expect(command.$readPreference?.mode ?? 'primary', commandName).toBe('primary')
+  }
+})
+
+const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }
+
+/** A database with its indexes, and the commands of these names that are sent to it from then on. */
+async function openDatabase(names: ReadonlySet<string>) {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await testDatabase(process.env))
   const { logger } = memoryLogger()
   const mongo = createMongoConnection({
     uri: database.uri,
@@ -34,13 +102,13 @@ it('FP-24: asks for a journaled majority in every write of every use', async () 
     logger,
     monitorCommands: true,
   })
+  resources.defer(() => mongo.close())
   await mongo.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
-  const writes: CommandStartedEvent[] = []
-  mongo.client.on('commandStarted', (event) => WRITES.has(event.commandName) && writes.push(event))
+  const commands: CommandStartedEvent[] = []
+  mongo.client.on('commandStarted', (event) => names.has(event.commandName) && commands.push(event))
   const { db } = mongo
-  const orders = db.collection<OrderDocument>(ORDERS)
   const deps = {
-    orders,
+    orders: db.collection<OrderDocument>(ORDERS),
     keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000 }),
     clock: systemClock,
     random: Math.random,
@@ -48,25 +116,6 @@ it('FP-24: asks for a journaled majority in every write of every use', async () 
     newOrderId: () => createOrderId(randomBytes),
     newRunId: randomUUID,
   }
-
-  const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
-  const { order } = await createOrder(deps, { order: sampleOrder(), idempotency })
-  await putOrder(deps, { id: 'o1', order: sampleOrder() })
-  await putOrder(deps, { id: 'o1', order: sampleOrder({ note: 'x' }) })
-  await patchOrder(deps, { id: 'o1', patch: { note: null }, ifMatch: '*' })
-  await deleteOrder(deps, { id: 'o1' })
-  await putOrder(deps, { id: 'o1', order: sampleOrder() })
-  const payments = { db, errors, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {} }
-  await applyEvents(payments, [sampleEvent({ orderId: order.id })])
-  const claims = createReceiptClaims(db, { leaseMs: 60_000, newClaimId: randomUUID })
-  const claimed = await claims.claim(10)
-  await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } })))
-  await mongo.close()
-
-  expect(writes.map(({ commandName }) => commandName)).toEqual([
-    ...['findAndModify', 'insert', 'findAndModify'],
-    ...['insert', 'update', 'update', 'update', 'update'],
-    ...['update', 'update', 'update'],
-  ])
-  for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
-})
+  const owned = resources.move()
+  return { db, deps, logger, commands, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}

@@ -1,6 +1,7 @@
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
+import { DURABLE_READ } from '../durable-read.ts'
 import type { Order, OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
 import type { Orders } from './order-store.ts'
@@ -52,7 +53,7 @@ function olderThan(cursor: string): Filter<OrderDocument> {
 async function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: number): Promise<LiveOrder[]> {
   try {
     return await orders
-      .find(filter, { readPreference: 'primary', maxTimeMS: 4_000 })
+      .find(filter, DURABLE_READ)
       .project<LiveOrder>({ applied: 0, receipts: 0, paidBy: 0 })
       .sort({ createdAt: -1, _id: -1 })
       .limit(limit)

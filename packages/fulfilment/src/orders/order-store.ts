@@ -2,25 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, UpdateFilter } from 'mongodb'
+import { DURABLE_READ } from '../durable-read.ts'
 import type { LiveOrder, OrderDocument } from './order-document.ts'
 
 /** The orders as they are stored. */
 export type Orders = Collection<OrderDocument>
 
-/** Reads one order from the primary, a tombstone included; null when the id was never used. */
+/** Reads one order as a majority holds it, a tombstone included; null when the id was never used. */
 export function readOrder(orders: Orders, id: string): Promise<OrderDocument | null> {
-  return reachable(orders.findOne({ _id: { $eq: id } }, { readPreference: 'primary', maxTimeMS: 4_000 }))
+  return reachable(orders.findOne({ _id: { $eq: id } }, DURABLE_READ))
 }
 
 /** Whether an id is in use, tombstones included, durably on a majority. */
 export async function isStored(orders: Orders, id: string): Promise<boolean> {
-  const options = {
-    projection: { _id: 1 },
-    readPreference: 'primary',
-    readConcern: 'majority',
-    maxTimeMS: 4_000,
-  } as const
-  return (await reachable(orders.findOne({ _id: { $eq: id } }, options))) !== null
+  const found = orders.findOne({ _id: { $eq: id } }, { ...DURABLE_READ, projection: { _id: 1 } })
+  return (await reachable(found)) !== null
 }
 
 /** Inserts an order, durably on a majority. False: the id is taken. */

@@ -4,6 +4,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
+import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/order-document.ts'
 import { commitChanges, type Landing } from './commit-changes.ts'
@@ -153,10 +154,7 @@ async function readOrders(
     const batchSize = ids.length + 1
     const found = await db
       .collection<OrderDocument>(ORDERS)
-      .find(
-        { _id: { $in: [...ids] } },
-        { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 4_000, batchSize },
-      )
+      .find({ _id: { $in: [...ids] } }, { ...DURABLE_READ, batchSize })
       .project<OrderDocument>({ items: 0, note: 0, metadata: 0, receipts: 0 })
       .toArray()
     return new Map(found.map((order) => [order._id, order]))

@@ -1,4 +1,5 @@
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import { DURABLE_READ } from '../durable-read.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/order-document.ts'
 import type { Orders } from '../orders/order-store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
@@ -72,7 +73,7 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
     { $project: { receipt: '$receipts' } },
   ]
   try {
-    return await orders.aggregate<Row>(pipeline, { readPreference: 'primary', maxTimeMS: 4_000 }).toArray()
+    return await orders.aggregate<Row>(pipeline, DURABLE_READ).toArray()
   } catch (error) {
     throw toUnavailable(error) ?? error
   }
