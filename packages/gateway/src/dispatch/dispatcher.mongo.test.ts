@@ -208,6 +208,17 @@ describe.concurrent('Dispatcher', () => {
     expect(standIn.calls.filter((call) => call.includes('e4'))).toEqual([['e4']])
   })
 
+  it('handles a record without counters, and its neighbours', async () => {
+    await using database = await testDatabase(process.env)
+    const standIn = createFulfilmentStandIn()
+    await preload(database, standIn, many(9))
+    await using looking = await openInbox(database)
+    await looking.events.updateOne({ eventId: 'e4' }, { $unset: { lost: '', starts: '', fence: '', failures: '' } })
+    await using running = await start(database, { standIn })
+    await untilState(running, 'done', 9)
+    expect(standIn.applied).toHaveLength(9)
+  })
+
   it('reads versions again when an order changes under its hands', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)

@@ -258,5 +258,5 @@ function nextBatch(queue: Claim[], limit: number): Claim[] {
   if (lost > 1) return queue.splice(0, 1)
   const most = lost === 1 ? Math.min(limit, ORPHANS_TOGETHER) : limit
   const other = queue.findIndex((claim) => claim.lost !== lost)
-  return queue.splice(0, other === -1 ? most : Math.min(most, other))
+  return queue.splice(0, other <= 0 ? most : Math.min(most, other))
 }

@@ -167,6 +167,36 @@ describe('claimDue', () => {
   })
 })
 
+describe('a record that something else wrote', () => {
+  it.each([
+    ['no counters', { $unset: { lost: '', starts: '', fence: '', failures: '', attempts: '' } }],
+    ['no numbers in them', { $set: { lost: 'x', starts: null, fence: {}, failures: '7', attempts: 'none' } }],
+  ])('is claimed, fenced, counted and settled as if new, with %s', async (_, damage) => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    await open.events.updateOne({ eventId: 'a' }, damage as never)
+    const claims = open.claims()
+    const claim = await claimOne(claims)
+    expect(claim).toMatchObject({ fence: 1, lost: 0, failures: 0 })
+    expect(await takeOverOne(open, open.claims({ owner: 'other' }), 'a')).toMatchObject({ fence: 2, lost: 1 })
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toHaveLength(1)
+    const again = await takeOverOne(open, claims, 'a')
+    expect(again).toMatchObject({ fence: 3 })
+    await claims.settle([{ claim: again, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
+    expect(await open.record('a')).toMatchObject({ starts: 3, lost: 0, failures: 1, attempts: [failed] })
+  })
+
+  it('has texts where the code reads texts', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    await open.events.updateOne({ eventId: 'a' }, {
+      $unset: { type: '', objectId: '', orderId: '', requestId: '', facts: '' },
+    } as never)
+    const event = { id: 'a', type: '', objectId: '', facts: { orderId: '' } }
+    expect(await claimOne(open.claims())).toMatchObject({ requestId: '', event })
+  })
+})
+
 describe('takeOver', () => {
   it('leaves a born claim alone until its lease has surely ended', async () => {
     await using open = await openFresh()

@@ -3,6 +3,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
+import { counterOf, listOf, msSince, raised, timeOf } from './record-expressions.ts'
 
 /** The right to settle a record, until the lease runs out or another claim raises the fence. */
 export interface Claim {
@@ -126,8 +127,8 @@ const TIMESTAMP_STEP_MS = 1_000
 
 /** A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. */
 function leaseHasEnded({ leaseMs }: ClaimsDeps): Document {
-  const bornLeaseEnd = { $add: [{ $toDate: '$claimedAt' }, leaseMs + TIMESTAMP_STEP_MS] }
-  return { $lt: [{ $ifNull: ['$leaseUntil', bornLeaseEnd] }, '$$NOW'] }
+  const bornLeaseEnd = { $add: [timeOf('claimedAt'), leaseMs + TIMESTAMP_STEP_MS] }
+  return { $lt: [{ $ifNull: [timeOf('leaseUntil'), bornLeaseEnd] }, '$$NOW'] }
 }
 
 // An absent due time sorts before every date, and means: due now.
@@ -161,9 +162,9 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
   const take = [
     {
       $set: {
-        lost: { $cond: [COUNTS_AS_LOST, { $add: ['$lost', 1] }, '$lost'] },
-        starts: { $add: ['$starts', 1] },
-        fence: { $add: ['$fence', 1] },
+        lost: { $cond: [COUNTS_AS_LOST, raised('lost'), counterOf('lost')] },
+        starts: raised('starts'),
+        fence: raised('fence'),
         state: 'processing',
         leaseOwner: deps.owner,
         leaseUntil: leaseEnd(deps),
@@ -177,7 +178,7 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
     .collection<EventDocument>(EVENTS)
     .aggregate<EventDocument & Ages>([
       { $match: { _id: { $in: ids }, claim } },
-      { $set: { failedForMs: since('$firstFailedAt'), orderUnknownForMs: ORDER_UNKNOWN_FOR } },
+      { $set: { failedForMs: msSince('firstFailedAt'), orderUnknownForMs: ORDER_UNKNOWN_FOR } },
       { $project: { raw: 0, headers: 0, attempts: 0 } },
     ])
     .toArray()
@@ -189,30 +190,37 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
 // The first loss puts a record under suspicion, also one that only waited in its holder's memory: nothing is written when a
 // batch of many is sent. From then on a loss counts when it came after `begin`, or a row of deaths would bury whole backlogs.
 const COUNTS_AS_LOST = {
-  $and: [{ $eq: ['$state', 'processing'] }, { $or: [{ $eq: ['$lost', 0] }, { $eq: ['$begun', true] }] }],
+  $and: [{ $eq: ['$state', 'processing'] }, { $or: [{ $eq: [counterOf('lost'), 0] }, { $eq: ['$begun', true] }] }],
 }
 
 // With a long backlog the server might prefer to walk all of it.
 const BY_ID = { _id: 1 }
 
-function since(date: string): Document {
-  return { $ifNull: [{ $subtract: ['$$NOW', date] }, 0] }
-}
-
 // What was noted before the present run of failures, as before a replay, counts no more.
 const ORDER_UNKNOWN_COUNTS = {
-  $and: [{ $gt: ['$firstFailedAt', null] }, { $gte: ['$orderUnknownSince', '$firstFailedAt'] }],
+  $and: [{ $gt: [timeOf('firstFailedAt'), null] }, { $gte: [timeOf('orderUnknownSince'), timeOf('firstFailedAt')] }],
 }
 const ORDER_UNKNOWN_SINCE = { $cond: [ORDER_UNKNOWN_COUNTS, '$orderUnknownSince', '$$NOW'] }
-const ORDER_UNKNOWN_FOR = { $cond: [ORDER_UNKNOWN_COUNTS, since('$orderUnknownSince'), 0] }
+const ORDER_UNKNOWN_FOR = { $cond: [ORDER_UNKNOWN_COUNTS, msSince('orderUnknownSince'), 0] }
 
 type Ages = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
 function toClaim(record: EventDocument & Ages): Claim {
-  const { _id, provider, eventId, type, objectId, orderId, facts, fence, lost, failures, requestId } = record
-  const { failedForMs, orderUnknownForMs } = record
-  const event: WebhookEvent = { id: eventId, type, objectId, facts: { ...facts, orderId } }
+  const { _id, facts, fence, lost, failedForMs, orderUnknownForMs } = record
+  const event: WebhookEvent = {
+    id: textOf(record.eventId),
+    type: textOf(record.type),
+    objectId: textOf(record.objectId),
+    facts: { ...facts, orderId: textOf(record.orderId) },
+  }
+  const failures = typeof record.failures === 'number' ? record.failures : 0
+  const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
   return { _id, provider, fence, lost, failures, failedForMs, orderUnknownForMs, requestId, event }
+}
+
+/** A record that something else wrote may lack it. */
+function textOf(stored: unknown): string {
+  return typeof stored === 'string' ? stored : ''
 }
 
 /** A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. */
@@ -263,7 +271,7 @@ async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): P
 function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): Document[] {
   // Texts from outside go in as literals: one that begins with $ would be read as the name of a member.
   const entry = { $literal: { ms: attempt.ms, outcome: attempt.outcome, code: attempt.code, message: attempt.message } }
-  const attempts = { $concatArrays: ['$attempts', [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
+  const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
   const common = { lost: 0, attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
   const failed = {
     lastError: {
@@ -272,8 +280,8 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
         { at: '$$NOW' },
       ],
     },
-    failures: { $add: ['$failures', 1] },
-    firstFailedAt: { $ifNull: ['$firstFailedAt', '$$NOW'] },
+    failures: raised('failures'),
+    firstFailedAt: { $ifNull: [timeOf('firstFailedAt'), '$$NOW'] },
     ...(attempt.code === ORDER_UNKNOWN ? { orderUnknownSince: ORDER_UNKNOWN_SINCE } : {}),
   }
   const unset = { $unset: HOLD }
