@@ -100,6 +100,14 @@ describe.each(SERVICES)('%s', (service) => {
     ])
   })
 
+  it('refuses to start when the address asks for reads from other nodes', async () => {
+    const value = `${place.mongoUri}${place.mongoUri.includes('?') ? '&' : '?'}readPreference=nearest&readConcernLevel=available`
+    expect(await refusal(service, { MONGODB_URI: value })).toEqual([
+      'MONGODB_URI asks for reads from other nodes: leave it out or write readPreference=primary',
+      'MONGODB_URI asks for another read concern: leave it out or write readConcernLevel=majority',
+    ])
+  })
+
   it('FP-30: refuses to start on a MongoDB that stands alone', async () => {
     await using standalone = await startStandaloneMongod()
     expect(await refusal(service, { MONGODB_URI: standalone.uri })).toEqual([

@@ -5,13 +5,17 @@ import { MongoMemoryReplSet, MongoMemoryServer } from 'mongodb-memory-server-cor
 import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
 import { stablePort } from '../../../../scripts/stable-port.ts'
+import { startReplicaSet } from '../../../../test/support/mongod-under-test.ts'
 import { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { createMongoConnection, MAJORITY, type MongoOptions } from './mongo-connection.ts'
 
+const OTHER_NODES = 'asks for reads from other nodes: leave it out or write readPreference=primary'
+const OTHER_CONCERN = 'asks for another read concern: leave it out or write readConcernLevel=majority'
 const PASSWORD = 'canary-5f1c0b9e'
 
 /** A connection that is closed at the end of the scope, with the log that it writes. */
@@ -44,7 +48,7 @@ async function mongodBinary() {
 }
 
 describe('createMongoConnection', () => {
-  it.each([
+  it.each<readonly [query: string, problem: string]>([
     ['w=1', 'asks for a write concern below majority'],
     ['w=0', 'asks for a write concern below majority'],
     ['w=2', 'asks for a write concern below majority'],
@@ -53,6 +57,11 @@ describe('createMongoConnection', () => {
     ['w=majority&journal=false', 'switches the journal off'],
     ['W=1', 'asks for a write concern below majority'],
     ['JOURNAL=false', 'switches the journal off'],
+    ...['primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'].map(
+      (mode) => [`readPreference=${mode}`, OTHER_NODES] as const,
+    ),
+    ['READPREFERENCE=secondary&readPreferenceTags=dc:1', OTHER_NODES],
+    ...['available', 'snapshot', 'linearizable'].map((level) => [`readConcernLevel=${level}`, OTHER_CONCERN] as const),
   ])('refuses an address with %s', async (query, problem) => {
     const uri = new Secret(`mongodb://u:${PASSWORD}@127.0.0.1:9/?${query}`)
     const refusal = await refusalOf(() => connection(uri))
@@ -64,13 +73,19 @@ describe('createMongoConnection', () => {
     expect(refusal.problems).toHaveLength(2)
   })
 
-  it.each(['', 'w=majority', 'w=majority&journal=true', 'retryWrites=false'])(
-    'takes an address with %j',
-    async (query) => {
-      await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
-      expect(made.client.options.writeConcern).toMatchObject({ w: 'majority', journal: true })
-    },
-  )
+  it.each([
+    '',
+    'w=majority',
+    'w=majority&journal=true',
+    'retryWrites=false',
+    'readPreference=primary&readConcernLevel=majority',
+  ])('takes an address with %j, and keeps to its own reads and writes', async (query) => {
+    await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
+    const { writeConcern, readPreference, readConcern } = made.client.options
+    expect(writeConcern).toMatchObject({ w: 'majority', journal: true })
+    expect(readPreference.mode).toBe('primary')
+    expect(readConcern.level).toBe('local')
+  })
 
   it.each([
     `mongodb://u:${PASSWORD}@/x`,
@@ -205,6 +220,35 @@ describe.concurrent('open', () => {
       await server.stop({ doCleanup: true, force: true })
     }
   })
+
+  it('is not there any more when the node that it is bound to steps down, and waits for its election', async ({
+    expect,
+  }) => {
+    await using server = await startThrowawayMongod(await findMongod({ env: process.env, say: () => undefined }))
+    const uri = new Secret(`${server.uri.split('?')[0]}?directConnection=true`)
+    await using made = connection(uri)
+    await made.open()
+    await expect(made.ping()).resolves.toBeUndefined()
+    const admin = made.client.db('admin')
+    await admin.command({ replSetStepDown: 120, force: true })
+    await expect(made.ping()).rejects.toThrow('The node is not a primary')
+    await using waiting = connection(uri)
+    const opening = waiting.open()
+    await expect.poll(() => waiting.lines).toMatchObject([{ msg: 'mongodb.unreachable' }])
+    await admin.command({ replSetFreeze: 0 })
+    await opening
+    await expect.poll(() => made.ping().then(() => 'there')).toBe('there')
+  })
+
+  it('refuses a node that follows another', async ({ expect }) => {
+    await using set = await startReplicaSet(3)
+    const primary = await set.primary()
+    const secondary = set.nodes.find((node) => node !== primary)
+    await using made = connection(new Secret(`mongodb://127.0.0.1:${secondary?.port}/?directConnection=true`))
+    expect((await refusalOf(() => made.open())).problems).toEqual([
+      'MONGODB_URI connects to one node that is not the primary: leave directConnection out and name the replicaSet',
+    ])
+  }, 60_000)
 
   it('ends when it is closed while it tries', async ({ expect }) => {
     const made = connection(new Secret('mongodb://127.0.0.1:9/?replicaSet=rs0'))

@@ -4,6 +4,8 @@ import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 import { within } from '../within.ts'
+import { assertWritable, checkDeployment } from './check-deployment.ts'
+import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
@@ -29,7 +31,7 @@ export interface MongoConnection {
    * @throws SettingsError
    */
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
-  /** Throws unless the deployment answers now and `open` has ended. */
+  /** Throws unless a primary answers now and `open` has ended. */
   ping(): Promise<void>
   /** Resolves within a second, also when the server does not answer any more. */
   close(): Promise<void>
@@ -47,6 +49,9 @@ const BOUNDS = {
   waitQueueTimeoutMS: 3_000,
   socketTimeoutMS: 5_500,
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
+  // A claim is read right after it was written: a node that lags behind would not show it.
+  readPreference: 'primary',
+  readConcernLevel: 'local',
 } as const satisfies MongoClientOptions
 
 /** What every raw write command of ours carries: `db.command` takes no write concern from the client. */
@@ -54,10 +59,10 @@ export const MAJORITY = { w: 'majority', j: true, wtimeout: 4_000 } as const
 
 /**
  * Creates a connection that is not open yet.
- * @throws SettingsError when the address is malformed or asks for less than a journaled majority
+ * @throws SettingsError when the address is malformed or asks for other reads and writes than ours
  */
 export function createMongoConnection(options: MongoOptions): MongoConnection {
-  refuseWeakWrites(options.uri)
+  checkMongoUri(options.uri)
   const client = new MongoClient(options.uri.reveal(), {
     ...BOUNDS,
     appName: options.appName,
@@ -75,7 +80,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       for (let tries = 0; !opened && !closed; tries += 1) {
         try {
           await client.connect()
-          await refuseStandalone(db)
+          await checkDeployment(db)
           await prepare?.(db)
           opened = true
         } catch (error) {
@@ -88,7 +93,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     },
     async ping() {
       if (!opened) throw new Error('The database is not open yet')
-      await db.command({ ping: 1 })
+      await assertWritable(db)
     },
     async close() {
       closed = true
@@ -96,27 +101,6 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       await within(client.close(), CLOSE_MS)
     },
   }
-}
-
-function refuseWeakWrites(uri: Secret): void {
-  let asked: MongoClient['options']['writeConcern']
-  try {
-    asked = new MongoClient(uri.reveal()).options.writeConcern
-  } catch {
-    // A parse error may quote the address, and with it a password.
-    throw new SettingsError(['MONGODB_URI cannot be parsed'])
-  }
-  const problems: string[] = []
-  if (asked?.w !== undefined && asked.w !== 'majority')
-    problems.push('MONGODB_URI asks for a write concern below majority')
-  if (asked?.journal === false) problems.push('MONGODB_URI switches the journal off')
-  if (problems.length > 0) throw new SettingsError(problems)
-}
-
-async function refuseStandalone(db: Db): Promise<void> {
-  const hello = await db.command({ hello: 1 })
-  if (typeof hello.setName === 'string' || hello.msg === 'isdbgrid') return
-  throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
 }
 
 /** The driver forgets each server that answers and is not of the set, so that a wrong address looks like none at all. */

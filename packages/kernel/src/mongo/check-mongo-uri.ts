@@ -1,0 +1,29 @@
+import { MongoClient } from 'mongodb'
+import type { Secret } from '../secret.ts'
+import { SettingsError } from '../settings.ts'
+
+/**
+ * Checks what an address asks for: a journaled majority, and reads from the primary. Our own values may be written out.
+ * @throws SettingsError with every problem, without the address
+ */
+export function checkMongoUri(uri: Secret): void {
+  const { writeConcern, readPreference, readConcern } = optionsOf(uri)
+  const problems: string[] = []
+  if (writeConcern?.w !== undefined && writeConcern.w !== 'majority')
+    problems.push('MONGODB_URI asks for a write concern below majority')
+  if (writeConcern?.journal === false) problems.push('MONGODB_URI switches the journal off')
+  if (readPreference.mode !== 'primary')
+    problems.push('MONGODB_URI asks for reads from other nodes: leave it out or write readPreference=primary')
+  if (readConcern !== undefined && readConcern.level !== 'majority')
+    problems.push('MONGODB_URI asks for another read concern: leave it out or write readConcernLevel=majority')
+  if (problems.length > 0) throw new SettingsError(problems)
+}
+
+function optionsOf(uri: Secret): MongoClient['options'] {
+  try {
+    return new MongoClient(uri.reveal()).options
+  } catch {
+    // A parse error may quote the address, and with it a password.
+    throw new SettingsError(['MONGODB_URI cannot be parsed'])
+  }
+}
