@@ -59,7 +59,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     registry,
     metrics,
     errors,
-    mongo: mongo.serving,
+    ping: async () => void (await Promise.all([mongo.serving.ping(), mongo.background.ping()])),
     useCases,
     isReady: () => ready,
     lifecycle,
@@ -137,7 +137,9 @@ function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, onAppl
   }
 }
 
-interface ListenerParts extends Omit<WorkerParts, 'logger'> {
+interface ListenerParts extends Omit<WorkerParts, 'mongo'> {
+  /** Throws unless calls and receipts can be written now. */
+  readonly ping: () => Promise<void>
   readonly registry: Registry
   readonly useCases: UseCases
   readonly isReady: () => boolean
@@ -148,9 +150,9 @@ const MAX_HEADER_BYTES = 524_288
 
 async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
   const { settings, logger, clock } = parts
-  const { mongo, registry, metrics, errors, useCases, isReady, lifecycle } = listener
+  const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
   const app = createApp({
-    probes: createProbes({ checks: { mongodb: mongo.ping }, metrics: registry }),
+    probes: createProbes({ checks: { mongodb: ping }, metrics: registry }),
     verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
     useCases,
     isReady,

@@ -7,6 +7,7 @@ import { within } from '../within.ts'
 import { assertWritable, checkDeployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
+import { createMajorityProbe } from './majority-probe.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
 export interface MongoOptions {
@@ -31,7 +32,7 @@ export interface MongoConnection {
    * @throws SettingsError
    */
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
-  /** Throws unless a primary answers now and `open` has ended. */
+  /** Throws unless `open` has ended, a primary answers now, and a majority confirms a write: asked at most every 5 s. */
   ping(): Promise<void>
   /** Resolves within a second, also when the server does not answer any more. */
   close(): Promise<void>
@@ -71,6 +72,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   })
   client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
   const db = client.db(options.database)
+  const confirmMajority = createMajorityProbe({ db, id: options.appName, now: () => performance.now() })
   let opened = false
   let closed = false
   return {
@@ -93,7 +95,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     },
     async ping() {
       if (!opened) throw new Error('The database is not open yet')
-      await assertWritable(db)
+      await Promise.all([assertWritable(db), confirmMajority()])
     },
     async close() {
       closed = true

@@ -1,0 +1,74 @@
+import { MongoClient } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { adminCommand, startReplicaSet } from '../../../../test/support/mongod-under-test.ts'
+import { Secret } from '../secret.ts'
+import { memoryLogger } from '../testing/memory-logger.ts'
+import { startSecuredMongod } from '../testing/secured-mongod.ts'
+import { testDatabase } from '../testing/test-database.ts'
+import { createMajorityProbe, READINESS } from './majority-probe.ts'
+import { createMongoConnection } from './mongo-connection.ts'
+
+const outcomeOf = (check: Promise<void>): Promise<string> =>
+  check.then(
+    () => 'ready',
+    () => 'not ready',
+  )
+
+function connectionTo(uri: Secret, database: string) {
+  const { logger } = memoryLogger()
+  const made = createMongoConnection({ uri, database, appName: 'probe-test', maxPoolSize: 2, logger })
+  return { ...made, [Symbol.asyncDispose]: () => made.close() }
+}
+
+describe('createMajorityProbe', () => {
+  it('writes when it is asked, at most every 5 s, once for all that ask at the same time', async () => {
+    await using database = await testDatabase(process.env)
+    await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
+    let writes = 0
+    client.on('commandStarted', ({ commandName }) => {
+      if (commandName === 'update') writes += 1
+    })
+    let now = 0
+    const probe = createMajorityProbe({ db: client.db(database.name), id: 'test', now: () => now })
+    await Promise.all(Array.from({ length: 20 }, probe))
+    now = 4_999
+    await probe()
+    expect(writes).toBe(1)
+    now = 5_000
+    await probe()
+    expect(writes).toBe(2)
+    expect(await database.db.collection(READINESS).countDocuments()).toBe(1)
+  })
+
+  it('does not count a node that answers without a majority behind it, and sees the majority come back', async () => {
+    await using set = await startReplicaSet(3)
+    const primary = await set.primary()
+    const replicate = (mode: 'alwaysOn' | 'off'): Promise<unknown> =>
+      Promise.all(
+        set.nodes
+          .filter((node) => node !== primary)
+          .map(({ port }) => adminCommand(port, { configureFailPoint: 'stopReplProducer', mode })),
+      )
+    await using mongo = connectionTo(new Secret(set.uri), 'test')
+    await mongo.open()
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
+    await replicate('alwaysOn')
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('not ready')
+    expect(await mongo.db.command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
+    await replicate('off')
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
+  }, 90_000)
+
+  it('needs no more than readWrite, and sees that a user has lost it', async () => {
+    await using server = await startSecuredMongod(process.env)
+    const user = { name: 'service', password: 'canary-0b1c2d3e4f' }
+    await server.createUser('own', user)
+    await using mongo = connectionTo(server.uriOf('own', user), 'own')
+    await mongo.open()
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
+    await server.db('own').command({ revokeRolesFromUser: user.name, roles: ['readWrite'] })
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('not ready')
+    await server.db('own').command({ grantRolesToUser: user.name, roles: ['readWrite'] })
+    await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
+  }, 60_000)
+})

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { type Db, MongoClient } from 'mongodb'
+import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
+import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
+import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
+import { Secret } from '../secret.ts'
+
+/** A replica set of one that lets nobody in without a password. */
+export interface SecuredMongod extends AsyncDisposable {
+  /** A database, seen with all rights. */
+  db(name: string): Db
+  /** Makes a user of a database, there, with roles on it. */
+  createUser(database: string, user: { name: string; password: string; roles?: readonly string[] }): Promise<void>
+  /** The address with which a user of a database signs in. */
+  uriOf(database: string, user: { name: string; password: string }): Secret
+}
+
+/** Starts such a server; it vanishes with its data. */
+export async function startSecuredMongod(env: NodeJS.ProcessEnv): Promise<SecuredMongod> {
+  const { binary, version } = await findMongod({ env, say: () => undefined })
+  const root = { name: 'root', password: randomBytes(12).toString('hex') }
+  const server = await MongoMemoryReplSet.create({
+    binary: { systemBinary: binary, version },
+    replSet: {
+      name: 'secured',
+      ip: '127.0.0.1',
+      storageEngine: 'wiredTiger',
+      args: ['--nounixsocket', ...SMALL_SERVER],
+      auth: {
+        enable: true,
+        customRootName: root.name,
+        customRootPwd: root.password,
+        keyfileContent: randomBytes(48).toString('base64'),
+      },
+    },
+  })
+  const uriOf: SecuredMongod['uriOf'] = (database, { name, password }) => {
+    const uri = new URL(server.getUri())
+    uri.username = name
+    uri.password = password
+    uri.pathname = `/${database}`
+    return new Secret(uri.href)
+  }
+  const client = await new MongoClient(uriOf('admin', root).reveal()).connect()
+  return {
+    db: (name) => client.db(name),
+    async createUser(database, { name, password, roles = ['readWrite'] }) {
+      await client.db(database).command({ createUser: name, pwd: password, roles })
+    },
+    uriOf,
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await server.stop({ doCleanup: true, force: true })
+    },
+  }
+}
