@@ -54,6 +54,15 @@ describe('docs/providers.md', () => {
   })
 })
 
+describe('the table of redelivery', () => {
+  it('holds the hours and the source of every scheme, as the code has them', () => {
+    const rows = text.matchAll(/^\| `([a-z0-9-]+)` \| (\d+) \| (.+) \|$/gm)
+    const documented = Array.from(rows, ([, scheme, hours, source]) => [scheme, Number(hours), source])
+    const coded = Array.from(SCHEMES.values(), ({ name, redelivery }) => [name, redelivery.hours, redelivery.source])
+    expect(documented).toEqual(coded.toSorted())
+  })
+})
+
 describe.each(sections)('the section of $scheme', (section) => {
   const { scheme, body } = section
 

@@ -1,7 +1,8 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import { isHandled } from '../dispatch/handlers.ts'
-import { createDeliveryCounts } from '../inbox/delivery-counts.ts'
+import { createDeliveryCounts, type Revival } from '../inbox/delivery-counts.ts'
 import { createInbox, type Inbox } from '../inbox/inbox.ts'
+import { createAudit, type NewAuditEntry } from '../operator/audit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import { stopInTime } from './stop-in-time.ts'
 
@@ -10,12 +11,16 @@ const COUNT_FLUSH_MS = 1_000
 
 /** Opens the durable front; what it stores goes on to the dispatcher. */
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
-  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner } = foundation
+  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers } = foundation
+  const audit = createAudit(mongo.background.db)
   const counts = createDeliveryCounts({
     db: mongo.background.db,
     logger,
     flushMs: COUNT_FLUSH_MS,
     onMismatch: metrics.mismatched,
+    maxRevivals: settings.MAX_STARTS,
+    redeliveryMs: (provider) => providers.current().get(provider)?.redeliveryMs ?? 0,
+    onRevivals: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
   })
   lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
   return createInbox({
@@ -29,4 +34,9 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     admits: () => dispatcher.admits(),
     onClaimed: (claim) => dispatcher.take(claim),
   })
+}
+
+function toAuditEntry({ auditId, provider, ...details }: Revival): NewAuditEntry {
+  const by = `provider:${provider}`
+  return { id: auditId, by, action: 'events.revive', reason: 'delivered again', details }
 }

@@ -4,7 +4,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import { createDeliveryCounts } from './delivery-counts.ts'
+import { createDeliveryCounts, type Revival } from './delivery-counts.ts'
 import type { EventDocument } from './event-document.ts'
 
 // Other tests may keep the machine busy meanwhile.
@@ -14,6 +14,12 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const open = stack.use(await openInbox(database))
+
+const HOUR_MS = 3_600_000
+const deps = {
+  ...{ flushMs: HOUR_MS, onMismatch: () => undefined, onRevivals: async () => undefined },
+  ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
+}
 
 function uniqueId(): string {
   return `evt_${randomUUID()}`
@@ -56,7 +62,7 @@ describe('add', () => {
     const id = uniqueId()
     await open.inbox.record(sampleArrival(id))
     const { bodyHash } = await open.record(id)
-    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 10, onMismatch: () => undefined })
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, flushMs: 10 })
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
     await expect.poll(async () => (await open.record(id)).deliveries).toBe(2)
     await counts.stop()
@@ -66,7 +72,7 @@ describe('add', () => {
     const { logger, lines } = memoryLogger()
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
-    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
     const delivery = { provider: 'acme', event: sampleArrival(id).event, bodyHash }
     {
       const how = { closeConnection: true }
@@ -89,7 +95,7 @@ describe('add', () => {
     const [refused, dead] = [uniqueId(), await storeDead()]
     await open.inbox.record(sampleArrival(refused))
     const { bodyHash } = await open.record(dead)
-    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch })
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, onMismatch })
     await database.db.command({ collMod: 'events', validator: { $nor: [{ eventId: refused, deliveries: 2 }] } })
     counts.add({ provider: 'acme', event: sampleArrival(refused).event, bodyHash: 'another' })
     counts.add({ provider: 'acme', event: sampleArrival(dead).event, bodyHash })
@@ -108,7 +114,7 @@ describe('add', () => {
 
   it('keeps no more than ten thousand different events in memory', async () => {
     const { logger } = memoryLogger()
-    const counts = createDeliveryCounts({ db: open.db, logger, flushMs: 3_600_000, onMismatch: () => undefined })
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
     for (let index = 0; index < 10_100; index += 1) {
       counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
     }
@@ -122,17 +128,78 @@ describe('add', () => {
 })
 
 describe('a delivery of a dead event', () => {
-  it('makes it due again with nothing counted against it, and keeps what was tried', async () => {
+  it('makes it due again, keeps what was tried, and lets no budget begin anew', async () => {
     const attempt = { at: new Date(), ms: 1, outcome: 'dead', code: 'amount_mismatch', message: 'x' }
     const id = await storeDead({ attempts: [attempt] })
+    const before = await open.record(id)
     expect(await open.inbox.record(sampleArrival(id))).toBe('duplicate')
     await open.counts.flush()
     const record = await open.record(id)
-    expect(record).toMatchObject({ state: 'pending', reason: null, lost: 0, failures: 0, attempts: [attempt] })
+    expect(record).toMatchObject({ state: 'pending', reason: null, failures: 0, revivals: 1, attempts: [attempt] })
+    const { lost, firstFailedAt, orderUnknownSince } = before
+    expect(record).toMatchObject({ lost, firstFailedAt, orderUnknownSince })
     expect(record.dueAt).toEqual(record.lastDeliveryAt)
-    for (const member of ['firstFailedAt', 'orderUnknownSince', 'settledAt']) expect(record).not.toHaveProperty(member)
+    expect(record).not.toHaveProperty('settledAt')
     const claims = await open.claims().claimDue(10)
     expect(claims.map(({ event }) => event.id)).toEqual([id])
+  })
+
+  it('is in the audit before anything changes, and changes nothing where that fails', async () => {
+    const id = await storeDead()
+    const { _id, bodyHash } = await open.record(id)
+    const revival = { id: String(_id), provider: 'acme', eventId: id, reason: 'amount_mismatch' }
+    const told: unknown[] = []
+    let away = true
+    const onRevivals = async (revivals: readonly Revival[]): Promise<void> => {
+      told.push(...revivals, (await open.record(id)).state)
+      if (away) throw new Error('The audit is away')
+    }
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger: memoryLogger().logger, onRevivals })
+    counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    await counts.flush()
+    expect(await open.record(id)).toMatchObject({ state: 'dead', deliveries: 1 })
+    away = false
+    await counts.stop()
+    expect(await open.record(id)).toMatchObject({ state: 'pending', deliveries: 2 })
+    expect(told).toMatchObject([revival, 'dead', revival, 'dead'])
+    // The same entry again, not a second one.
+    expect(told[0]).toEqual(told[2])
+    await open.events.deleteOne({ eventId: id })
+  })
+
+  it('leaves it dead when it comes later than its provider delivers again, and says so', async () => {
+    const { logger, lines } = memoryLogger()
+    const redeliveryMs = (provider: string): number => (provider === 'acme' ? HOUR_MS : 0)
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, redeliveryMs })
+    const [late, timely] = [await storeDead(), await storeDead()]
+    await open.events.updateOne({ eventId: late }, { $set: { receivedAt: new Date(Date.now() - HOUR_MS - 5_000) } })
+    await open.events.updateOne({ eventId: timely }, { $set: { receivedAt: new Date(Date.now() - HOUR_MS + 60_000) } })
+    for (const id of [late, timely]) {
+      const { bodyHash } = await open.record(id)
+      counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    }
+    await counts.stop()
+    expect(await open.record(late)).toMatchObject({ state: 'dead', reason: 'amount_mismatch', deliveries: 2 })
+    expect(await open.record(timely)).toMatchObject({ state: 'pending' })
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'event.not-revived', eventId: late, why: 'too_late' }))
+    await open.events.deleteOne({ eventId: timely })
+  })
+
+  it('revives it so often and no more, however often it fails again', async () => {
+    const { logger, lines } = memoryLogger()
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
+    const id = await storeDead()
+    const { bodyHash } = await open.record(id)
+    for (let times = 0; times < 5; times += 1) {
+      counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+      await counts.flush()
+      await open.events.updateOne({ eventId: id }, { $set: { state: 'dead', reason: 'amount_mismatch' } })
+    }
+    await counts.stop()
+    expect(await open.record(id)).toMatchObject({ revivals: 3, deliveries: 6 })
+    const messages = lines.map(({ msg }) => msg)
+    expect(messages.filter((msg) => msg === 'event.revived')).toHaveLength(3)
+    expect(messages.filter((msg) => msg === 'event.not-revived')).toHaveLength(2)
   })
 
   it('gives it what the settings of today read, to the letter', async () => {

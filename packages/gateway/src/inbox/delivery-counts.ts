@@ -1,9 +1,10 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { Db } from 'mongodb'
+import { type Db, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createFlusher } from './flusher.ts'
+import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
 
 /** A delivery of an event that is stored already. */
 export interface RepeatedDelivery {
@@ -13,17 +14,28 @@ export interface RepeatedDelivery {
   readonly event: WebhookEvent
 }
 
+/** A dead event that a repeated delivery revives. */
+export interface Revival {
+  readonly auditId: ObjectId
+  readonly id: string
+  readonly provider: string
+  readonly eventId: string
+  readonly reason: string | null
+}
+
 /** What the counter works with. `flushMs` is how long a count may wait in memory. */
-export interface DeliveryCountsDeps {
+export interface DeliveryCountsDeps extends RevivalLimits {
   readonly db: Db
   readonly logger: Logger
   readonly flushMs: number
   readonly onMismatch: (provider: string, times: number) => void
+  /** Notes for the audit what is about to be revived. Nothing is revived when it fails. */
+  readonly onRevivals: (revivals: readonly Revival[]) => Promise<void>
 }
 
 /** Counts repeated deliveries on their records, in bulk and after the answer: best effort, bounded, never in the way. */
 export interface DeliveryCounts {
-  /** A delivery of an event that is dead makes it due again, when its body is the one that is stored. */
+  /** A delivery of a dead event makes it due again, within the limits and when its body is the one that is stored. */
   add(delivery: RepeatedDelivery): void
   /** Writes what has been counted so far. */
   flush(): Promise<void>
@@ -33,6 +45,8 @@ export interface DeliveryCounts {
 
 interface Counted extends RepeatedDelivery {
   times: number
+  /** Stays the same when the audit has to be written again. */
+  readonly auditId: ObjectId
 }
 
 // Beyond this many different events between two flushes further counts are dropped: they are statistics, not promises.
@@ -41,11 +55,11 @@ const MAX_COUNTED = 10_000
 /** Creates the counter and starts its regular flushing. What cannot be written waits for the next flush. */
 export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
   let counted = new Map<string, Counted>()
-  const add = (delivery: RepeatedDelivery, times: number): void => {
+  const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
     const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
     const present = counted.get(key)
     if (present !== undefined) present.times += times
-    else if (counted.size < MAX_COUNTED) counted.set(key, { ...delivery, times })
+    else if (counted.size < MAX_COUNTED) counted.set(key, { auditId: new ObjectId(), ...delivery, times })
   }
   const flusher = createFlusher(async () => {
     const open = [...counted.values()]
@@ -66,37 +80,54 @@ export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
 
 const WRITE_AT_ONCE = 500
 
+interface Judged {
+  readonly item: Counted
+  readonly record: StoredRecord | undefined
+  readonly differs: boolean
+  /** Null where there is nothing to revive. */
+  readonly revives: true | NotRevived | null
+}
+
 async function write(deps: DeliveryCountsDeps, batch: readonly Counted[]): Promise<void> {
   const records = await storedRecords(deps.db, batch)
-  const judged = batch.map((item) => {
-    const record = records.get(`${item.provider}\n${item.event.id}`)
-    const differs = record !== undefined && record.bodyHash !== item.bodyHash
-    return { item, differs, revives: record?.state === 'dead' && !differs }
-  })
-  const updates = judged.map(({ item, differs, revives }) => ({
-    q: { provider: item.provider, eventId: item.event.id },
-    u: [
-      {
-        $set: {
-          deliveries: { $add: ['$deliveries', item.times] },
-          mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
-          lastDeliveryAt: '$$NOW',
-        },
-      },
-      ...(revives ? revival(item.event) : []),
-    ],
-  }))
-  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates })
-  const failed = new Map(refused.map(({ index, code }) => [index, code]))
-  for (const [index, { item, differs, revives }] of judged.entries()) {
-    const code = failed.get(index)
-    if (code !== undefined) {
-      reportRefusal(deps, item, code)
-      continue
-    }
-    if (differs) reportMismatch(deps, item)
-    if (revives) reportRevival(deps, item)
+  const judged = batch.map((item) => judge(deps, item, records.get(`${item.provider}\n${item.event.id}`)))
+  const revived = judged.flatMap(({ item, revives, record }) =>
+    revives === true && record ? [toRevival(item, record)] : [],
+  )
+  // The audit first: whatever dies in between, nothing is revived that it does not name.
+  if (revived.length > 0) await deps.onRevivals(revived)
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: judged.map(toUpdate) })
+  const codes = new Map(refused.map(({ index, code }) => [index, code]))
+  for (const [index, written] of judged.entries()) report(deps, written, codes.get(index))
+}
+
+function judge(deps: DeliveryCountsDeps, item: Counted, record: StoredRecord | undefined): Judged {
+  const differs = record !== undefined && record.bodyHash !== item.bodyHash
+  const revives = record?.state === 'dead' && !differs ? judgeRevival(record, deps) : null
+  return { item, record, differs, revives }
+}
+
+function toUpdate({ item, differs, revives }: Judged): object {
+  const counted = {
+    deliveries: { $add: ['$deliveries', item.times] },
+    mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
+    lastDeliveryAt: '$$NOW',
   }
+  return {
+    q: { provider: item.provider, eventId: item.event.id },
+    u: [{ $set: counted }, ...(revives === true ? [revival(item.event)] : [])],
+  }
+}
+
+function toRevival({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Revival {
+  return { auditId, id: String(_id), provider, eventId, reason }
+}
+
+function report(deps: DeliveryCountsDeps, { item, differs, revives }: Judged, code: number | undefined): void {
+  if (code !== undefined) reportRefusal(deps, item, code)
+  else if (differs) reportMismatch(deps, item)
+  else if (revives === true) reportRevival(deps, item)
+  else if (revives !== null) reportNotRevived(deps, item, revives)
 }
 
 // Written again it would be refused again, for nothing in it changes.
@@ -113,41 +144,25 @@ function reportRevival({ logger }: DeliveryCountsDeps, { provider, event }: Coun
   logger.info({ provider, eventId: event.id.slice(0, 64) }, 'event.revived')
 }
 
-const whenDead = (value: unknown, member: string): object => ({
-  $cond: [{ $eq: ['$state', 'dead'] }, value, `$${member}`],
-})
-
-/**
- * The provider insists: an event that failed for good gets another chance, as if an operator had asked for it, and what it
- * tells is what a mapping that was mended meanwhile reads.
- */
-function revival({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): object[] {
-  const read = Object.entries({ type, objectId, orderId, facts }).map(([member, value]): [string, object] => [
-    member,
-    whenDead({ $literal: value }, member),
-  ])
-  const change = {
-    ...Object.fromEntries(read),
-    state: whenDead('pending', 'state'),
-    reason: whenDead(null, 'reason'),
-    lost: whenDead(0, 'lost'),
-    failures: whenDead(0, 'failures'),
-    dueAt: whenDead('$$NOW', 'dueAt'),
-  }
-  const gone = ['firstFailedAt', 'orderUnknownSince', 'settledAt'].map((member) => [
-    member,
-    whenDead('$$REMOVE', member),
-  ])
-  return [{ $set: { ...change, ...Object.fromEntries(gone) } }]
+function reportNotRevived({ logger }: DeliveryCountsDeps, { provider, event }: Counted, why: NotRevived): void {
+  logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
 }
 
-type StoredRecord = Pick<EventDocument, 'provider' | 'eventId' | 'bodyHash' | 'state'>
+type StoredRecord = Pick<
+  EventDocument,
+  '_id' | 'provider' | 'eventId' | 'bodyHash' | 'state' | 'reason' | 'revivals'
+> & { readonly ageMs: number }
+
+const STORED_MEMBERS = {
+  ...{ provider: 1, eventId: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 },
+  ageMs: { $subtract: ['$$NOW', '$receivedAt'] },
+}
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {
   const stored = await db
     .collection(EVENTS)
     .find({ $or: batch.map(({ provider, event }) => ({ provider, eventId: event.id })) })
-    .project<StoredRecord>({ _id: 0, provider: 1, eventId: 1, bodyHash: 1, state: 1 })
+    .project<StoredRecord>(STORED_MEMBERS)
     .toArray()
   return new Map(stored.map((record) => [`${record.provider}\n${record.eventId}`, record]))
 }

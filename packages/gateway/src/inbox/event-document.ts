@@ -56,6 +56,8 @@ export interface EventDocument {
   readonly deliveries: number
   readonly lastDeliveryAt?: Date
   readonly mismatches: number
+  /** How often a repeated delivery has revived it. Absent means never. */
+  readonly revivals?: number
   /** The newest 50, each with the id of the replay. */
   readonly replays?: readonly {
     readonly id: ObjectId

@@ -33,6 +33,16 @@ describe('a delivery of an event that is dead', () => {
     await expect.poll(() => system.gateway.logs).toContainEqual(revived)
   })
 
+  it('is in the audit, by the name of the provider', async () => {
+    const { eventId, body } = await deadEvent()
+    await system.deliver(body)
+    await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
+    const { items } = await system.operator().audit.list.query({ limit: 1 })
+    const { _id } = await system.record(eventId)
+    const details = { id: String(_id), eventId, reason: 'amount_mismatch' }
+    expect(items).toMatchObject([{ by: 'provider:acme', action: 'events.revive', details }])
+  })
+
   it('leaves it dead, with its reason, when nothing was mended', async () => {
     const { eventId, body } = await deadEvent()
     await system.deliver(body)

@@ -18,6 +18,7 @@ export const adyenPlatform = defineScheme(
   {
     ...signedBody({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
     readKey: readAdyenKey,
+    redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -26,6 +26,7 @@ export const adyen = defineScheme(
     readKey: readAdyenKey,
     signedHeaders: () => [],
     signsInBody: true,
+    redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
     signsTime: () => false,
     prepare: (_, secrets): CheckSignature => {
       return ({ rawBody }, now) => {

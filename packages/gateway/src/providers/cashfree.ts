@@ -1,6 +1,7 @@
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnits } from './money.ts'
 import { readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes } from './signed-body.ts'
 import { secondsOf, signedTime } from './signed-time.ts'
@@ -28,6 +29,7 @@ export const cashfree = defineScheme(
       before: (timestamp) => timestamp,
       toSeconds: secondsOf,
     }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

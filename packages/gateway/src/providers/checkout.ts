@@ -1,6 +1,7 @@
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnitsOfText } from './money.ts'
 import { readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import { signedBody } from './signed-body.ts'
 import { toEvent } from './to-event.ts'
@@ -22,6 +23,7 @@ export const checkout = defineScheme(
   {},
   {
     ...signedBody({ algorithm: 'sha256', headers: ['cko-signature'], encoding: 'hex' }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

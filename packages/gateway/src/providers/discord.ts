@@ -3,6 +3,7 @@ import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { ed25519Key, findKeyHolder } from './public-key.ts'
 import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding, type HandshakeAnswer } from './scheme.ts'
 import { decodeHex, isWithinTolerance } from './signature.ts'
 import { idOfBytes } from './signed-body.ts'
@@ -22,6 +23,7 @@ export const discord = defineScheme(
       return key === null ? { problem: 'is not the 64 hexadecimal digits of a public key' } : { key }
     },
     signedHeaders: () => ['x-signature-ed25519', 'x-signature-timestamp'],
+    redelivery: UNDOCUMENTED,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

@@ -4,6 +4,7 @@ import { resolvePointer } from './json-pointer.ts'
 import { minorUnits } from './money.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject, toId } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type Confirmed, defineScheme } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { idOfBytes } from './signed-body.ts'
@@ -29,6 +30,7 @@ export const flutterwave = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => [TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
+    redelivery: UNDOCUMENTED,
     signsTime: () => false,
     prepare: (_, secrets) => prepareClearToken(TOKEN_HEADER, secrets),
     prepareReader:

@@ -3,6 +3,7 @@ import { verifyJwt } from '@oncehook/kernel/verify-jwt'
 import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { decodeBase64, isLive } from './signature.ts'
 import { toEvent } from './to-event.ts'
@@ -21,6 +22,7 @@ export const fusionauth = defineScheme(
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => [HEADER],
+    redelivery: UNDOCUMENTED,
     signsTime: () => false,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return async ({ rawHeaders, rawBody }, now): Promise<Finding> => {

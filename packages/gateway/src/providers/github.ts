@@ -24,6 +24,7 @@ export const github = defineScheme(
       readHeaders: ['x-github-event', 'x-github-delivery'],
     }),
     takesForms: true,
+    redelivery: { hours: 72, source: 'reported: redelivery by hand' },
     prepareReader: (settings) => (delivery) => {
       const body = readPayload(delivery)
       const name = singleHeader(delivery.rawHeaders, 'x-github-event')

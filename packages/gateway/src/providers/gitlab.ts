@@ -5,6 +5,7 @@ import { headerLines } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, type JsonObject, readStrictObject, toId } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme, type ReadKey } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { idOfBytes } from './signed-body.ts'
@@ -33,6 +34,7 @@ export const gitlab = defineScheme(
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
     // With a clear token the window would protect nothing.
+    redelivery: UNDOCUMENTED,
     signsTime: ({ fetch }) => fetch === undefined,
     prepare({ toleranceSeconds }, secrets) {
       const signing = secrets.filter(({ kind }) => kind === SIGNED)

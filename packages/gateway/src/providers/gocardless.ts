@@ -2,6 +2,7 @@ import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { orderInFreeFields } from './free-fields.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { signedBody } from './signed-body.ts'
@@ -24,6 +25,7 @@ export const gocardless = defineScheme(
   {},
   {
     ...signedBody({ algorithm: 'sha256', headers: ['webhook-signature'], encoding: 'hex' }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Delivery, singleHeader } from './delivery.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { headerName, type SharedSettings } from './shared-settings.ts'
 import {
@@ -50,6 +51,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   },
   signedHeaders: ({ header, timestampHeader }) =>
     timestampHeader === undefined ? [header] : [header, timestampHeader],
+  redelivery: UNDOCUMENTED,
   signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
   prepare(settings, secrets): CheckSignature {
     const { header } = settings

@@ -26,6 +26,7 @@ export const hook0 = defineScheme('hook0', shape, {
     const presented = readSignature(delivery)
     return 'refused' in presented ? [] : presented.covered.filter((name) => !SECRETIVE.test(name))
   },
+  redelivery: { hours: 192, source: 'documentation.hook0.com: 24 retries' },
   signsTime: () => true,
   prepare({ toleranceSeconds, version }, secrets): CheckSignature {
     return (delivery, now): Finding => {

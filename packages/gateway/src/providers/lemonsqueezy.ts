@@ -23,6 +23,7 @@ export const lemonsqueezy = defineScheme(
   {},
   {
     ...signedBody({ algorithm: 'sha256', headers: ['x-signature'], encoding: 'hex' }),
+    redelivery: { hours: 1, source: 'docs.lemonsqueezy.com/help/webhooks' },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -5,6 +5,7 @@ import { onlyValueOf } from './member-list.ts'
 import { minorUnits } from './money.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, type JsonObject, readStrictObject, toId } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, type Confirmed, defineScheme, type Finding } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance } from './signature.ts'
@@ -41,6 +42,7 @@ export const mercadopago = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-signature', 'x-request-id'],
     usesQuery: true,
+    redelivery: UNDOCUMENTED,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return (delivery, now): Finding => {

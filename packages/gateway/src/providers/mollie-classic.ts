@@ -39,6 +39,7 @@ export const mollieClassic = defineScheme(
     signsNothing: true,
     readKey: () => ({ problem: 'is not needed: nothing is signed' }),
     signedHeaders: () => [],
+    redelivery: { hours: 26, source: 'reported: about 10 attempts' },
     signsTime: () => false,
     takesForms: true,
     prepare:

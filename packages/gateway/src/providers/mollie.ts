@@ -2,6 +2,7 @@ import { resolvePointer } from './json-pointer.ts'
 import { orderInMetadata } from './mollie-metadata.ts'
 import { minorUnits } from './money.ts'
 import { readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import { signedBody } from './signed-body.ts'
 import { toEvent } from './to-event.ts'
@@ -29,6 +30,7 @@ export const mollie = defineScheme(
       prefix: 'sha256=',
       prefixOptional: true,
     }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -24,6 +24,7 @@ export const paddle = defineScheme(
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['paddle-signature'],
+    redelivery: { hours: 72, source: 'developer.paddle.com/webhooks: 60 retries' },
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

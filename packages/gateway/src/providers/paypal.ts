@@ -50,6 +50,7 @@ export function createPaypal(sources: CertificateSources): Scheme {
     readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
     signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
     // What is 30 days old counts, and records may be kept for less: the key has to outlast them.
+    redelivery: { hours: 72, source: 'reported: up to 25 attempts' },
     signsTime: () => false,
     prepare({ certificates, toleranceSeconds }, secrets) {
       const findKey = createCertificateFinder(sources)

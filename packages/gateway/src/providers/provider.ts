@@ -23,6 +23,8 @@ export interface Provider {
   readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter'>[]
   /** Whether a signature covers a time. If not, an old capture stays valid for ever, and so must its key here. */
   readonly signsTime: boolean
+  /** For how many milliseconds after the first delivery the provider may deliver an event again. */
+  readonly redeliveryMs: number
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
   /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
@@ -60,6 +62,7 @@ export interface ProviderSource {
 }
 
 const MIN_KEY_BYTES = 16
+const HOUR_MS = 3_600_000
 
 /** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
 export function createProvider(source: ProviderSource): Provider | { readonly problems: string[] } {
@@ -78,6 +81,7 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     maxBytes,
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
     signsTime: scheme.signsTime(settings),
+    redeliveryMs: scheme.redelivery.hours * HOUR_MS,
     signedHeaders: scheme.signedHeaders(settings),
     usesQuery: scheme.usesQuery ?? false,
     signsInBody: scheme.signsInBody ?? false,

@@ -26,6 +26,7 @@ export const razorpay = defineScheme(
       encoding: 'hex',
       readHeaders: ['x-razorpay-event-id'],
     }),
+    redelivery: { hours: 24, source: 'razorpay.com/docs/webhooks' },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import type { WebhookEvent } from '../event.ts'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import type { Redelivery } from './redelivery.ts'
 import { noSecrets, type SharedSettings, sharedShape } from './shared-settings.ts'
 import type { LiveSecret } from './signature.ts'
 
@@ -64,6 +65,8 @@ export interface SchemeParts<Settings> {
   readonly usesQuery?: true
   /** The signature stands in the body: no header tells whether there is one. */
   readonly signsInBody?: true
+  /** How long a repeated delivery can still be the provider's own. */
+  readonly redelivery: Redelivery
   /** Whether the signature covers a time that is checked. */
   readonly signsTime: (settings: Settings) => boolean
   readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature

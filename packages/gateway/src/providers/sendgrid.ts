@@ -6,6 +6,7 @@ import type { WebhookEvent } from '../event.ts'
 import { singleHeader } from './delivery.ts'
 import { findKeyHolder } from './public-key.ts'
 import { isObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding, type ReadKey } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { decodeBase64, isWithinTolerance } from './signature.ts'
@@ -26,6 +27,7 @@ export const sendgrid = defineScheme(
   {
     readKey: readPublicKey,
     signedHeaders: () => [SIGNATURE, TIMESTAMP],
+    redelivery: UNDOCUMENTED,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

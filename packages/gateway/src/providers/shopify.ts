@@ -32,6 +32,7 @@ export const shopify = defineScheme(
       encoding: 'base64',
       readHeaders: ['x-shopify-topic', 'x-shopify-webhook-id', 'shopify-topic', 'shopify-webhook-id'],
     }),
+    redelivery: { hours: 4, source: 'shopify.dev/docs/apps/build/webhooks: 8 retries' },
     prepareReader: (settings) => (delivery) => {
       const body = readStrictObject(delivery.rawBody, true)
       const told = toldByBody(body)

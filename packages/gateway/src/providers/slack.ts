@@ -28,6 +28,7 @@ export const slack = defineScheme(
       () =>
       ({ rawBody }) =>
         isFormBody(rawBody) ? answerCertificateCheck(rawBody) : answerChallenge(rawBody),
+    redelivery: { hours: 1, source: 'reported: 3 retries' },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -27,6 +27,7 @@ export const square = defineScheme(
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-square-hmacsha256-signature'],
+    redelivery: { hours: 24, source: 'developer.squareup.com/docs/webhooks' },
     signsTime: () => false,
     prepare({ publicUrl: url }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

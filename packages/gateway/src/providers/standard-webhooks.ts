@@ -16,6 +16,7 @@ const shape = { shape: z.literal('standard').optional() }
 export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   readKey: readStandardKey,
   signedHeaders: () => STANDARD_HEADERS,
+  redelivery: { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours; the specification suggests 76' },
   signsTime: () => true,
   prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
   prepareReader(settings) {

@@ -19,6 +19,7 @@ export const stripe = defineScheme(
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['stripe-signature'],
+    redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { publicUrl } from './shared-settings.ts'
 import { decodeBase64, findSigner, hmac } from './signature.ts'
@@ -30,6 +31,7 @@ export const twilio = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-twilio-signature'],
     usesQuery: true,
+    redelivery: UNDOCUMENTED,
     signsTime: () => false,
     takesForms: true,
     prepare({ publicUrl: url }, secrets): CheckSignature {

@@ -1,6 +1,7 @@
 import { singleHeader } from './delivery.ts'
 import { minorUnits } from './money.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
 import { type FoundEvent, toEvent } from './to-event.ts'
@@ -25,6 +26,7 @@ export const woocommerce = defineScheme(
       encoding: 'base64',
       readHeaders: ['x-wc-webhook-topic', 'x-wc-webhook-delivery-id'],
     }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody, rawHeaders }) => {

@@ -1,5 +1,6 @@
 import { resolvePointer } from './json-pointer.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
+import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
 import { hmac, isLive, type LiveSecret } from './signature.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -21,6 +22,7 @@ export const x = defineScheme(
       prefix: 'sha256=',
     }),
     prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

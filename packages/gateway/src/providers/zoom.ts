@@ -25,6 +25,7 @@ export const zoom = defineScheme(
       before: (timestamp) => `v0:${timestamp}:`,
     }),
     prepareHandshake: (_, secrets) => (delivery) => answerValidation(delivery, secrets),
+    redelivery: { hours: 2, source: 'developers.zoom.us/docs/api/webhooks: 3 retries' },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

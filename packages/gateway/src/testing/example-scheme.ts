@@ -1,4 +1,5 @@
 import { readStrictObject } from '../providers/read-event.ts'
+import { UNDOCUMENTED } from '../providers/redelivery.ts'
 import { defineScheme } from '../providers/scheme.ts'
 import { idOfBytes, signedBody } from '../providers/signed-body.ts'
 import { toEvent } from '../providers/to-event.ts'
@@ -9,6 +10,7 @@ export const example = defineScheme(
   {},
   {
     ...signedBody({ algorithm: 'sha512', headers: ['x-example-signature'], encoding: 'hex', prefix: 'v7=' }),
+    redelivery: UNDOCUMENTED,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -7,7 +7,7 @@ import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims.ts'
-import { createDeliveryCounts, type DeliveryCounts } from '../inbox/delivery-counts.ts'
+import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbox/delivery-counts.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 
@@ -25,6 +25,8 @@ export interface OpenInbox extends AsyncDisposable {
   readonly born: Claim[]
   /** Deliveries with another body under the same id, by provider. */
   readonly mismatched: [provider: string, times: number][]
+  /** What went to the audit before it was revived. */
+  readonly revivals: Revival[]
   /** Claims of this process; another `owner` is another process. */
   claims(deps?: Partial<ClaimsDeps>): Claims
   /** The record of an event. */
@@ -47,7 +49,10 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   connection.client.on('commandStarted', (event) => commands.push(event))
   const mismatched: OpenInbox['mismatched'] = []
   const onMismatch = (provider: string, times: number): void => void mismatched.push([provider, times])
-  const counts = createDeliveryCounts({ db, logger, flushMs: HOUR_MS, onMismatch })
+  const revivals: Revival[] = []
+  const onRevivals = async (added: readonly Revival[]): Promise<void> => void revivals.push(...added)
+  const limits = { maxRevivals: 8, redeliveryMs: () => HOUR_MS }
+  const counts = createDeliveryCounts({ db, logger, flushMs: HOUR_MS, onMismatch, onRevivals, ...limits })
   const owner = randomUUID()
   const born: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)
@@ -59,7 +64,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
       onClaimed: (claim) => born.push(claim),
       ...deps,
     }),
-    ...{ counts, db, appName, events, commands, born, mismatched },
+    ...{ counts, db, appName, events, commands, born, mismatched, revivals },
     claims: (others) => createClaims({ db, owner, leaseMs: 30_000, retentionMs: HOUR_MS, maxStarts: 8, ...others }),
     async record(eventId) {
       const found = await events.findOne({ eventId })
