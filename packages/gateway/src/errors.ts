@@ -12,6 +12,12 @@ export const eventInvalid = defineError('event_invalid', {
   retry: 'never',
   says: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
 })
+/** The delivery is authentic, but has more events than its provider ever puts into one. */
+export const tooManyEvents = defineError('too_many_events', {
+  status: 400,
+  retry: 'never',
+  says: 'The delivery has too many events',
+})
 /** The event could not be stored on a majority now: the provider delivers it again. */
 export const notStored = defineError('not_stored', {
   status: 500,

@@ -9,6 +9,7 @@ import type { Background } from './composition/start-background.ts'
 import { startFront } from './composition/start-front.ts'
 import { startInbox } from './composition/start-inbox.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
+import { BODY_INDEXES } from './inbox/bodies.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
 import { AUDIT_INDEXES } from './operator/audit.ts'
 import { REPLAY_INDEXES } from './operator/replay-document.ts'
@@ -34,7 +35,7 @@ export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): P
   let background: Background | null = null
   const adminPort = await startAdmin(foundation, () => background?.operator ?? null)
 
-  const indexes = [EVENT_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
+  const indexes = [EVENT_INDEXES, BODY_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(foundation)
   const inbox = startInbox(foundation, dispatcher)

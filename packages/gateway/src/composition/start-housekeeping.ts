@@ -1,4 +1,5 @@
 import { runEvery } from '../dispatch/run-every.ts'
+import { removeUnusedBodies } from '../inbox/remove-unused-bodies.ts'
 import { stripOldBodies } from '../inbox/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replay-runner.ts'
@@ -31,6 +32,7 @@ export function startHousekeeping(foundation: Foundation): Housekeeping {
     runner,
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
     runEvery({ task: (stopping) => stripOldBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
+    runEvery({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]
 }

@@ -24,9 +24,12 @@ export interface EventDocument {
   readonly orderId: string
   readonly facts: Omit<PaymentFacts, 'orderId'>
   readonly receivedAt: Date
+  /** The exact bytes of the body. Empty where the body is stored apart, and after the retention where the key stays. */
   readonly raw: Binary
-  /** SHA-256 of `raw`, base64: tells a repetition from another body under the same id. */
+  /** SHA-256 of the body, base64: tells a repetition from another body under the same id. */
   readonly bodyHash: string
+  /** The document in `bodies` that holds the body of a delivery of several events. */
+  readonly bodyId?: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
   readonly secretId: string
@@ -75,6 +78,9 @@ export interface EventDocument {
 /** The collection of the inbox. */
 export const EVENTS = 'events'
 
+/** The index by which the records of a body are found. */
+export const BODY_INDEX = 'body'
+
 // Ids come in no order, so every insert changes another page of their index: with small pages little is written each time.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
@@ -101,6 +107,7 @@ export const EVENT_INDEXES: NeededIndexes = {
       partialFilterExpression: { 'replays.id': { $exists: true } },
     },
     { name: 'strip', key: { stripAt: 1 }, sparse: true },
+    { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },
     { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0, sparse: true },
   ],
 }

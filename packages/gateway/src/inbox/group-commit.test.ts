@@ -53,6 +53,10 @@ async function answerAll(commands: readonly Command[]): Promise<void> {
   }
 }
 
+function makers(name: string, count: number): (() => string)[] {
+  return Array.from({ length: count }, (_, index) => () => `${name}${index}`)
+}
+
 describe('createGroupCommit', () => {
   it('sends what comes at the same time as one command', async () => {
     const { group, commands } = openGroupCommit()
@@ -204,9 +208,80 @@ describe('createGroupCommit', () => {
     expect(await next).toBe('stored')
   })
 
+  it('lets the members of a batch wait for room, where others are turned away', async () => {
+    const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
+    const batch = group.writeBatch(makers('m', 25), { bytes: 2, endsAt: 1_000 })
+    await settle()
+    expect(group.waiting).toBe(25)
+    expect(await group.write('beyond', 1)).toBe('unknown')
+    await answerAll(commands)
+    expect(await batch).toEqual(Array(25).fill('stored'))
+    expect(commands.map(({ members }) => members.length)).toEqual([5, 5, 5, 5, 5])
+    expect(commands.flatMap(({ members }) => members)).toEqual(makers('m', 25).map((make) => make()))
+    expect(group.waiting).toBe(0)
+  })
+
+  it('takes a member that comes behind a large batch into the next command, not behind the batch', async () => {
+    const { group, commands } = openGroupCommit({ maxMembersOfBatch: 3 })
+    const batch = group.writeBatch(makers('m', 9), { bytes: 1, endsAt: 1_000 })
+    await settle()
+    const single = group.write('single', 1)
+    await answerAll(commands)
+    expect(await single).toBe('stored')
+    await batch
+    expect(commands.map(({ members }) => members)).toEqual([
+      ['m0', 'm1', 'm2'],
+      ['single', 'm3', 'm4', 'm5'],
+      ['m6', 'm7', 'm8'],
+    ])
+  })
+
+  it('gives batches their turns when there is not room for all', async () => {
+    const { group, commands } = openGroupCommit({ maxMembersOfBatch: 2, maxWaitingBytes: 3 })
+    const batches = ['a', 'b', 'c'].map((name) => group.writeBatch(makers(name, 3), { bytes: 1, endsAt: 1_000 }))
+    await answerAll(commands)
+    expect(await Promise.all(batches)).toEqual(batches.map(() => Array(3).fill('stored')))
+    expect(commands.map(({ members }) => members)).toEqual([
+      ['a0', 'a1', 'b0'],
+      ['b1', 'b2', 'c0'],
+      ['c1', 'c2', 'a2'],
+    ])
+  })
+
+  it('makes the members of a batch when they enter the queue, and none after its time', async () => {
+    const { group, commands, clock } = openGroupCommit({ maxMembersOfBatch: 2 })
+    const made: string[] = []
+    const all = makers('m', 5).map((make) => () => {
+      made.push(make())
+      return make()
+    })
+    const batch = group.writeBatch(all, { bytes: 1, endsAt: 1_000 })
+    await settle()
+    expect(made).toEqual(['m0', 'm1'])
+    clock.now = 1_001
+    commands[0]?.answer(['stored', 'duplicate'])
+    expect(await batch).toEqual(['stored', 'duplicate', 'unknown', 'unknown', 'unknown'])
+    expect(made).toHaveLength(2)
+    expect(group.waiting).toBe(0)
+  })
+
+  it('goes on with a batch after a command that failed, and with an empty one at once', async () => {
+    const { group, commands } = openGroupCommit({ maxMembersOfBatch: 2 })
+    expect(await group.writeBatch([], { bytes: 1, endsAt: 1_000 })).toEqual([])
+    const batch = group.writeBatch(makers('m', 4), { bytes: 1, endsAt: 1_000 })
+    await settle()
+    commands[0]?.fail()
+    await settle()
+    commands[1]?.answer()
+    expect(await batch).toEqual(['unknown', 'unknown', 'stored', 'stored'])
+  })
+
   it('loses nobody, sends nobody twice and keeps the order, whatever comes when', async () => {
     const size = fc.oneof(fc.nat(20), fc.integer({ min: 90, max: 300 }))
-    const limits = { maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000, maxWaitMs: 1_000 }
+    const limits = {
+      ...{ maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000, maxWaitMs: 1_000 },
+      maxMembersOfBatch: 2,
+    }
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(size, { maxLength: 12 }), { maxLength: 8 }), async (bursts) => {
         const { group, commands, mostInFlight } = openGroupCommit(limits)

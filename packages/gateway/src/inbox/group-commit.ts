@@ -1,4 +1,5 @@
 import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import { type BatchTerms, createBatchQueue } from './batch-queue.ts'
 
 /** Bounds of a group and of the queue in front of it. Sizes are bytes, times milliseconds. */
 export interface GroupLimits {
@@ -8,6 +9,8 @@ export interface GroupLimits {
   readonly aloneBytes: number
   /** What may wait or be under way at most; beyond it a member is turned away at once. */
   readonly maxWaitingBytes: number
+  /** Members of one batch that wait or are under way at most; the others of the batch take their turn behind them. */
+  readonly maxMembersOfBatch: number
   /** Whoever has waited for longer when the next group leaves is turned away: nobody would wait for the verdict. */
   readonly maxWaitMs: number
 }
@@ -18,6 +21,8 @@ export const GROUP_LIMITS: GroupLimits = {
   maxBytes: 4 * 1024 * 1024,
   aloneBytes: 256 * 1024,
   maxWaitingBytes: 16 * 1024 * 1024,
+  // Half a group: two batches share a command, and a single member waits for one command of a batch, not for the batch.
+  maxMembersOfBatch: 250,
   // A command that takes three seconds still ends before the delivery is given up.
   maxWaitMs: 5_000,
 }
@@ -34,6 +39,11 @@ export interface GroupCommitDeps<Member> {
 export interface GroupCommit<Member> {
   /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full or too slow. */
   write(member: Member, bytes: number): Promise<WriteVerdict>
+  /**
+   * Writes the members of one batch. They wait for room instead of being turned away, and batches take turns. A member is
+   * made when it enters the queue; those that have not entered it by `endsAt` are `unknown`.
+   */
+  writeBatch(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
   /** Members that wait or are under way. */
   readonly waiting: number
 }
@@ -55,6 +65,7 @@ export function createGroupCommit<Member>(
   limits: GroupLimits,
 ): GroupCommit<Member> {
   let queue: Waiter<Member>[] = []
+  const batches = createBatchQueue<Member>(limits.maxMembersOfBatch)
   let waitingBytes = 0
   let underWay = 0
   let running = false
@@ -73,6 +84,8 @@ export function createGroupCommit<Member>(
     running = true
     for (;;) {
       turnLateAway()
+      // Before newcomers: room that a command has just given back goes to those who waited for it.
+      batches.feed({ now: now(), hasRoom, enqueue })
       if (queue.length === 0) break
       const size = groupSize(queue, limits)
       const group = queue.slice(0, size)
@@ -93,21 +106,32 @@ export function createGroupCommit<Member>(
       return []
     }
   }
+  const hasRoom = (bytes: number): boolean => waitingBytes === 0 || waitingBytes + bytes <= limits.maxWaitingBytes
+  const enqueue = ({ member, bytes, resolve }: Omit<Waiter<Member>, 'since'>): void => {
+    waitingBytes += bytes
+    queue.push({ member, bytes, since: now(), resolve })
+  }
+  // Deferred by a microtask, so that requests which arrive in one read of the sockets share a command.
+  const wake = (): void => {
+    if (running) return
+    running = true
+    queueMicrotask(() => void run())
+  }
   return {
     write(member, bytes) {
       if (waitingBytes + bytes > limits.maxWaitingBytes) return Promise.resolve('unknown')
-      waitingBytes += bytes
       return new Promise((resolve) => {
-        queue.push({ member, bytes, since: now(), resolve })
-        // Deferred by a microtask, so that requests which arrive in one read of the sockets share a command.
-        if (!running) {
-          running = true
-          queueMicrotask(() => void run())
-        }
+        enqueue({ member, bytes, resolve })
+        wake()
       })
     },
+    writeBatch(makers, terms) {
+      const verdicts = batches.add(makers, terms)
+      wake()
+      return verdicts
+    },
     get waiting() {
-      return queue.length + underWay
+      return queue.length + underWay + batches.waiting
     },
   }
 }

@@ -4,16 +4,16 @@ import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
 import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
+import { createBodies } from './bodies.ts'
 import type { Claim } from './claims.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
 
-/** An authentic event with the evidence that is kept of its delivery. */
-export interface Arrival {
+/** What is kept of an authentic delivery with each of its events. */
+export interface Evidence {
   readonly provider: string
-  readonly event: WebhookEvent
   readonly rawBody: Buffer
   /** The query that the delivery came with, empty where there was none. */
   readonly query: string
@@ -22,6 +22,19 @@ export interface Arrival {
   readonly requestId: string
   /** Whether the signature covers a time, so that an old capture is worth nothing. */
   readonly signsTime: boolean
+}
+
+/** An authentic event with the evidence of its delivery. */
+export interface Arrival extends Evidence {
+  readonly event: WebhookEvent
+}
+
+/** Several events of one delivery, each id once. */
+export interface BatchArrival {
+  readonly evidence: Evidence
+  readonly events: readonly WebhookEvent[]
+  /** After this instant of `performance.now()` nobody waits for the outcome. */
+  readonly endsAt: number
 }
 
 /** What became of an arrival: a new durable record, one that was durable before, or not known to be stored. */
@@ -47,11 +60,17 @@ export interface InboxDeps {
 export interface Inbox {
   /** Stores an arrival unless it is there already. It resolves when a majority holds the record, or when that is not known. */
   record(arrival: Arrival): Promise<Recorded>
+  /**
+   * Stores the events of one delivery, and the body that they share once. It resolves to the outcome of each, in their
+   * order; events that were stored stay so when others were not.
+   */
+  recordBatch(arrival: BatchArrival): Promise<readonly Recorded[]>
   /** Arrivals that wait for their verdict. */
   readonly waiting: number
 }
 
 const KNOWN_IDS = 50_000
+const STORED_APART = new Binary(Buffer.alloc(0))
 // What a document costs beside the body, roughly: names, strings, headers.
 const OVERHEAD_BYTES = 1_024
 
@@ -60,23 +79,71 @@ export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(KNOWN_IDS)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
+  const bodies = createBodies(deps)
+  const settle = (written: Written): Recorded => {
+    const { arrival, body, key, document, verdict } = written
+    if (verdict === undefined || verdict === 'unknown') return 'not_stored'
+    known.add(key)
+    if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
+    if (document?.state === 'processing') deps.onClaimed(toClaim(document))
+    return 'recorded'
+  }
+  const writeBatch = async (arrivals: readonly Arrival[], body: StoredBody, endsAt: number): Promise<Recorded[]> => {
+    const documents: EventDocument[] = []
+    const makers = arrivals.map((arrival, index) => () => {
+      const document = toDocument(deps, arrival, body)
+      documents[index] = document
+      return document
+    })
+    const verdicts = await group.writeBatch(makers, { bytes: OVERHEAD_BYTES, endsAt })
+    return arrivals.map((arrival, at) =>
+      settle({ arrival, body, key: keyOf(arrival, body), document: documents[at], verdict: verdicts[at] }),
+    )
+  }
   return {
     get waiting() {
       return group.waiting
     },
     async record(arrival) {
-      const bodyHash = hash('sha256', arrival.rawBody, 'base64')
-      const key = `${arrival.provider}\n${arrival.event.id}\n${bodyHash}`
-      if (known.has(key)) return countDuplicate(deps, arrival, bodyHash)
-      const document = toDocument(deps, arrival, bodyHash)
+      const body = { hash: hash('sha256', arrival.rawBody, 'base64') }
+      const key = keyOf(arrival, body)
+      if (known.has(key)) return countDuplicate(deps, arrival, body)
+      const document = toDocument(deps, arrival, body)
       const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)
-      if (verdict === 'unknown') return 'not_stored'
-      known.add(key)
-      if (verdict === 'duplicate') return countDuplicate(deps, arrival, bodyHash)
-      if (document.state === 'processing') deps.onClaimed(toClaim(document))
-      return 'recorded'
+      return settle({ arrival, body, key, document, verdict })
+    },
+    async recordBatch({ evidence, events, endsAt }) {
+      const { provider, rawBody } = evidence
+      const bodyHash = hash('sha256', rawBody, 'base64')
+      const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
+      const arrivals = events.map((event) => ({ ...evidence, event }))
+      const fresh = arrivals.filter((arrival) => !known.has(keyOf(arrival, body)))
+      // Before any record that refers to it.
+      const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
+      if (!isKept) return events.map(() => 'not_stored')
+      const outcomes = await writeBatch(fresh, body, endsAt)
+      const byEvent = new Map(fresh.map(({ event }, index) => [event, outcomes[index]]))
+      return arrivals.map((arrival) => byEvent.get(arrival.event) ?? countDuplicate(deps, arrival, body))
     },
   }
+}
+
+/** The body of an event; its id where it is stored apart from the record. */
+interface StoredBody {
+  readonly hash: string
+  readonly id?: string
+}
+
+interface Written {
+  readonly arrival: Arrival
+  readonly body: StoredBody
+  readonly key: string
+  readonly document: EventDocument | undefined
+  readonly verdict: WriteVerdict | undefined
+}
+
+function keyOf({ provider, event }: Arrival, body: StoredBody): string {
+  return `${provider}\n${event.id}\n${body.hash}`
 }
 
 async function insert({ db, errors }: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
@@ -91,12 +158,12 @@ async function insert({ db, errors }: InboxDeps, documents: EventDocument[]): Pr
   }
 }
 
-function countDuplicate(deps: InboxDeps, arrival: Arrival, bodyHash: string): 'duplicate' {
-  deps.counts.add({ provider: arrival.provider, event: arrival.event, bodyHash })
+function countDuplicate(deps: InboxDeps, arrival: Arrival, body: StoredBody): 'duplicate' {
+  deps.counts.add({ provider: arrival.provider, event: arrival.event, bodyHash: body.hash })
   return 'duplicate'
 }
 
-function toDocument(deps: InboxDeps, arrival: Arrival, bodyHash: string): EventDocument {
+function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventDocument {
   const { event } = arrival
   const { orderId, ...facts } = event.facts
   const receivedAt = new Date(deps.now())
@@ -109,8 +176,9 @@ function toDocument(deps: InboxDeps, arrival: Arrival, bodyHash: string): EventD
     orderId,
     facts,
     receivedAt,
-    raw: new Binary(arrival.rawBody),
-    bodyHash,
+    raw: body.id === undefined ? new Binary(arrival.rawBody) : STORED_APART,
+    bodyHash: body.hash,
+    ...(body.id === undefined ? {} : { bodyId: body.id }),
     headers: arrival.headers,
     ...(arrival.query === '' ? {} : { query: arrival.query }),
     secretId: arrival.secretId,

@@ -26,7 +26,7 @@ const IS_DUE = { $lte: ['$stripAt', '$$NOW'] }
 async function strip(db: Db, q: Document): Promise<void> {
   const u = [
     { $set: { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } } },
-    { $unset: ['stripAt', 'query'] },
+    { $unset: ['stripAt', 'query', 'bodyId'] },
   ]
   await bulkUpdate(db, { update: EVENTS, updates: [{ q, u, multi: true }] })
 }

@@ -1,6 +1,7 @@
 import { notFound } from '@oncehook/kernel/error-codes'
 import type { Db } from 'mongodb'
 import { z } from 'zod'
+import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { beforeCursor, eventFilterSchema, idSchema, pageMembers, toMongoFilter, toObjectId } from './event-filter.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
@@ -41,5 +42,5 @@ async function findEvent(db: Db, id: string): Promise<EventDocument> {
   const _id = toObjectId(id)
   const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
   if (found === null) throw notFound({}, { says: 'No event has this id' })
-  return found
+  return withBody(db, found)
 }

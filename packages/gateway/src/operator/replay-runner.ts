@@ -2,6 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Document, type Filter, type ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
+import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { readAgain } from './read-again.ts'
@@ -114,7 +115,7 @@ export class ReplayRunner {
     for await (const record of found) {
       // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
       const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id } }
-      updates.push({ q, u: dueAgain(replay, await readAgain(record, this.#deps)) })
+      updates.push({ q, u: dueAgain(replay, await readAgain(await withBody(this.#deps.db, record), this.#deps)) })
       last = record._id
       if (performance.now() > endsAt) return { updates, last, isLast: false }
     }

@@ -1,6 +1,7 @@
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { orderInFreeFields } from './free-fields.ts'
+import { boundedItems } from './item-list.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -14,6 +15,9 @@ const TYPES = {
   'payments.cancelled': 'payment.failed',
   'payments.customer_approval_denied': 'payment.failed',
 } as const
+
+// GoCardless names 250 as its most.
+const MOST_EVENTS = 1_000
 
 /**
  * GoCardless (developer.gocardless.com/getting-started/api/staying-up-to-date-with-webhooks): HMAC-SHA256 of the body in
@@ -31,7 +35,7 @@ export const gocardless = defineScheme(
       ({ rawBody }) => {
         const { events } = readStrictObject(rawBody, true)
         if (!Array.isArray(events)) throw eventInvalid()
-        return events.map((item: unknown) => readItem(item, settings))
+        return boundedItems<unknown>(events, MOST_EVENTS).map((item) => readItem(item, settings))
       },
   },
 )

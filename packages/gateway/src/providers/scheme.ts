@@ -26,7 +26,7 @@ export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string
 
 /**
  * Reads the events of an authentic delivery, in their order; none for a delivery that tells of none.
- * @throws invalidBody or eventInvalid
+ * @throws invalidBody, eventInvalid, tooManyEvents
  */
 export type ReadEvents = (delivery: VerifiedDelivery) => readonly WebhookEvent[]
 

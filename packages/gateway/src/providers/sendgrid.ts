@@ -4,6 +4,7 @@ import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { singleHeader } from './delivery.ts'
+import { boundedItems } from './item-list.ts'
 import { findKeyHolder } from './public-key.ts'
 import { isObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -14,6 +15,9 @@ import { toEvent } from './to-event.ts'
 
 const SIGNATURE = 'x-twilio-email-event-webhook-signature'
 const TIMESTAMP = 'x-twilio-email-event-webhook-timestamp'
+
+// SendGrid posts at most 768 KB, and its shortest events take some 200 bytes.
+const MOST_EVENTS = 5_000
 
 /**
  * SendGrid (twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features):
@@ -50,7 +54,7 @@ export const sendgrid = defineScheme(
       ({ rawBody }) => {
         const items = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
         if (!Array.isArray(items)) throw invalidBody({ reason: 'not a list' }, { says: 'The body is not a JSON list' })
-        return items.map((item: unknown) => readItem(item, settings))
+        return boundedItems<unknown>(items, MOST_EVENTS).map((item) => readItem(item, settings))
       },
   },
 )

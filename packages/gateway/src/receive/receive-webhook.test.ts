@@ -23,7 +23,8 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
   const types = type === undefined ? [] : ['content-type', type]
   const delivery = { rawBody: Buffer.from(text), rawHeaders: ['x-signature', signature, ...types], query: '' }
   const isHandled = (name: string): boolean => name === 'payment.succeeded'
-  const deps = { inbox: { record }, clock: systemClock, isHandled, fetch: globalThis.fetch }
+  const recordBatch = () => Promise.reject(new Error('There is one event'))
+  const deps = { inbox: { record, recordBatch }, clock: systemClock, isHandled, fetch: globalThis.fetch }
   return receiveWebhook(deps, { provider, delivery, requestId: 'request-1' })
 }
 

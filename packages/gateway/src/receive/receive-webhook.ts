@@ -3,7 +3,7 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { LATE, within } from '@oncehook/kernel/within'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import type { Arrival, Inbox } from '../inbox/inbox.ts'
+import type { Evidence, Inbox } from '../inbox/inbox.ts'
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ConfirmEvent, HandshakeAnswer } from '../providers/scheme.ts'
@@ -12,7 +12,7 @@ import { refuseMediaType } from './media-type.ts'
 
 /** What receiving works with. */
 export interface ReceiveDeps {
-  readonly inbox: Pick<Inbox, 'record'>
+  readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
   /** By which events that are not signed well enough are read from their provider. */
@@ -42,7 +42,7 @@ const STORE_MS = 8_000
 
 /**
  * Verifies a delivery over its raw bytes, reads its events and stores them: when this resolves, a majority holds them.
- * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, notStored
+ * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId } = received
@@ -65,8 +65,35 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   }
   const read = provider.readEvents(verified)
   const events = provider.confirm === undefined ? read : await confirmAll(provider.confirm, read, deps.fetch)
-  const storing = events.map((event) => storeEvent(deps, { ...evidence, event }))
-  return { secretId, events: await withinDeadline(Promise.all(storing)) }
+  return { secretId, events: await withinDeadline(storeEvents(deps, evidence, events)) }
+}
+
+/** Stores all events of a delivery, or throws: a part of them is not enough for an answer. */
+async function storeEvents(
+  { inbox, isHandled }: ReceiveDeps,
+  evidence: Evidence,
+  events: readonly WebhookEvent[],
+): Promise<readonly StoredEvent[]> {
+  const [first] = events
+  if (first === undefined) return []
+  const distinct = events.length === 1 ? events : withoutRepetitions(events)
+  const outcomes =
+    distinct.length === 1
+      ? [await inbox.record({ ...evidence, event: first })]
+      : await inbox.recordBatch({ evidence, events: distinct, endsAt: performance.now() + STORE_MS })
+  return distinct.map((event, index) => {
+    const recorded = outcomes[index]
+    if (recorded === undefined || recorded === 'not_stored') throw notStored()
+    if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
+    return { event, outcome: isHandled(event.type) ? 'recorded' : 'unhandled' }
+  })
+}
+
+/** Of several events with one id the first counts, as it does when they come one by one. */
+function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  const byId = new Map<string, WebhookEvent>()
+  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, event)
+  return [...byId.values()]
 }
 
 /** What the provider itself says counts; what it does not know is as good as forged. */
@@ -80,14 +107,6 @@ async function confirmAll(
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
   })
-}
-
-async function storeEvent({ inbox, isHandled }: ReceiveDeps, arrival: Arrival): Promise<StoredEvent> {
-  const { event } = arrival
-  const recorded = await inbox.record(arrival)
-  if (recorded === 'not_stored') throw notStored()
-  if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
-  return { event, outcome: isHandled(event.type) ? 'recorded' : 'unhandled' }
 }
 
 /** What could not be asked now is asked again when the delivery comes again. */

@@ -6,6 +6,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
+import { BODY_INDEXES } from '../inbox/bodies.ts'
 import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims.ts'
 import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbox/delivery-counts.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
@@ -43,7 +44,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
     ...{ uri: database.uri, database: database.name, appName, maxPoolSize: 8, logger },
     monitorCommands: true,
   })
-  await connection.open((db) => ensureIndexes(db, [EVENT_INDEXES]))
+  await connection.open((db) => ensureIndexes(db, [EVENT_INDEXES, BODY_INDEXES]))
   const { db } = connection
   const commands: CommandStartedEvent[] = []
   connection.client.on('commandStarted', (event) => commands.push(event))

@@ -6,7 +6,7 @@ import {
   rateLimited,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
-import { eventInvalid, notStored, overloaded, signatureInvalid } from '../../errors.ts'
+import { eventInvalid, notStored, overloaded, signatureInvalid, tooManyEvents } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { schemaReference } from './schemas.ts'
@@ -39,6 +39,7 @@ export const RECEIVE_WEBHOOK: Operation = {
     signatureInvalid,
     invalidBody,
     eventInvalid,
+    tooManyEvents,
     notStored,
   ],
 }

@@ -1,0 +1,90 @@
+import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+
+/** What the members of a batch have in common: the bytes of each, and the last instant to enter the queue in milliseconds. */
+export interface BatchTerms {
+  readonly bytes: number
+  readonly endsAt: number
+}
+
+/** The queue that batches feed: its clock in milliseconds, its room, and the way into it. */
+export interface FedQueue<Member> {
+  readonly now: number
+  readonly hasRoom: (bytes: number) => boolean
+  readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteVerdict) => void }) => void
+}
+
+/** Batches whose members have not all entered the queue of a group commit. */
+export interface BatchQueue<Member> {
+  /** Adds a batch; resolves to a verdict for each member, in their order. */
+  add(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
+  /** Moves members into the queue while there is room, a turn for each batch; ends the batches whose time is over. */
+  feed(queue: FedQueue<Member>): void
+  /** Members that have not entered the queue. */
+  readonly waiting: number
+}
+
+interface Batch<Member> extends BatchTerms {
+  readonly makers: readonly (() => Member)[]
+  readonly verdicts: WriteVerdict[]
+  /** The member that enters the queue next. */
+  next: number
+  /** Members without a verdict. */
+  open: number
+  readonly end: () => void
+}
+
+/** Creates the waiting room for batches; at most `maxMembers` of each are in the queue at a time. */
+export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member> {
+  // In the order of their turns.
+  const batches = new Set<Batch<Member>>()
+  const judge = (batch: Batch<Member>, index: number, verdict: WriteVerdict): void => {
+    batch.verdicts[index] = verdict
+    batch.open -= 1
+    if (batch.open === 0) batch.end()
+  }
+  const enter = (batch: Batch<Member>, { enqueue }: FedQueue<Member>): void => {
+    const index = batch.next
+    const member = batch.makers[index]?.()
+    batch.next += 1
+    if (member !== undefined)
+      enqueue({ member, bytes: batch.bytes, resolve: (verdict) => judge(batch, index, verdict) })
+  }
+  /** Whether the batch has had its whole turn. */
+  const feedOne = (batch: Batch<Member>, queue: FedQueue<Member>): boolean => {
+    const { makers, bytes } = batch
+    const entered = (): number => batch.next - (makers.length - batch.open)
+    while (batch.next < makers.length && entered() < maxMembers) {
+      if (!queue.hasRoom(bytes)) return false
+      enter(batch, queue)
+    }
+    return true
+  }
+  const expire = (batch: Batch<Member>): void => {
+    const { length } = batch.makers
+    for (; batch.next < length; batch.next += 1) judge(batch, batch.next, 'unknown')
+  }
+  return {
+    add(makers, terms) {
+      if (makers.length === 0) return Promise.resolve([])
+      return new Promise((resolve) => {
+        const verdicts: WriteVerdict[] = []
+        batches.add({ ...terms, makers, verdicts, next: 0, open: makers.length, end: () => resolve(verdicts) })
+      })
+    },
+    feed(queue) {
+      for (const batch of [...batches]) {
+        if (queue.now > batch.endsAt) expire(batch)
+        // One that finds no room keeps its place.
+        else if (!feedOne(batch, queue)) return
+        batches.delete(batch)
+        // Its next turn comes after that of the others.
+        if (batch.next < batch.makers.length) batches.add(batch)
+      }
+    },
+    get waiting() {
+      let members = 0
+      for (const { makers, next } of batches) members += makers.length - next
+      return members
+    },
+  }
+}

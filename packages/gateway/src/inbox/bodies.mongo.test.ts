@@ -1,0 +1,187 @@
+import { hash, randomUUID } from 'node:crypto'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import type { WebhookEvent } from '../event.ts'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { BODIES, type BodyDocument, withBody } from './bodies.ts'
+import type { BatchArrival, Evidence } from './inbox.ts'
+import { removeUnusedBodies } from './remove-unused-bodies.ts'
+import { stripOldBodies } from './strip-old-bodies.ts'
+
+// Other tests may keep the machine busy meanwhile.
+vi.setConfig({ testTimeout: 30_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const open = stack.use(await openInbox(database))
+const bodies = database.db.collection<BodyDocument>(BODIES)
+const going = new AbortController().signal
+const HOUR_MS = 3_600_000
+const PAST = new Date(0)
+
+/** A delivery of events with these ids and a body of its own; the types have no effect. */
+function batch(ids: readonly string[], members: Partial<Evidence> = {}) {
+  const rawBody = Buffer.from(`the body of ${randomUUID()}`)
+  const { event, ...evidence } = sampleArrival('none', { rawBody, ...members })
+  const events = ids.map((id): WebhookEvent => ({ ...event, id, type: 'customer.created' }))
+  const arrival: BatchArrival = { evidence, events, endsAt: performance.now() + 20_000 }
+  return { ids, rawBody, arrival, bodyId: `acme:${hash('sha256', rawBody, 'base64')}` }
+}
+
+function uniqueIds(count: number): string[] {
+  return Array.from({ length: count }, () => `evt_${randomUUID()}`)
+}
+
+async function store(members: Partial<Evidence> = {}) {
+  const stored = batch(uniqueIds(3), members)
+  expect(await open.inbox.recordBatch(stored.arrival)).toEqual(['recorded', 'recorded', 'recorded'])
+  return stored
+}
+
+/** Removes unused bodies, after the time of all has come. */
+async function remove(): Promise<void> {
+  await bodies.updateMany({}, { $set: { checkAt: PAST } })
+  await removeUnusedBodies(open.db, going)
+}
+
+describe('recordBatch', () => {
+  it('stores the body once, and each event with a reference to it', async () => {
+    const { ids, rawBody, bodyId } = await store()
+    expect((await bodies.findOne({ _id: bodyId }))?.raw.toString()).toBe(rawBody.toString())
+    for (const id of ids) {
+      const record = await open.record(id)
+      expect(record).toMatchObject({ bodyId, bodyHash: hash('sha256', rawBody, 'base64') })
+      expect(record.raw.length()).toBe(0)
+      expect((await withBody(database.db, record)).raw.toString()).toBe(rawBody.toString())
+    }
+  })
+
+  it('leaves the body in the record of a single event, as before', async () => {
+    const [id = ''] = uniqueIds(1)
+    await open.inbox.record(sampleArrival(id))
+    const record = await open.record(id)
+    expect(record).not.toHaveProperty('bodyId')
+    expect((await withBody(database.db, record)).raw.toString()).toBe(`the body of ${id}`)
+  })
+
+  it('answers from memory what it knows, and writes nothing', async () => {
+    const { arrival } = await store()
+    const before = open.commands.length
+    expect(await open.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate', 'duplicate'])
+    expect(open.commands).toHaveLength(before)
+  })
+
+  it('stores the events that are missing of a delivery, whatever another process has stored', async () => {
+    await using other = await openInbox(database)
+    const { arrival, ids } = batch(uniqueIds(4))
+    const half = { ...arrival, events: arrival.events.slice(0, 2) }
+    expect(await other.inbox.recordBatch(half)).toEqual(['recorded', 'recorded'])
+    expect(await open.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate', 'recorded', 'recorded'])
+    expect(await open.events.countDocuments({ eventId: { $in: [...ids] } })).toBe(4)
+  })
+
+  it('stores one body and one record of each event when processes store the same delivery at once', async () => {
+    await using other = await openInbox(database)
+    const { arrival, ids, bodyId } = batch(uniqueIds(20))
+    const [one, two] = await Promise.all([open.inbox.recordBatch(arrival), other.inbox.recordBatch(arrival)])
+    expect([...one, ...two].toSorted()).toEqual([...Array(20).fill('duplicate'), ...Array(20).fill('recorded')])
+    expect(await open.events.countDocuments({ eventId: { $in: [...ids] }, bodyId })).toBe(20)
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+  })
+
+  it('stores no event when no majority has confirmed the body, and all when the delivery comes again', async () => {
+    const { arrival, ids } = batch(uniqueIds(2))
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'waiting timed out' } }
+      await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, how })
+      expect(await open.inbox.recordBatch(arrival)).toEqual(['not_stored', 'not_stored'])
+    }
+    expect(await open.events.countDocuments({ eventId: { $in: [...ids] } })).toBe(0)
+    expect(await open.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded'])
+  })
+
+  it('asks for a journaled majority for the body', async () => {
+    const before = open.commands.length
+    await store()
+    const update = open.commands.slice(before).find(({ commandName }) => commandName === 'update')
+    expect(update?.command.writeConcern).toMatchObject({ w: 'majority', j: true })
+  })
+
+  it('stores nothing for a delivery that nobody waits for any more', async () => {
+    const { arrival, ids } = batch(uniqueIds(2))
+    expect(await open.inbox.recordBatch({ ...arrival, endsAt: performance.now() - 1 })).toEqual(
+      ids.map(() => 'not_stored'),
+    )
+    expect(await open.events.countDocuments({ eventId: { $in: [...ids] } })).toBe(0)
+  })
+})
+
+describe('removeUnusedBodies', () => {
+  it('keeps a body as long as one record refers to it, and removes it then', async () => {
+    const { bodyId, ids } = await store()
+    await open.events.deleteMany({ eventId: { $in: ids.slice(1) } })
+    await remove()
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+    await open.events.deleteOne({ eventId: String(ids[0]) })
+    await removeUnusedBodies(open.db, going)
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+    await remove()
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(0)
+  })
+
+  it('looks at no body before a record of it can have ended', async () => {
+    const { bodyId } = await store()
+    const found = await bodies.findOne({ _id: bodyId })
+    expect(found?.checkAt.getTime()).toBeGreaterThan(Date.now() + HOUR_MS)
+    await open.events.deleteMany({ bodyId })
+    await removeUnusedBodies(open.db, going)
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+  })
+
+  it('removes the body of events whose key stays, once the last of them has lost it', async () => {
+    const { bodyId, ids } = await store({ signsTime: false })
+    await open.events.updateMany({ eventId: { $in: ids.slice(1) } }, { $set: { stripAt: PAST } })
+    await stripOldBodies(open.db, going)
+    await remove()
+    const first = await open.record(String(ids[0]))
+    expect((await withBody(database.db, first)).raw.length()).toBeGreaterThan(0)
+    await open.events.updateOne({ _id: first._id }, { $set: { stripAt: PAST } })
+    await stripOldBodies(open.db, going)
+    await remove()
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(0)
+    expect((await withBody(database.db, await open.record(String(ids[0])))).raw.length()).toBe(0)
+    expect(await open.events.countDocuments({ eventId: { $in: [...ids] } })).toBe(3)
+  })
+
+  it('leaves a body to a delivery that has stored it again, but has no record yet', async () => {
+    const { bodyId, arrival } = await store()
+    await open.events.deleteMany({ bodyId })
+    await bodies.updateOne({ _id: bodyId }, { $set: { checkAt: PAST } })
+    await using other = await openInbox(database)
+    {
+      const how = { errorCode: 8_000 }
+      await using _ = await armFailPoint(database.uri, { commands: ['insert'], appName: other.appName, how })
+      await other.inbox.recordBatch(arrival)
+    }
+    await removeUnusedBodies(open.db, going)
+    expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+  })
+
+  it('removes nothing that a delivery stores again between the check and the removal', async () => {
+    const { bodyId, arrival, rawBody } = await store()
+    await open.events.deleteMany({ bodyId })
+    await bodies.updateOne({ _id: bodyId }, { $set: { checkAt: PAST } })
+    await using other = await openInbox(database)
+    const how = { blockConnection: true, blockTimeMS: 3_000 }
+    await using _ = await armFailPoint(database.uri, { commands: ['delete'], appName: open.appName, how })
+    const before = open.commands.length
+    const removing = removeUnusedBodies(open.db, going)
+    const begun = () => open.commands.slice(before).map(({ commandName }) => commandName)
+    await expect.poll(begun, { timeout: 10_000 }).toContain('delete')
+    expect(await other.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded', 'recorded'])
+    await removing
+    expect((await bodies.findOne({ _id: bodyId }))?.raw.toString()).toBe(rawBody.toString())
+  })
+})

@@ -1,0 +1,94 @@
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import { Binary, type Db, type Document } from 'mongodb'
+import type { EventDocument } from './event-document.ts'
+import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
+
+/** The body of a delivery of several events: their records refer to it by `bodyId`. */
+export interface BodyDocument {
+  /** Provider and hash, so that a repeated delivery finds the same document. */
+  readonly _id: string
+  readonly raw: Binary
+  /** From then on, by the database's clock, it is removed if no record refers to it. */
+  readonly checkAt: Date
+}
+
+/** The collection of bodies. */
+export const BODIES = 'bodies'
+
+/** The index by which bodies are found that may be removed. */
+export const BODY_INDEXES: NeededIndexes = {
+  collection: BODIES,
+  indexes: [{ name: 'check', key: { checkAt: 1 } }],
+}
+
+/** What the bodies are stored with. `retentionMs` is how long a settled record stays, in milliseconds. */
+export interface BodiesDeps {
+  readonly db: Db
+  readonly errors: DatabaseErrors
+  readonly retentionMs: number
+}
+
+/** Stores bodies that several records share. */
+export interface Bodies {
+  /**
+   * Stores a body, or prolongs the stay of the one that is there. True when a majority holds it: for long enough that
+   * records may refer to it. Past `endsAt`, an instant of `performance.now()`, it is not begun any more.
+   */
+  keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<boolean>
+}
+
+interface Kept {
+  readonly id: string
+  readonly raw: Binary
+}
+
+/** How long a body that a record refers to stays unchecked, in milliseconds. */
+export const CHECK_AGAIN_MS = 86_400_000
+// No record of the delivery ends before its retention does. The hour is for the server, which removes expired records late.
+const MARGIN_MS = 3_600_000
+
+/** Creates the store of bodies: one command in flight, so that large bodies leave the other connections free. */
+export function createBodies(deps: BodiesDeps): Bodies {
+  const writeGroup = (bodies: Kept[]) => write(deps, bodies)
+  const group = createGroupCommit<Kept>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
+  return {
+    async keep({ id, rawBody }, endsAt) {
+      const body = { id, raw: new Binary(rawBody) }
+      const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
+      const [verdict] = await attempt()
+      if (verdict !== 'duplicate') return verdict === 'stored'
+      // Another process stored the same body at the same instant: now there is one to prolong.
+      return (await attempt())[0] === 'stored'
+    },
+  }
+}
+
+async function write({ db, errors, retentionMs }: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVerdict[]> {
+  // Later than any check that is under way has put it, or that check would not notice this delivery.
+  const until = { $add: ['$$NOW', Math.max(retentionMs, CHECK_AGAIN_MS) + MARGIN_MS] }
+  const updates: Document[] = bodies.map(({ id, raw }) => ({
+    q: { _id: id },
+    u: [{ $set: { raw: { $ifNull: ['$raw', { $literal: raw }] }, checkAt: { $max: ['$checkAt', until] } } }],
+    upsert: true,
+  }))
+  try {
+    const { refused } = await sendUpdates(db, { update: BODIES, updates })
+    errors.countReply({ writeErrors: refused })
+    return verdictsOf({ writeErrors: refused }, bodies.length)
+  } catch (error) {
+    errors.count(error)
+    throw error
+  }
+}
+
+/**
+ * The record with its body in `raw`, wherever that is stored. A body whose retention has ended is empty.
+ */
+export async function withBody(db: Db, record: EventDocument): Promise<EventDocument> {
+  if (record.bodyId === undefined) return record
+  const found = await db.collection<BodyDocument>(BODIES).findOne({ _id: record.bodyId })
+  return found === null ? record : { ...record, raw: found.raw }
+}
