@@ -41,6 +41,13 @@ describe('applyPayment', () => {
     expect(state.status).toBe('paid')
   })
 
+  it('supersedes a failure that is older than the one shown, and one that comes again', () => {
+    const older = [fact('payment.failed', 'pay_1', 5), fact('payment.failed', 'pay_2', 3)]
+    const { state, outcomes } = run([...older, ...older, fact('payment.failed', 'pay_2', 6)])
+    expect(outcomes).toEqual(['applied', 'superseded', 'superseded', 'superseded', 'applied'])
+    expect(state.payment).toMatchObject({ id: 'pay_2', at: new Date(6) })
+  })
+
   it('keeps the payment applied first when a second one succeeds', () => {
     const { state, outcomes } = run([fact('payment.succeeded', 'pay_1', 5), fact('payment.succeeded', 'pay_2', 0)])
     expect(outcomes).toEqual(['applied', 'already_paid'])
@@ -65,6 +72,8 @@ describe('applyPayment', () => {
         expect(run(shuffle(twice, other)).state).toEqual(state)
         expect(run(facts).state).toEqual(state)
         expect(outcomes.filter((outcome) => outcome === 'already_paid')).toHaveLength(succeeds ? 1 : 0)
+        const repeated = facts.map((one) => applyPayment(state, one))
+        expect(repeated.filter((again) => again.outcome === 'applied' || again.state !== state)).toEqual([])
       }),
       { numRuns: 500 },
     )

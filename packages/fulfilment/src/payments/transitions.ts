@@ -23,7 +23,7 @@ export interface PaymentFact {
   readonly at: Date
 }
 
-/** What an event does to an order. Only `applied` changes the state. */
+/** What an event does to an order. `applied` changes the state, the others leave it as it is. */
 export interface Transition {
   readonly outcome: Outcome
   readonly state: PaymentState
@@ -36,7 +36,8 @@ const TRANSITIONS: Record<PaymentEventType, (state: PaymentState, fact: PaymentF
 
 /**
  * Applies one payment to the state of an order. The status is a join, `pending < payment_failed < paid`, so that any
- * order of arrival, with any repetition, ends in the same state.
+ * order of arrival, with any repetition, ends in the same state. A repetition changes nothing, so an event whose marker
+ * is gone has no second effect.
  */
 export function applyPayment(state: PaymentState, fact: PaymentFact): Transition {
   return TRANSITIONS[fact.type](state, fact)
@@ -54,6 +55,8 @@ function fail(state: PaymentState, fact: PaymentFact): Transition {
   const { provider, paymentId: id } = fact
   if (state.status === 'paid' || hasPaid(state, { provider, id })) return { outcome: 'superseded', state }
   const payment = latest(state.payment, { id, provider, status: 'failed', at: fact.at })
+  // An older attempt than the one shown, or that one again.
+  if (state.status === 'payment_failed' && payment === state.payment) return { outcome: 'superseded', state }
   return { outcome: 'applied', state: { ...state, status: 'payment_failed', payment } }
 }
 
@@ -66,7 +69,7 @@ export function hasPaid(state: Pick<PaymentState, 'paidBy'>, payment: PaymentKey
 function latest(shown: StoredPayment | null, failed: StoredPayment): StoredPayment {
   if (shown === null) return failed
   const later = shown.at.getTime() - failed.at.getTime() || compare(rank(shown), rank(failed))
-  return later > 0 ? shown : failed
+  return later >= 0 ? shown : failed
 }
 
 function rank(payment: StoredPayment): string {
