@@ -52,8 +52,8 @@ const ofFulfilment: readonly Change[] = [
     breaks: 'a version becomes a text',
     tells: "'1' (String) to be an integer",
     file: `${FULFILMENT}/payments/read-versions.ts`,
-    find: "status === 'deleted' ? null : version]",
-    replace: "status === 'deleted' ? null : String(version)]",
+    find: '!Number.isSafeInteger(version) ? null : version',
+    replace: '!Number.isSafeInteger(version) ? null : String(version)',
   },
   {
     breaks: 'an outcome is renamed',

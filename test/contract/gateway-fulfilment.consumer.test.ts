@@ -258,6 +258,15 @@ describe('the gateway, which hands on payments', () => {
         { outcome: 'applied', version: 2 },
       ],
     },
+    {
+      does: 'hands on payments of two orders, one of which is damaged',
+      states: [state('an order is damaged', { orderId: 'ord_damaged' }), pending('sound')],
+      events: [eventFor('damaged', { ifMatch: '*' }), eventFor('sound')],
+      results: [
+        { refused: 'internal', retry: 'later' },
+        { outcome: 'applied', version: 2 },
+      ],
+    },
   ])('$does', async ({ does, states, events, results }) => {
     const call = { does, states, procedure: 'payments.applyEvents', kind: 'mutation', input: { events } } as const
     await expectCall({ ...call, answer: data({ results }) }, async (url) => {

@@ -49,6 +49,10 @@ function orderStates(fulfilment: RunningFulfilment) {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect(await client.orders.delete.mutate({ id })).toEqual({ deleted: true })
     },
+    'an order is damaged': async ({ orderId: id }: { orderId: string }) => {
+      await client.orders.put.mutate({ id, order: CONTENT })
+      expect((await orders.updateOne({ _id: id }, { $unset: { applied: '' } })).modifiedCount).toBe(1)
+    },
     'a receipt is parked': async ({ name }: Named) => {
       await pay({ name })
       const id = `ord_${name}`

@@ -5,10 +5,10 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb'
+import { type CommandStartedEvent, type Db, MongoClient, type UpdateFilter } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { APPLIED_KEPT, newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { type ApplyDeps, applyEvents } from './apply-events.ts'
 
@@ -201,15 +201,68 @@ describe('applyEvents', () => {
   it('keeps the newest 200 markers', async () => {
     const [id = ''] = uniqueIds(1)
     await insertOrders(id)
-    const events = Array.from({ length: 260 }, (_, index) =>
-      sampleEvent({ orderId: id, eventId: `e_${index}`, type: 'payment.failed', ifMatch: '*' }),
-    )
+    const events = failuresOf(id, 260)
     const first = await applyEvents(deps(), events)
     expect(first.slice(200)).toEqual(Array(60).fill({ refused: 'version_conflict', retry: 'now' }))
     expect(await applyEvents(deps(), events.slice(200))).toHaveLength(60)
     const stored = await orders.findOne({ _id: id })
     expect(stored?.version).toBe(261)
     expect(stored?.applied.map(({ eventId }) => eventId)).toEqual(events.slice(60).map(({ eventId }) => eventId))
+  })
+
+  it('has one effect for each of 500 events of one order, also when all of them come again without their markers', async () => {
+    const [id = ''] = uniqueIds(1)
+    await insertOrders(id)
+    const events = failuresOf(id, 500)
+    const applyAll = async () => {
+      for (let from = 0; from < events.length; from += APPLIED_KEPT) {
+        await applyEvents(deps(), events.slice(from, from + APPLIED_KEPT))
+      }
+    }
+    const withoutMarkers = () => orders.findOne({ _id: id }, { projection: { applied: 0 } })
+    await applyAll()
+    const after = await withoutMarkers()
+    expect(after).toMatchObject({ version: 501, payment: { id: 'pay_499' } })
+    // The gateway died before it had settled any of them: the markers of the first 300 are gone.
+    await applyAll()
+    expect(await withoutMarkers()).toEqual(after)
+  })
+
+  it.each([
+    ['applied is missing', { $unset: { applied: '' } }],
+    ['applied is no list', { $set: { applied: {} } }],
+    ['applied holds what is no marker', { $set: { applied: [null] } }],
+    ['receipts are an object', { $set: { receipts: {} } }],
+    ['the version is a text', { $set: { version: '1' } }],
+    ['the version is missing', { $unset: { version: '' } }],
+    ['the status is one of another release', { $set: { status: 'refunded' } }],
+    ['the status is missing', { $unset: { status: '' } }],
+    ['the payment has no time', { $set: { status: 'payment_failed', payment: { id: 'p', provider: 'acme' } } }],
+    ['the payment is missing', { $unset: { payment: '' } }],
+    ['the amount is missing', { $unset: { amountDue: '' } }],
+    ['paidBy is no list', { $set: { paidBy: 'pay_1' } }],
+    ['the customer is a document', { $set: { customerId: { name: 'x' } } }],
+  ])('refuses the events of an order alone for now, and says so once, when %s', async (_, damage) => {
+    const [good = '', bad = '', other = ''] = uniqueIds(3)
+    await insertOrders(good, bad, other)
+    await orders.updateOne({ _id: bad }, damage as UpdateFilter<OrderDocument>)
+    const damaged = await orders.findOne({ _id: bad })
+    const { logger, lines } = memoryLogger()
+    const events = [
+      sampleEvent({ orderId: good }),
+      sampleEvent({ orderId: bad, ifMatch: '*', type: 'payment.failed' }),
+      sampleEvent({ orderId: bad, ifMatch: '*', eventId: 'evt_second' }),
+      sampleEvent({ orderId: other }),
+    ]
+    expect(await applyEvents(deps({ logger }), events)).toEqual([
+      { outcome: 'applied', version: 2 },
+      { refused: 'internal', retry: 'later' },
+      { refused: 'internal', retry: 'later' },
+      { outcome: 'applied', version: 2 },
+    ])
+    expect(await orders.findOne({ _id: bad })).toEqual(damaged)
+    const told = lines.filter(({ msg }) => msg === 'order.undecidable')
+    expect(told).toMatchObject([{ level: 'error', orderId: bad, events: 2 }])
   })
 
   it('says later for every event while the database cannot be asked', async () => {
@@ -222,6 +275,16 @@ describe('applyEvents', () => {
     await away.close()
   })
 })
+
+/** So many failed attempts to pay an order, each with a payment and a time of its own, from the oldest on. */
+function failuresOf(orderId: string, count: number) {
+  return Array.from({ length: count }, (_, index) =>
+    sampleEvent({
+      ...{ orderId, eventId: `e_${index}`, type: 'payment.failed', paymentId: `pay_${index}`, ifMatch: '*' },
+      occurredAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+    }),
+  )
+}
 
 async function commandsOf<T>(act: () => Promise<T>): Promise<{ result: T; commands: CommandStartedEvent[] }> {
   const commands: CommandStartedEvent[] = []

@@ -1,5 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
+import { toAppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -8,15 +9,8 @@ import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/order-document.ts'
 import { commitChanges, type Landing } from './commit-changes.ts'
-import {
-  type Decision,
-  type DecisionContext,
-  decideOrder,
-  type IncomingEvent,
-  type OrderChange,
-  type Verdict,
-} from './decide-order.ts'
-import { orderUpdate } from './order-update.ts'
+import { type Decision, type DecisionContext, decideOrder, type IncomingEvent, type Verdict } from './decide-order.ts'
+import { orderUpdate, type UpdateStatement } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 
 /** What applying events works with. */
@@ -48,7 +42,8 @@ type Group = readonly Entry[]
 /**
  * Applies payment events to their orders, each at most once, and answers each in the order given. Orders are
  * independent of each other; the events of one order are one conditional update, and all updates of a round travel in
- * one command. A refusal is an answer, so one event never spoils the call for the others.
+ * one command. A refusal is an answer, so one event never spoils the call for the others; an order that cannot be decided
+ * about costs its own events a refusal with `internal`, to be tried again later.
  */
 export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent[]): Promise<Verdict[]> {
   const startedAt = performance.now()
@@ -75,7 +70,7 @@ function groupsOf(entries: readonly Entry[]): Map<string, Entry[]> {
 interface Sent {
   readonly group: Group
   readonly decision: Decision
-  readonly change: OrderChange
+  readonly statement: UpdateStatement
 }
 
 async function runRound(deps: ApplyDeps, context: DecisionContext, groups: ReadonlyMap<string, Group>): Promise<void> {
@@ -86,25 +81,48 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
   }
   const sent: Sent[] = []
   for (const [orderId, group] of groups) {
-    const incoming = group.map(({ event }) => event)
-    const decision = decideOrder(orders.get(orderId) ?? null, incoming, context)
-    for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
-    if (decision.change === null) settle(group, decision)
-    else sent.push({ group, decision, change: decision.change })
+    try {
+      const one = decide(group, orders.get(orderId) ?? null, context)
+      if (one !== null) sent.push(one)
+    } catch (error) {
+      refuseUndecidable(deps, group, error)
+    }
   }
   if (sent.length === 0) return
-  const statements = sent.map(({ change }) => orderUpdate(change, context.now))
-  const landings = await commitChanges(deps, statements)
+  const landings = await commitChanges(
+    deps,
+    sent.map(({ statement }) => statement),
+  )
   for (const [index, landing] of landings.entries()) {
     const one = sent[index]
-    if (one !== undefined) close(one, landing)
+    if (one !== undefined) close(deps, one, landing)
   }
 }
 
-function close({ group, decision }: Sent, landing: Landing): void {
+/** Settles the events of one order that need no write; null then. */
+function decide(group: Group, order: OrderDocument | null, context: DecisionContext): Sent | null {
+  const incoming = group.map(({ event }) => event)
+  const decision = decideOrder(order, incoming, context)
+  const statement = decision.change === null ? null : orderUpdate(decision.change, context.now)
+  for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
+  if (statement !== null) return { group, decision, statement }
+  settle(group, decision)
+  return null
+}
+
+function refuseUndecidable({ logger }: ApplyDeps, group: Group, thrown: unknown): void {
+  const error = toAppError(thrown)
+  const orderId = short(group[0]?.event.orderId ?? '')
+  logger.error({ error, orderId, events: group.length }, 'order.undecidable')
+  refuse(group, error)
+}
+
+function close(deps: ApplyDeps, { group, decision }: Sent, landing: Landing): void {
   if (landing === 'landed') settle(group, decision)
   else if (landing === 'unknown') refuse(group, unavailable)
-  else if (landing === 'payment_used') {
+  else if (landing === 'unchangeable') {
+    refuseUndecidable(deps, group, new TypeError('The database refuses to change the stored order'))
+  } else if (landing === 'payment_used') {
     // The event that would have paid is refused; the rest of the group is decided again without it.
     const paying = group.filter(({ event }, index) => isPaying(event, decision.verdicts[index]))
     refuse(paying, paymentUsedElsewhere)

@@ -20,6 +20,11 @@ describe('landingsOf', () => {
     expect(landingsOf({ n: 0, refused: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'perhaps'])
   })
 
+  it('tells a stored order that does not take the change from a fault of the server', () => {
+    const refused = [{ index: 1, code: 14, errmsg: 'Cannot apply $inc to a value of non-numeric type' }]
+    expect(landingsOf({ n: 1, refused }, 2)).toEqual(['landed', 'unchangeable'])
+  })
+
   it('knows nothing of a statement with any other error', () => {
     const errors = [{ index: 1, code: 11600, errmsg: 'interrupted' }]
     expect(landingsOf({ n: 1, refused: errors }, 2)).toEqual(['landed', 'unknown'])

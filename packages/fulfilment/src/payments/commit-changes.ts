@@ -6,11 +6,16 @@ import type { UpdateStatement } from './order-update.ts'
 
 /**
  * What became of one statement of the command: it holds on a majority; it may have held, the reply does not say which
- * did not match; its payment has paid another order; or nothing is known.
+ * did not match; its payment has paid another order; the stored order is such that it cannot be changed; or nothing is
+ * known.
  */
-export type Landing = 'landed' | 'perhaps' | 'payment_used' | 'unknown'
+export type Landing = 'landed' | 'perhaps' | 'payment_used' | 'unchangeable' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
+
+// What the server says of a document that does not take the change: BadValue, TypeMismatch, PathNotViable,
+// DocumentValidationFailure, BSONObjectTooLarge and its two older codes.
+const UNCHANGEABLE = new Set([2, 14, 28, 121, 10_334, 17_419, 17_420])
 
 /**
  * Sends all statements as one unordered update command with majority and journal. The command is never sent again by
@@ -36,8 +41,13 @@ export async function commitChanges(
 export function landingsOf({ n, refused }: UpdateReply, count: number): Landing[] {
   const rest: Landing = n === count - refused.length ? 'landed' : 'perhaps'
   const landings = Array<Landing>(count).fill(rest)
-  for (const error of refused) landings[error.index] = isPaymentUsed(error) ? 'payment_used' : 'unknown'
+  for (const error of refused) landings[error.index] = landingOf(error)
   return landings
+}
+
+function landingOf(error: RefusedStatement): Landing {
+  if (isPaymentUsed(error)) return 'payment_used'
+  return UNCHANGEABLE.has(error.code) ? 'unchangeable' : 'unknown'
 }
 
 function isPaymentUsed(error: RefusedStatement): boolean {

@@ -16,6 +16,7 @@ import {
   type OrderDocument,
   type Outcome,
 } from '../orders/order-document.ts'
+import { checkStoredOrder } from './check-stored-order.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'
 
@@ -54,6 +55,7 @@ export interface Decision {
 /**
  * Decides what events do to one order, in the order given and without side effects: what was applied before is a
  * duplicate whatever `ifMatch` says; then the version, the amount and the currency; then the join of states.
+ * @throws TypeError for a stored order, or a marker in it, that is not as this service writes it
  */
 export function decideOrder(
   order: OrderDocument | null,
@@ -61,6 +63,7 @@ export function decideOrder(
   context: DecisionContext,
 ): Decision {
   if (order === null) return { verdicts: events.map(() => toRefusal(orderUnknown)), change: null, paidTwice: [] }
+  checkStoredOrder(order)
   const draft = createDraft(order, context)
   const verdicts = events.map((event) => answerFromMarker(draft, event) ?? decideNew(draft, event))
   return { verdicts, change: changeOf(draft), paidTwice: draft.paidTwice }
@@ -99,11 +102,16 @@ function answerFromMarker(draft: Draft, event: IncomingEvent): Verdict | null {
   const key = eventKey(event)
   const marker = draft.seen.get(key)
   if (marker === undefined) return null
+  if (!isMarker(marker)) throw new TypeError('The stored order has no valid marker of this event')
   if (marker.hash !== event.hash) return toRefusal(eventMismatch)
   // Our own update of an earlier round: it has landed, and the event it was made for gets its true outcome once.
   const own = marker.call === draft.context.call && !draft.ownReported.has(key)
   draft.ownReported.add(key)
   return { outcome: own && !draft.markers.includes(marker) ? marker.outcome : 'duplicate', version: marker.version }
+}
+
+function isMarker({ hash, version }: AppliedEvent): boolean {
+  return typeof hash === 'string' && Number.isSafeInteger(version)
 }
 
 function decideNew(draft: Draft, event: IncomingEvent): Verdict {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { ORDERS } from '../orders/order-document.ts'
 import { fulfilmentClient } from '../testing/fulfilment-client.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
@@ -26,6 +27,15 @@ describe('payments.versions', () => {
     const odd = ['__proto__', 'constructor', 'a b', '$where', 'ü']
     const versions = await payments.versions.query({ orderIds: [id, ...odd] })
     expect(Object.entries(versions)).toEqual([[id, 1], ...odd.map((name) => [name, null])])
+  })
+
+  it('takes a version that is none for none, and still answers for the others', async () => {
+    const [id, text, object] = [newId(), newId(), newId()]
+    for (const one of [id, text, object]) await put(one)
+    await fulfilment.db.collection<{ _id: string }>(ORDERS).updateOne({ _id: text }, { $set: { version: '"1"' } })
+    await fulfilment.db.collection<{ _id: string }>(ORDERS).updateOne({ _id: object }, { $set: { version: {} } })
+    const versions = await payments.versions.query({ orderIds: [id, text, object] })
+    expect(versions).toEqual({ [id]: 1, [text]: null, [object]: null })
   })
 
   it('answers for 500 long ids at once', async () => {

@@ -2,7 +2,10 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { DURABLE_READ } from '../durable-read.ts'
 import type { Orders } from '../orders/order-store.ts'
 
-/** The current versions of orders, null where an order is not there or was deleted. Any id may be asked for. */
+/**
+ * The current versions of orders, null where an order is not there, was deleted, or has no valid version: applying says
+ * which. Any id may be asked for.
+ */
 export async function readVersions(
   orders: Orders,
   orderIds: readonly string[],
@@ -12,10 +15,14 @@ export async function readVersions(
       .find({ _id: { $in: [...orderIds] } }, { ...DURABLE_READ, batchSize: orderIds.length + 1 })
       .project<{ _id: string; version: number; status: string }>({ version: 1, status: 1 })
       .toArray()
-    const versions = new Map(found.map(({ _id, version, status }) => [_id, status === 'deleted' ? null : version]))
+    const versions = new Map(found.map((order) => [order._id, versionOf(order)]))
     // Entries, not assignments: an id may be called __proto__.
     return Object.fromEntries(orderIds.map((id) => [id, versions.get(id) ?? null]))
   } catch (error) {
     throw toUnavailable(error) ?? error
   }
+}
+
+function versionOf({ version, status }: { readonly version: number; readonly status: string }): number | null {
+  return status === 'deleted' || !Number.isSafeInteger(version) ? null : version
 }
