@@ -4,6 +4,8 @@ import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { addLogMetrics } from '@oncehook/kernel/log-metrics'
+import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
@@ -26,6 +28,8 @@ import type { UseCases } from './use-cases.ts'
 export interface FulfilmentParts {
   readonly settings: FulfilmentSettings
   readonly logger: Logger
+  /** Where the lines go, for the count of those that it lost. */
+  readonly logOutput?: LogOutput
   readonly clock: Clock
   readonly random: () => number
   /** By which receipts are posted. */
@@ -48,6 +52,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const { settings, logger } = parts
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  addLogMetrics(registry, parts.logOutput)
   const metrics = createFulfilmentMetrics(registry)
   const errors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors })
@@ -97,8 +102,8 @@ interface WorkerParts {
 }
 
 function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle }: WorkerParts): ReceiptWorker {
-  const { settings, logger, random, fetch, receiptLeaseMs: leaseMs } = parts
-  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, fetch, from: settings.RECEIPT_FROM })
+  const { settings, logger, logOutput, random, fetch, receiptLeaseMs: leaseMs } = parts
+  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, logOutput, fetch, from: settings.RECEIPT_FROM })
   const worker = new ReceiptWorker({
     claims: errors.watch(createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID })),
     sink,

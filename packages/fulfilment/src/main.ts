@@ -1,5 +1,6 @@
 import { systemClock } from '@oncehook/kernel/clock'
 import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
+import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { openFulfilment } from './fulfilment.ts'
@@ -15,14 +16,15 @@ function readOrRefuse(): FulfilmentSettings {
 }
 
 const settings = readOrRefuse()
-const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL })
+const logOutput = new LogOutput()
+const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
 await runService({
   logger,
   async start(lifecycle) {
     // A caller gives up after 10 s. Two runs of one request would be harmless too: the key has reserved the order's id.
     const times = { keyLeaseMs: 30_000, receiptLeaseMs: 30_000 }
     await openFulfilment(
-      { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch, ...times },
+      { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch: globalThis.fetch, ...times },
       lifecycle,
     )
   },

@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '@oncehook/kernel/clock'
 import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
+import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { type GatewaySettings, readGatewaySettings } from './settings.ts'
@@ -21,11 +22,12 @@ function readOrRefuse(): GatewaySettings {
 }
 
 const settings = readOrRefuse()
-const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL })
+const logOutput = new LogOutput()
+const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
 
 async function startOne(lifecycle: Lifecycle): Promise<void> {
   const { startGateway } = await import('./gateway.ts')
-  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  const parts = { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
   if (!cluster.isWorker) {
     await startGateway(parts, lifecycle)
     suitHeapToDeliveries()

@@ -1,9 +1,10 @@
 import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino, stdTimeFunctions } from 'pino'
 import { AppError } from './errors.ts'
+import { LogOutput } from './log-output.ts'
 
 export type { Logger } from 'pino'
 
-/** What a logger needs: the service's name, the least level and, in tests, where the lines go. */
+/** What a logger needs: the service's name, the least level and where the lines go. Default: standard output. */
 export interface LoggerOptions {
   readonly service: string
   readonly level: string
@@ -24,9 +25,10 @@ const NEVER_SHOWN = [
 ]
 
 /**
- * A logger of JSON lines on standard output. The message is a constant name (`webhook.recorded`), values are fields.
- * Never hand it a body, a signature or a secret; the redaction list is the second lock, not the first: it holds for
- * the fields of a line and for the details of its error, not deeper.
+ * A logger of JSON lines. The message is a constant name (`webhook.recorded`), values are fields. One line gives the
+ * number of lines that standard output lost, once there is room again. Never hand it a body, a signature or a secret; the
+ * redaction list is the second lock, not the first: it holds for the fields of a line and for the details of its error,
+ * not deeper.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const settings: PinoOptions = {
@@ -39,42 +41,12 @@ export function createLogger(options: LoggerOptions): Logger {
     serializers: { error: describeError, err: describeError },
     hooks: { logMethod: withoutForeignMessage },
   }
-  return pino(settings, options.destination ?? standardOutput())
-}
-
-const MAX_WAITING_BYTES = 1_048_576
-const GATHERED_LENGTH = 65_536
-
-/** A destination that gathers lines, and writes them out when it is told to. */
-interface GatheringDestination extends DestinationStream {
-  flushSync(): void
-}
-
-/**
- * The lines of one turn of the event loop go out together at its end, in their order: a busy service writes once for all
- * deliveries that one command stored. The exit of the process writes what is left, so that the last line is not lost.
- * Where lines cannot be written (a full disk), a MiB of them waits and the others are lost until the next start: a
- * service goes on without its log.
- */
-function standardOutput(): GatheringDestination {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_WAITING_BYTES })
-  output.removeAllListeners('error') // pino's own, which ends the process
-  output.on('error', () => undefined)
-  let gathered = ''
-  const flushSync = (): void => {
-    const lines = gathered
-    gathered = ''
-    if (lines !== '') output.write(lines)
+  const destination = options.destination ?? new LogOutput()
+  const logger = pino(settings, destination)
+  if (destination instanceof LogOutput) {
+    destination.onRoom = (lines) => logger.warn({ lines }, 'log.lines-dropped')
   }
-  process.on('exit', flushSync)
-  return {
-    flushSync,
-    write(line) {
-      if (gathered === '') setImmediate(flushSync)
-      gathered += line
-      if (gathered.length > GATHERED_LENGTH) flushSync()
-    },
-  }
+  return logger
 }
 
 type LogMethod = NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']>

@@ -1,5 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
@@ -15,6 +16,8 @@ import type { ShownMetrics } from '../workers/metrics-of-workers.ts'
 export interface GatewayParts {
   readonly settings: GatewaySettings
   readonly logger: Logger
+  /** Where the lines go, for the count of those that it lost. */
+  readonly logOutput?: LogOutput
   readonly clock: Clock
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch

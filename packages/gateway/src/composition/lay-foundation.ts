@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
+import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { collectDefaultMetrics, Registry } from 'prom-client'
@@ -16,6 +17,7 @@ const TALLY_FLUSH_MS = 1_000
 export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Foundation {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  addLogMetrics(registry, parts.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)

@@ -1,13 +1,19 @@
+import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptSink } from '../receipt-sink.ts'
 
-/** Creates a sink that writes a line of the log for each receipt; who reads the log tells repetitions by the key. */
-export function createLogSink(logger: Logger): ReceiptSink {
+/**
+ * Creates a sink that writes a line of the log for each receipt; who reads the log tells repetitions by the key. A receipt
+ * whose line the output loses counts as not sent.
+ */
+export function createLogSink(logger: Logger, output?: Pick<LogOutput, 'dropped'>): ReceiptSink {
   return {
     keyed: true,
     atOnce: 32,
     async send({ email: _, ...receipt }) {
+      const before = output?.dropped
       logger.info({ receipt }, 'receipt.sent')
+      if (output?.dropped !== before) throw new Error('The log takes no more lines')
     },
     async close() {},
   }

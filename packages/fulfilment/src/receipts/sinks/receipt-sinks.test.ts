@@ -1,9 +1,11 @@
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createLogger } from '@oncehook/kernel/logger'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Receipt, SendAttempt } from '../receipt-sink.ts'
+import { createLogSink } from './log-sink.ts'
 import { createReceiptSink, sinkProblem } from './receipt-sinks.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'receipts-'))
@@ -45,6 +47,15 @@ const KINDS = [
 async function linesOf(path: string): Promise<string[]> {
   return (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '')
 }
+
+describe('a sink of kind log:', () => {
+  it('has not sent a receipt whose line the log lost', async () => {
+    const output = { dropped: 0 }
+    const full = { write: () => void (output.dropped += 1) }
+    const sink = createLogSink(createLogger({ service: 'x', level: 'info', destination: full }), output)
+    await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow('The log takes no more lines')
+  })
+})
 
 describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
   it('takes each receipt once, in full but for what must not be shown', async () => {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptSink } from '../receipt-sink.ts'
 import { createFileSink } from './file-sink.ts'
@@ -10,6 +11,8 @@ import { createSmtpSink } from './smtp-sink.ts'
 /** What sinks are made with. */
 export interface SinkParts {
   readonly logger: Logger
+  /** Where the lines of the logger go, to notice those that it loses. */
+  readonly logOutput?: LogOutput | undefined
   readonly fetch: typeof globalThis.fetch
   /** Whom mails are from; needed by `smtp:` only. */
   readonly from: string | undefined
@@ -43,7 +46,7 @@ const postKind: SinkKind = {
 const KINDS: Readonly<Record<string, SinkKind>> = {
   log: {
     problemOf: (address) => (address === 'log:' ? null : 'has something behind log:'),
-    create: (_, { logger }) => createLogSink(logger),
+    create: (_, { logger, logOutput }) => createLogSink(logger, logOutput),
   },
   file: {
     problemOf: (address) => (pathOf(address) === null ? 'names no file behind file:' : null),

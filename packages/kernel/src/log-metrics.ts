@@ -1,0 +1,15 @@
+import { Counter, type Registry } from 'prom-client'
+import type { LogOutput } from './log-output.ts'
+
+/** Adds the counter `oncehook_log_lines_dropped_total` to a registry. Without an output of its own it shows 0. */
+export function addLogMetrics(registry: Registry, output: Pick<LogOutput, 'dropped'> | undefined): void {
+  new Counter({
+    name: 'oncehook_log_lines_dropped_total',
+    help: 'Log lines that were lost because nobody read them in time',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(output?.dropped ?? 0)
+    },
+  })
+}
