@@ -51,7 +51,11 @@ async function linesOf(path: string): Promise<string[]> {
 describe('a sink of kind log:', () => {
   it('has not sent a receipt whose line the log lost', async () => {
     const output = { dropped: 0 }
-    const full = { write: () => void (output.dropped += 1) }
+    const full = {
+      write() {
+        output.dropped += 1
+      },
+    }
     const sink = createLogSink(createLogger({ service: 'x', level: 'info', destination: full }), output)
     await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow('The log takes no more lines')
   })
