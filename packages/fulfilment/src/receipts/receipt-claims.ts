@@ -1,5 +1,5 @@
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { Db } from 'mongodb'
+import type { Db, Filter } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 
 /** A receipt that this worker alone may send until its lease ends. */
@@ -23,28 +23,40 @@ export type Settlement =
 export interface ReceiptClaims {
   /** Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. */
   claim(limit: number): Promise<ReceiptClaim[]>
+  /**
+   * Claims receipts that were deferred, before they are due, those due soonest first. A receipt is left alone for 2 s after
+   * its last attempt, for 30 s once it had eight, and until it is due after an error of one of `exceptCodes`.
+   */
+  claimDeferred(limit: number, exceptCodes: readonly string[]): Promise<ReceiptClaim[]>
   /** Writes what became of claimed receipts; a claim that was lost to a later one changes nothing. */
   settle(settled: readonly { readonly claim: ReceiptClaim; readonly settlement: Settlement }[]): Promise<void>
 }
 
 /** Creates the claims of one worker. */
-export function createReceiptClaims(db: Db, { leaseMs, newClaimId }: ClaimOptions): ReceiptClaims {
+export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
+  const { leaseMs, newClaimId } = options
+  async function take(due: readonly Due[], now: Date): Promise<ReceiptClaim[]> {
+    if (due.length === 0) return []
+    const claimId = newClaimId()
+    const claims = due.map(({ orderId, receipt }) => ({ orderId, receipt, fence: receipt.fence + 1 }))
+    const until = new Date(now.getTime() + leaseMs)
+    const taken = { state: 'sending', heldBy: claimId, dueAt: until }
+    const byFence = Map.groupBy(claims, ({ receipt }) => receipt.fence)
+    const statements = [...byFence].map(([fence, group]) =>
+      statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
+    )
+    // A refused statement claims nothing; the others are ours.
+    const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
+    return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
+  }
   return {
     async claim(limit) {
       const now = await databaseNow(db)
-      const due = await findDue(db, now, limit)
-      if (due.length === 0) return []
-      const claimId = newClaimId()
-      const claims = due.map(({ orderId, receipt }) => ({ orderId, receipt, fence: receipt.fence + 1 }))
-      const until = new Date(now.getTime() + leaseMs)
-      const taken = { state: 'sending', heldBy: claimId, dueAt: until }
-      const byFence = Map.groupBy(claims, ({ receipt }) => receipt.fence)
-      const statements = [...byFence].map(([fence, group]) =>
-        statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
-      )
-      // A refused statement claims nothing; the others are ours.
-      const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
-      return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
+      return take(await findDue(db, now, limit), now)
+    },
+    async claimDeferred(limit, exceptCodes) {
+      const now = await databaseNow(db)
+      return take(await findDeferred(db, { now, limit, exceptCodes }), now)
     },
     async settle(settled) {
       const now = await databaseNow(db)
@@ -71,17 +83,53 @@ interface Due {
   readonly receipt: StoredReceipt
 }
 
-// The hinted index yields the longest due first; a sort would have to hold the whole backlog, the index being multikey.
 async function findDue(db: Db, now: Date, limit: number): Promise<Due[]> {
+  const found = await findReceipts(db, { 'receipts.dueAt': { $lte: now } }, limit)
+  return found.filter(({ receipt }) => receipt.dueAt && receipt.dueAt <= now).slice(0, limit)
+}
+
+const REST_MS = 2_000
+const MANY_ATTEMPTS = 8
+const LONG_REST_MS = 30_000
+
+interface Deferred {
+  readonly now: Date
+  readonly limit: number
+  readonly exceptCodes: readonly string[]
+}
+
+async function findDeferred(db: Db, { now, limit, exceptCodes }: Deferred): Promise<Due[]> {
+  const rested = new Date(now.getTime() - REST_MS)
+  const longRested = new Date(now.getTime() - LONG_REST_MS)
+  const isDeferred = {
+    state: 'owed',
+    dueAt: { $gt: now },
+    'lastError.code': { $exists: true, $nin: exceptCodes },
+    $or: [
+      { attempts: { $lt: MANY_ATTEMPTS }, 'lastError.at': { $lte: rested } },
+      { 'lastError.at': { $lte: longRested } },
+    ],
+  }
+  const found = await findReceipts(db, { receipts: { $elemMatch: isDeferred } }, limit)
+  const mayGo = ({ state, dueAt, lastError, attempts }: StoredReceipt): boolean =>
+    state === 'owed' &&
+    (dueAt ?? now) > now &&
+    lastError !== null &&
+    !exceptCodes.includes(lastError.code) &&
+    lastError.at <= (attempts < MANY_ATTEMPTS ? rested : longRested)
+  return found.filter(({ receipt }) => mayGo(receipt)).slice(0, limit)
+}
+
+// The hinted index yields the longest due first; a sort would have to hold the whole backlog, the index being multikey.
+async function findReceipts(db: Db, filter: Filter<OrderDocument>, limit: number): Promise<Due[]> {
   const orders = await db
     .collection<OrderDocument>(ORDERS)
-    .find({ 'receipts.dueAt': { $lte: now } }, { readPreference: 'primary', maxTimeMS: 4_000 })
+    .find(filter, { readPreference: 'primary', maxTimeMS: 4_000 })
     .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
     .hint('receipts_unsettled')
     .limit(limit)
     .toArray()
-  const owed = orders.flatMap(({ _id, receipts }) => receipts.map((receipt) => ({ orderId: _id, receipt })))
-  return owed.filter(({ receipt }) => receipt.dueAt && receipt.dueAt <= now).slice(0, limit)
+  return orders.flatMap(({ _id, receipts }) => receipts.map((receipt) => ({ orderId: _id, receipt })))
 }
 
 type Settled = Parameters<ReceiptClaims['settle']>[0]

@@ -27,6 +27,8 @@ export interface ReceiptSink {
    * parked for an operator.
    */
   readonly keyed: boolean
+  /** Codes of errors that concern one receipt, and say nothing about others: a mailbox that is full. Default: none. */
+  readonly ownCodes?: readonly string[]
   /** How many sends may run at once: more would wait inside the sink, and a wait is no part of an attempt. */
   readonly atOnce: number
   /**

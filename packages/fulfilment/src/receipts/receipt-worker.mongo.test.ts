@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@oncehook/kernel/clock'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
@@ -262,6 +263,92 @@ describe('ReceiptWorker', () => {
     await using _ = startWorker(sink)
     await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(60)
     expect(taken).toHaveLength(60)
+  })
+})
+
+describe('after an outage of the sink', () => {
+  // Nobody waits for these times.
+  const longWaits = { backoff: { baseMs: 600_000, capMs: 900_000 }, random: () => 0.9 }
+  const down = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }))
+  const sentCount = () => orders.countDocuments({ 'receipts.state': 'sent' })
+  const deferredCount = () => orders.countDocuments({ 'receipts.lastError.code': 'ECONNREFUSED' })
+
+  it('all receipts follow as soon as one gets through, each once', async () => {
+    const { sink, keys, behaves } = outside()
+    behaves(down)
+    await payOrders(250)
+    await using _ = startWorker(sink, longWaits)
+    await eventually(deferredCount).toBe(250)
+    behaves(async () => {})
+    const before = keys().length
+    await payOrders(1)
+    await eventually(sentCount).toBe(251)
+    expect(new Set(keys().slice(before)).size).toBe(251)
+    expect(keys().slice(before)).toHaveLength(251)
+  })
+
+  it('the first gets through without a new payment, also at a worker that has seen no outage', async () => {
+    const { sink, behaves } = outside()
+    behaves(down)
+    await payOrders(40)
+    const first = startWorker(sink, longWaits)
+    await eventually(deferredCount).toBe(40)
+    await first.worker.stop()
+    behaves(async () => {})
+    await using _ = startWorker(sink, longWaits)
+    await eventually(sentCount).toBe(40)
+  })
+
+  it('all receipts follow at each of two workers', async () => {
+    const [mine, yours] = [outside(), outside()]
+    for (const { behaves } of [mine, yours]) behaves(down)
+    await payOrders(40)
+    await using _ = startWorker(mine.sink, longWaits)
+    await using __ = startWorker(yours.sink, longWaits)
+    await eventually(deferredCount).toBe(40)
+    for (const { behaves } of [mine, yours]) behaves(async () => {})
+    await eventually(sentCount).toBe(40)
+  })
+
+  it('and while it lasts, one receipt is tried now and then, not all', async () => {
+    const { sink, taken, behaves } = outside()
+    behaves(down)
+    await payOrders(100)
+    await using _ = startWorker(sink, longWaits)
+    await eventually(deferredCount).toBe(100)
+    await eventually(() => taken.length).toBeGreaterThanOrEqual(102)
+    expect(taken.length).toBeLessThan(110)
+  })
+
+  it('a receipt that the sink refused for its own sake waits for its time', async () => {
+    const { sink, taken, behaves } = outside(false)
+    const [full = ''] = await payOrders(1)
+    behaves(async () => {
+      if (taken.at(-1)?.receipt.orderId === full) throw Object.assign(new Error('full'), { code: 'EENVELOPE' })
+    })
+    const worker = startWorker({ ...sink, ownCodes: ['EENVELOPE'] }, longWaits)
+    await using _ = worker
+    await eventually(async () => (await receiptOf(full))?.lastError?.code).toBe('EENVELOPE')
+    await payOrders(20)
+    worker.worker.nudge()
+    await eventually(sentCount).toBe(20)
+    await sleep(3_000)
+    expect(await receiptOf(full)).toMatchObject({ attempts: 1, state: 'owed' })
+  })
+
+  it('what may have arrived is parked, never sent before its time', async () => {
+    const { sink, taken, behaves } = outside(false)
+    const [hung = ''] = await payOrders(1)
+    behaves(() => new Promise(() => {}))
+    const worker = startWorker(sink, { ...longWaits, sendTimeoutMs: 50 })
+    await using _ = worker
+    await eventually(stateOf(hung)).toBe('parked')
+    behaves(async () => {})
+    await payOrders(10)
+    worker.worker.nudge()
+    await eventually(sentCount).toBe(10)
+    await sleep(2_500)
+    expect(taken.filter(({ receipt }) => receipt.orderId === hung)).toHaveLength(1)
   })
 })
 

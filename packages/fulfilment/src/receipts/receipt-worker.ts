@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.ts'
 import { type SendDeps, sendClaimed } from './send-claimed.ts'
+import { type SettledReceipt, SinkHealth } from './sink-health.ts'
 
 /** What the worker works with. */
 export interface ReceiptWorkerDeps extends SendDeps {
@@ -19,10 +20,12 @@ const SETTLE_AGAIN_MS = 500
 
 /**
  * Sends the receipts that are owed: claims what is due, marks it `sending`, sends, writes what became of it. Any number
- * of workers may run. It looks at once when nudged, otherwise every half second.
+ * of workers may run. It looks at once when nudged, otherwise every half second. A sink that failed is probed, and once a
+ * receipt gets through, those that were deferred follow without waiting for their time.
  */
 export class ReceiptWorker {
   readonly #deps: ReceiptWorkerDeps
+  readonly #health: SinkHealth
   #stopping = false
   #troubled = false
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
@@ -30,6 +33,7 @@ export class ReceiptWorker {
 
   constructor(deps: ReceiptWorkerDeps) {
     this.#deps = deps
+    this.#health = new SinkHealth({ random: deps.random, ownCodes: deps.sink.ownCodes ?? [] })
   }
 
   /** Begins to work. */
@@ -73,10 +77,10 @@ export class ReceiptWorker {
 
   /** Returns how many receipts were claimed; what goes wrong with the database is told once, then tried again. */
   async #runBatch(limit: number): Promise<number> {
-    const { claims, logger, leaseMs, sendTimeoutMs } = this.#deps
+    const { logger, leaseMs, sendTimeoutMs } = this.#deps
     try {
       const lastBeginning = performance.now() + leaseMs - sendTimeoutMs * 2
-      const claimed = await claims.claim(limit)
+      const claimed = await this.#claim(limit)
       if (claimed.length > 0) await this.#sendAndSettle(claimed, lastBeginning)
       this.#troubled = false
       return claimed.length
@@ -87,8 +91,21 @@ export class ReceiptWorker {
     }
   }
 
+  async #claim(limit: number): Promise<ReceiptClaim[]> {
+    const { claims, sink } = this.#deps
+    const due = await claims.claim(limit)
+    const more = this.#health.deferredAllowed(performance.now(), limit - due.length)
+    if (more === 0) return due
+    try {
+      return [...due, ...(await claims.claimDeferred(more, sink.ownCodes ?? []))]
+    } catch (error) {
+      if (due.length === 0) throw error
+      return due
+    }
+  }
+
   async #sendAndSettle(claimed: readonly ReceiptClaim[], lastBeginning: number): Promise<void> {
-    const settled: { claim: ReceiptClaim; settlement: Settlement }[] = []
+    const settled: SettledReceipt[] = []
     const queue = claimed.values()
     const runner = async (): Promise<void> => {
       for (const claim of queue) {
@@ -97,12 +114,13 @@ export class ReceiptWorker {
       }
     }
     await Promise.all(Array.from({ length: this.#deps.sink.atOnce }, runner))
+    this.#health.observe(performance.now(), settled)
     await this.#settle(settled)
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
   }
 
   /** An election is no reason to send twice: the outcomes are offered again for a while. */
-  async #settle(settled: readonly { claim: ReceiptClaim; settlement: Settlement }[]): Promise<void> {
+  async #settle(settled: readonly SettledReceipt[]): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#deps.claims.settle(settled)

@@ -30,6 +30,7 @@ export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
   return {
     keyed: false,
     atOnce: CONNECTIONS,
+    ownCodes: ['EENVELOPE', 'EMESSAGE'],
     async send(receipt, { signal }) {
       if (receipt.email === null) throw receiptRefused({ reason: 'no_email' })
       try {

@@ -1,0 +1,56 @@
+import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
+import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
+
+/** An attempt and its outcome. */
+export interface SettledReceipt {
+  readonly claim: ReceiptClaim
+  readonly settlement: Settlement
+}
+
+const PROBE: Backoff = { baseMs: 2_000, capMs: 5_000 }
+const LEAST_PROBE_MS = 500
+const DRAIN_MS = 60_000
+
+/**
+ * Decides when deferred receipts may be sent before their time, from what this process has seen of the sink. While the
+ * sink fails, one of them is tried every few seconds; as soon as one receipt got through, all may go, until the sink fails
+ * again. A process that has sent nothing yet knows of no outage and probes too. Times are milliseconds of one clock.
+ */
+export class SinkHealth {
+  readonly #random: () => number
+  readonly #ownCodes: readonly string[]
+  #isFailing = true
+  #failures = 0
+  #probeAt = 0
+  #drainUntil = 0
+
+  constructor({ random, ownCodes }: { random: () => number; ownCodes: readonly string[] }) {
+    this.#random = random
+    this.#ownCodes = ownCodes
+  }
+
+  /** How many deferred receipts may be claimed now, of a batch with so much room. A probe counts as made by asking. */
+  deferredAllowed(now: number, room: number): number {
+    if (!this.#isFailing) return now < this.#drainUntil ? room : 0
+    if (now < this.#probeAt || room < 1) return 0
+    this.#probeAt = now + Math.max(LEAST_PROBE_MS, backoffMs(PROBE, this.#failures, this.#random))
+    return 1
+  }
+
+  /** Takes the outcomes of a batch into account. */
+  observe(now: number, settled: readonly SettledReceipt[]): void {
+    const sent = settled.filter(({ settlement }) => settlement.state === 'sent')
+    if (sent.length > 0) {
+      if (this.#isFailing || sent.some(({ claim }) => claim.receipt.attempts > 0)) this.#drainUntil = now + DRAIN_MS
+      this.#isFailing = false
+      this.#failures = 0
+    } else if (settled.some((one) => this.#isFailureOfSink(one))) {
+      this.#isFailing = true
+      this.#failures += 1
+    }
+  }
+
+  #isFailureOfSink({ settlement }: SettledReceipt): boolean {
+    return settlement.state === 'owed' && !this.#ownCodes.includes(settlement.code)
+  }
+}
