@@ -42,3 +42,9 @@ export const searchTooWide = defineError('search_too_wide', {
   retry: 'never',
   says: 'The search takes too long: narrow it, by from and to for instance, or by a state other than done',
 })
+/** Fulfilment could read no event of a batch: the releases of the two do not fit, and every event waits. */
+export const contractMismatch = defineError('contract_mismatch', {
+  status: 502,
+  retry: 'later',
+  says: 'Fulfilment can read no event that it gets: the releases do not fit',
+})

@@ -16,6 +16,8 @@ export interface DeliveryMetrics {
 export interface DispatchMetrics {
   settled(state: string, outcome: string): void
   lostClaims(count: number): void
+  /** Fulfilment could read no event of a batch. */
+  contractMismatch(): void
 }
 
 /** Adds one to what operators see of a provider: its deliveries by outcome, the matches of its secrets. */
@@ -50,6 +52,11 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     help: 'Claims that another worker had taken over before they were settled',
     registers,
   })
+  const unreadable = new Counter({
+    name: 'oncehook_contract_mismatches_total',
+    help: 'Batches of which fulfilment could read no event: the releases of the two do not fit',
+    registers,
+  })
   const failures = new Counter({
     name: 'oncehook_verification_failures_total',
     help: 'Deliveries that were not authentic, by provider and class of the reason',
@@ -66,6 +73,7 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),
+    contractMismatch: () => unreadable.inc(),
   }
 }
 

@@ -169,6 +169,16 @@ describe('the listener', () => {
     ).toBe(400)
   })
 
+  it('takes events of a newer gateway, and leaves out what it does not know of them', async () => {
+    const orderId = await newOrder()
+    const event = { ...sampleEvent({ orderId }), fee: 12, payer: { name: 'x' } }
+    const { status, body } = await mutate('payments.applyEvents', { events: [event], handler: 'fulfilment' })
+    expect({ status, data: body.result?.data }).toEqual({
+      status: 200,
+      data: { results: [{ outcome: 'applied', version: 2 }] },
+    })
+  })
+
   it('takes 500 events with the longest names', async () => {
     const long = (n: number) => `${n}`.padStart(85, '€')
     const events = Array.from({ length: 500 }, (_, n) =>

@@ -25,9 +25,9 @@ export const ifMatchSchema = z
 
 /**
  * A payment event for an order, as the gateway hands it over. Amount and currency are what the provider claims; they
- * are compared, never taken.
+ * are compared, never taken. Unknown properties are dropped: a newer gateway may send more.
  */
-export const paymentEventSchema = z.strictObject({
+export const paymentEventSchema = z.object({
   provider: eventTextSchema,
   eventId: eventTextSchema,
   type: z.enum(PAYMENT_EVENT_TYPES),

@@ -9,7 +9,7 @@ const MAX_EVENTS = 500
 
 /** `payments.applyEvents`: applies each event to its order at most once and answers each in the order given. */
 export const applyEventsProcedure = procedure
-  .input(z.strictObject({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
+  .input(z.object({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
   .mutation(async ({ ctx, input }): Promise<{ results: Verdict[] }> => {
     const results = await applyEvents(ctx.useCases.payments, input.events)
     const counts: Record<string, number> = {}

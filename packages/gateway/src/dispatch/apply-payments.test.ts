@@ -86,6 +86,46 @@ describe('applyPayments', () => {
     expect(standIn.calls.length).toBeLessThanOrEqual(20)
   })
 
+  it.each([1, 2, 500])('takes it for a mismatch of releases when none of %i events can be read', async (count) => {
+    const standIn = createFulfilmentStandIn(ordersOf(commands(count)))
+    standIn.onCall = () => {
+      throw invalidRequest()
+    }
+    await expect(applyPayments(standIn.procedures, commands(count))).rejects.toMatchObject({
+      ...{ code: 'contract_mismatch', retry: 'later' },
+      cause: expect.objectContaining({ code: 'invalid_request' }),
+    })
+    expect(standIn.calls.length).toBeLessThanOrEqual(64)
+  })
+
+  it('refuses no readable event, and asks a bounded number of times, when every second one cannot be read', async () => {
+    const all = commands(500)
+    const standIn = createFulfilmentStandIn(ordersOf(all))
+    const isBad = (eventId: string) => Number(eventId.slice(1)) % 2 === 0
+    standIn.onCall = (received) => {
+      if (received.some(({ eventId }) => isBad(eventId))) throw invalidRequest()
+    }
+    const results = await applyPayments(standIn.procedures, all)
+    expect(standIn.calls.length).toBeLessThanOrEqual(64)
+    const verdicts = all.map(({ eventId }, index) => ({ isBad: isBad(eventId), ...results[index] }))
+    const dead = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'never')
+    expect(dead.length).toBeGreaterThan(5)
+    expect(dead.filter((verdict) => !verdict.isBad)).toEqual([])
+    expect(standIn.applied.length).toBeGreaterThan(5)
+    const later = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'later')
+    expect(later).toHaveLength(500 - dead.length - standIn.applied.length)
+  })
+
+  it('does not let a row of unreadable events at the front pass for a mismatch', async () => {
+    const all = commands(500)
+    const standIn = createFulfilmentStandIn(ordersOf(all))
+    standIn.onCall = (received) => {
+      if (received.some(({ eventId }) => Number(eventId.slice(1)) < 100)) throw invalidRequest()
+    }
+    await applyPayments(standIn.procedures, all)
+    expect(standIn.applied.length).toBeGreaterThan(250)
+  })
+
   it('isolates an event whose order cannot even be asked for', async () => {
     const standIn = createFulfilmentStandIn(ordersOf(commands(9)))
     const versions = (ids: string[]) =>

@@ -1,5 +1,6 @@
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { AppError, type RetryClass } from '@oncehook/kernel/errors'
+import { contractMismatch } from '../errors.ts'
 import type { PaymentCommand } from './payment-command.ts'
 
 /** What fulfilment says of one event: its effect, or a refusal with the class of its retry. */
@@ -18,7 +19,7 @@ const ROUNDS = 5
 /**
  * Gives a batch of payments its effect: reads the versions, sends the events with them, and reads again for those that
  * met a newer version, at most 5 times. The results are in the order of the commands.
- * @throws AppError when fulfilment could not be asked, with nothing known of any event
+ * @throws AppError when fulfilment could not be asked, or could read none of the events: nothing is known of any then
  */
 export async function applyPayments(
   fulfilment: PaymentProcedures,
@@ -27,11 +28,10 @@ export async function applyPayments(
   const results = new Map<PaymentCommand, ApplyResult>()
   let open = commands
   for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-    const answers = await applyOnce(fulfilment, open)
-    open.forEach((command, index) => {
-      results.set(command, answers[index] ?? UNANSWERED)
-    })
-    open = open.filter((_, index) => wantsAnotherRound(answers[index]))
+    const search: Search = { fulfilment, results, probes: 0, unreadable: 0, readable: round > 0 }
+    await probe(search, open)
+    if (!search.readable) throw contractMismatch({ events: open.length }, { cause: search.refusal })
+    open = open.filter((command) => wantsAnotherRound(results.get(command)))
   }
   return commands.map((command) => results.get(command) ?? UNANSWERED)
 }
@@ -42,25 +42,65 @@ function wantsAnotherRound(answer: ApplyResult | undefined): boolean {
   return answer !== undefined && 'refused' in answer && answer.retry === 'now'
 }
 
-async function applyOnce(
+/** The search for the events of a batch that fulfilment cannot read. */
+interface Search {
+  readonly fulfilment: PaymentProcedures
+  readonly results: Map<PaymentCommand, ApplyResult>
+  probes: number
+  /** How many single events could not be read. */
+  unreadable: number
+  /** Whether any event could be read: only then is it the fault of the others that they could not. */
+  readable: boolean
+  /** Why events could not be read. */
+  refusal?: AppError
+}
+
+// A search that has begun its last split still probes the other halves that are left, at most one for each split above it.
+const LAST_SPLIT = 54
+// With so many events unreadable and none readable, what is left is probed, but split no more.
+const MANY_UNREADABLE = 12
+
+/**
+ * Sends commands, in halves when fulfilment cannot read one of them, until it is alone: it must not take its batch mates
+ * down with it. Commands that the search has no probe left for get no result.
+ */
+async function probe(search: Search, commands: readonly PaymentCommand[]): Promise<void> {
+  search.probes += 1
+  try {
+    const answers = await send(search.fulfilment, commands)
+    search.readable = true
+    for (const [index, command] of commands.entries()) search.results.set(command, answers[index] ?? UNANSWERED)
+  } catch (error) {
+    if (!(error instanceof AppError) || !UNREADABLE.has(error.status)) throw error
+    search.refusal = error
+    await isolate(search, commands, error)
+  }
+}
+
+async function isolate(search: Search, commands: readonly PaymentCommand[], error: AppError): Promise<void> {
+  const [first, ...others] = commands
+  if (first === undefined) return
+  if (others.length === 0) {
+    search.unreadable += 1
+    search.results.set(first, { refused: error.code, retry: 'never' })
+    return
+  }
+  if (search.probes > LAST_SPLIT || (!search.readable && search.unreadable >= MANY_UNREADABLE)) return
+  const middle = commands.length >> 1
+  await probe(search, commands.slice(0, middle))
+  await probe(search, commands.slice(middle))
+}
+
+async function send(
   fulfilment: PaymentProcedures,
   commands: readonly PaymentCommand[],
 ): Promise<readonly ApplyResult[]> {
-  try {
-    const versions = await fulfilment.versions([...new Set(commands.map(({ orderId }) => orderId))])
-    const conditional = commands.map((command) => ({
-      ...command,
-      ifMatch: expectedVersion(versions.get(command.orderId)),
-    }))
-    return await fulfilment.applyEvents(conditional)
-  } catch (error) {
-    if (!(error instanceof AppError) || !UNREADABLE.has(error.status)) throw error
-    if (commands.length === 1) return [{ refused: error.code, retry: 'never' }]
-    // One event that fulfilment cannot even read must not take its batch mates down with it: halves, until it is alone.
-    const middle = commands.length >> 1
-    const first = await applyOnce(fulfilment, commands.slice(0, middle))
-    return [...first, ...(await applyOnce(fulfilment, commands.slice(middle)))]
-  }
+  const versions = await fulfilment.versions([...new Set(commands.map(({ orderId }) => orderId))])
+  const conditional = commands.map((command) => ({
+    ...command,
+    ifMatch: expectedVersion(versions.get(command.orderId)),
+  }))
+  return await fulfilment.applyEvents(conditional)
 }
 
 // Not a valid input, or too large a one.

@@ -19,10 +19,19 @@ export type Handled = { readonly command: PaymentCommand } | { readonly refused:
 /** What is done for a type of event. Pure: the effect is fulfilment's. */
 export type Handler = (claim: Claim) => Handled
 
-/** Turns a claimed event into the command of the given type. */
-export function toPaymentCommand(claim: Claim, type: PaymentEventType): Handled {
-  const { unreadable, ...facts } = claim.event.facts
+/**
+ * Turns a claimed event into the command of the given type. It takes the known facts one by one: what another release has
+ * stored beside them stays out. An event without a time has the time of its receipt, the same at every attempt.
+ */
+export function toPaymentCommand({ _id, provider, event }: Claim, type: PaymentEventType): Handled {
+  const { orderId, amount, currency, occurredAt, unreadable } = event.facts
   if (unreadable !== undefined) return { refused: unreadable }
-  const { provider, event } = claim
-  return { command: { provider, eventId: event.id, type, paymentId: event.objectId, ...facts } }
+  return {
+    command: {
+      ...{ provider, eventId: event.id, type, paymentId: event.objectId, orderId },
+      ...(amount === undefined ? {} : { amount }),
+      ...(currency === undefined ? {} : { currency }),
+      occurredAt: occurredAt ?? _id.getTimestamp().toISOString(),
+    },
+  }
 }

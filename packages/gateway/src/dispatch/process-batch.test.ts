@@ -1,4 +1,4 @@
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
@@ -56,6 +56,42 @@ describe('processBatch', () => {
         ...{ ...facts, ifMatch: '"1"' },
       },
     ])
+  })
+
+  it('hands over nothing of a record that another release has stored beside what is known', async () => {
+    const deps = open(['a'])
+    const received: object[] = []
+    deps.standIn.onCall = (commands) => void received.push(...commands)
+    const facts = { orderId: 'order of a', fee: 12, payer: { name: 'x' } }
+    const { settled } = await processBatch(deps, [claim('a', { facts })])
+    expect(Object.keys(received[0] ?? {}).toSorted()).toEqual([
+      'eventId',
+      'ifMatch',
+      'occurredAt',
+      'orderId',
+      'paymentId',
+      'provider',
+      'type',
+    ])
+    expect(settled).toMatchObject([{ settlement: { state: 'done' } }])
+  })
+
+  it('takes the time of receipt, the same at every try, where an event does not say when it happened', async () => {
+    const deps = open(['a'])
+    const received: { occurredAt?: string }[] = []
+    deps.standIn.onCall = (commands) => void received.push(...commands)
+    const _id = ObjectId.createFromTime(1_700_000_000)
+    await processBatch(deps, [claim('a', {}, { _id })])
+    await processBatch(deps, [claim('a', {}, { _id })])
+    expect(received.map(({ occurredAt }) => occurredAt)).toEqual(Array(2).fill('2023-11-14T22:13:20.000Z'))
+  })
+
+  it('puts off an event that fulfilment cannot read while it can read no other', async () => {
+    const deps = open(['a'])
+    failWith(deps.standIn, invalidRequest())
+    const { settled, failure } = await processBatch(deps, [claim('a')])
+    expect(failure?.code).toBe('contract_mismatch')
+    expect(settled).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'contract_mismatch' } }])
   })
 
   it.each(['amount_mismatch', 'currency_mismatch'] as const)(

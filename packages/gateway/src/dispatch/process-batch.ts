@@ -83,6 +83,7 @@ const SAYS: Readonly<Record<string, string>> = {
   currency_mismatch: 'The currency of the event is not that of the order',
   order_unknown: 'No order has this id yet',
   order_deleted: 'The order has been deleted',
+  contract_mismatch: 'Fulfilment could read none of the events that it was sent',
   unavailable: 'Fulfilment could not be reached',
 }
 
