@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { isHandled } from '../dispatch/handlers.ts'
+import { answerWithin } from '../http/answer-deadline.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import { timeRequests } from '../http/time-requests.ts'
@@ -13,6 +14,7 @@ import type { Foundation } from './gateway-parts.ts'
 
 // With what the rest of the process takes, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
+const LATE_BODIES_MS = 100
 
 /** A public listener that is open. */
 export interface Front {
@@ -37,7 +39,12 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })
-  lifecycle.onStop({ name: 'public listener', withinMs: 4_000, stop: () => listener.close(3_500) })
+  const lookForLate = setInterval(() => webhooks.budget.endLate(), LATE_BODIES_MS).unref()
+  lifecycle.onStop({
+    name: 'public listener',
+    withinMs: 4_000,
+    stop: () => listener.close(3_500).finally(() => clearInterval(lookForLate)),
+  })
   return {
     port: listener.port,
     webhooks,
@@ -69,6 +76,7 @@ function describeWebhooks(foundation: Foundation, inbox: Inbox): WebhookRouteDep
       provider: limitOf('provider', settings.RATE_LIMIT_PROVIDER),
     },
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+    withinMs: answerWithin(settings.REQUEST_TIMEOUT_MS),
     budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
   }
 }

@@ -6,7 +6,7 @@ import { createErrorResponder } from './error-responder.ts'
 import { refuseLargeBody } from './limit-body.ts'
 import { createOpenApiRoute } from './openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
-import { type RequestState, requestContext } from './request-context.ts'
+import { createRequestContext, type RequestState } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
 import { createWebhookChecks } from './webhook-checks.ts'
 import type { WebhookRouteDeps } from './webhook-route.ts'
@@ -15,7 +15,7 @@ import type { WebhookRouteDeps } from './webhook-route.ts'
 export interface AppDeps {
   readonly logger: Logger
   readonly origins: ReadonlySet<string>
-  readonly webhooks: Pick<WebhookRouteDeps, 'providers' | 'clock'>
+  readonly webhooks: Pick<WebhookRouteDeps, 'providers' | 'clock' | 'withinMs'>
   readonly orders: OrderRoutesDeps
 }
 
@@ -23,7 +23,7 @@ export interface AppDeps {
 export function createApp(deps: AppDeps): RequestListener {
   const app = new Koa<RequestState>()
   app.silent = true
-  app.use(requestContext)
+  app.use(createRequestContext(deps.webhooks.withinMs))
   app.use(createErrorResponder(deps.logger))
   app.use(refuseUnknownMethods)
   app.use(createWebhookChecks(deps.webhooks))

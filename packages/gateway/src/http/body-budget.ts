@@ -1,6 +1,7 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import type { BodyWatch } from '@oncehook/kernel/http/raw-body'
 import { overloaded } from '../errors.ts'
+import { bodyTooLate } from './answer-deadline.ts'
 
 // What a body costs beside its bytes: the request, its headers, the record.
 const OVERHEAD_BYTES = 4_096
@@ -36,21 +37,30 @@ export class BodyBudget {
   }
 
   /**
-   * Opens the share of a body that is about to be read. One body always fits.
+   * Opens the share of a body that is about to be read and has to be whole by `endsAt`. One body always fits.
    * @throws overloaded
    */
-  open(): BodyShare {
-    const share = new Share(this.#options.now(), {
-      take: (bytes) => this.#take(bytes, share),
-      complete: () => this.#arriving.delete(share),
-      giveBack: (bytes) => {
-        this.#arriving.delete(share)
-        this.#used -= bytes
+  open(endsAt = Number.POSITIVE_INFINITY): BodyShare {
+    const share = new Share(
+      { since: this.#options.now(), endsAt },
+      {
+        take: (bytes) => this.#take(bytes, share),
+        complete: () => this.#arriving.delete(share),
+        giveBack: (bytes) => {
+          this.#arriving.delete(share)
+          this.#used -= bytes
+        },
       },
-    })
+    )
     this.#arriving.add(share)
     share.onBytes(OVERHEAD_BYTES)
     return share
+  }
+
+  /** Ends the reading of bodies that are not whole in time; to be called regularly, for a timer for each would cost more. */
+  endLate(): void {
+    const now = this.#options.now()
+    for (const share of this.#arriving) if (share.endsAt <= now) share.giveWay(bodyTooLate())
   }
 
   #take(bytes: number, share: Share): void {
@@ -63,7 +73,7 @@ export class BodyBudget {
         share.release()
         throw tooMuch()
       }
-      oldest.giveWay()
+      oldest.giveWay(tooMuch())
     }
     this.#used += bytes
   }
@@ -77,12 +87,14 @@ interface Account {
 
 class Share implements BodyShare {
   readonly since: number
+  readonly endsAt: number
   bytes = 0
   readonly #account: Account
   #end: ((reason: AppError) => void) | undefined
 
-  constructor(since: number, account: Account) {
+  constructor({ since, endsAt }: Pick<Share, 'since' | 'endsAt'>, account: Account) {
     this.since = since
+    this.endsAt = endsAt
     this.#account = account
   }
 
@@ -99,9 +111,9 @@ class Share implements BodyShare {
     this.#account.complete()
   }
 
-  giveWay(): void {
+  giveWay(reason: AppError): void {
     this.release()
-    this.#end?.(tooMuch())
+    this.#end?.(reason)
   }
 
   release(): void {

@@ -1,6 +1,7 @@
 import { payloadTooLarge } from '@oncehook/kernel/error-codes'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
-import type { Context, Middleware } from 'koa'
+import type { Middleware } from 'koa'
+import { readBodyBy } from './answer-deadline.ts'
+import type { OrderContext } from './order-context.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Refuses what announces more than `maxBytes`, before anything else of the request is looked at. */
@@ -14,8 +15,9 @@ export function refuseLargeBody(maxBytes: number): Middleware<RequestState> {
 /**
  * Reads past a body that means nothing to the method (RFC 9110 sections 9.3.1 and 9.3.5); the announced ones are below
  * the limit by then.
- * @throws payloadTooLarge
+ * @throws payloadTooLarge, requestTimeout
  */
-export async function passOverBody({ req }: Context, maxBytes: number): Promise<void> {
-  if (req.headers['transfer-encoding'] !== undefined) await readRawBody(req, maxBytes)
+export async function passOverBody({ req, state }: OrderContext, maxBytes: number): Promise<void> {
+  if (req.headers['transfer-encoding'] === undefined) return
+  await readBodyBy(req, { maxBytes, endsAt: state.endsAt })
 }

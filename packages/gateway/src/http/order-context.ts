@@ -57,7 +57,9 @@ export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): v
   }
 }
 
-/** What a call carries along for the logs of the other side. */
-export function trace(ctx: OrderContext): { context: { requestId: string } } {
-  return { context: { requestId: ctx.state.requestId } }
+/** What a call carries along: the id for the logs of the other side, and the end of the wait for it. */
+export function trace(ctx: OrderContext): { context: { requestId: string }; signal: AbortSignal } {
+  const { requestId, endsAt } = ctx.state
+  const leftMs = Math.max(0, Math.ceil(endsAt - performance.now()))
+  return { context: { requestId }, signal: AbortSignal.timeout(leftMs) }
 }

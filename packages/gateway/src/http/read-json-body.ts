@@ -1,9 +1,10 @@
 import { invalidBody, unsupportedMediaType } from '@oncehook/kernel/error-codes'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Context } from 'koa'
 import { isJsonInUtf8 } from '../receive/media-type.ts'
 import { refuseUnwanted } from './accept.ts'
+import { readBodyBy } from './answer-deadline.ts'
+import type { OrderContext } from './order-context.ts'
 
 /** Which bodies a route takes. */
 export interface BodyRules {
@@ -36,10 +37,10 @@ function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): voi
 
 /**
  * The bytes of a body.
- * @throws payloadTooLarge, badRequest
+ * @throws payloadTooLarge, badRequest, requestTimeout
  */
-export function readBytes(ctx: Context, { maxBytes }: BodyRules): Promise<Buffer> {
-  return readRawBody(ctx.req, maxBytes)
+export function readBytes(ctx: OrderContext, { maxBytes }: BodyRules): Promise<Buffer> {
+  return readBodyBy(ctx.req, { maxBytes, endsAt: ctx.state.endsAt })
 }
 
 /**

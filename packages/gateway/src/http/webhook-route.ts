@@ -10,6 +10,7 @@ import type { DeliveryMetrics } from '../metrics.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/receive-webhook.ts'
+import { endOf } from './answer-deadline.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { clientAddress, type RateLimit } from './rate-limit.ts'
 import { commonHeaders, requestIdOf } from './request-context.ts'
@@ -23,6 +24,8 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly limits: DeliveryLimits
   readonly trustedProxyHops: number
   readonly budget: BodyBudget
+  /** How long a delivery may wait for everything together, in milliseconds. */
+  readonly withinMs: number
 }
 
 /** What is counted of deliveries. */
@@ -70,16 +73,17 @@ interface Call {
 async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void> {
   const { request, provider, requestId } = call
   const startedAt = performance.now()
+  const endsAt = endOf(request, deps.withinMs)
   let share: BodyShare | undefined
   let rawBody: Buffer | undefined
   try {
     refuseAnnounced(request, provider)
     refuseExhausted(deps, request, provider)
-    share = deps.budget.open()
+    share = deps.budget.open(endsAt)
     rawBody = await readRawBody(request, provider.maxBytes, share)
     share.complete()
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request) }
-    const accepted = await receiveWebhook(deps, { provider, delivery, requestId })
+    const accepted = await receiveWebhook(deps, { provider, delivery, requestId, endsAt })
     // New events come back from the database together. Repetitions are known one by one: answers of one turn of the event
     // loop that are written one after the other wake their reader once, not each time.
     if (isRepetition(accepted)) await endOfTurn()

@@ -25,7 +25,7 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
   const isHandled = (name: string): boolean => name === 'payment.succeeded'
   const recordBatch = () => Promise.reject(new Error('There is one event'))
   const deps = { inbox: { record, recordBatch }, clock: systemClock, isHandled, fetch: globalThis.fetch }
-  return receiveWebhook(deps, { provider, delivery, requestId: 'request-1' })
+  return receiveWebhook(deps, { provider, delivery, requestId: 'request-1', endsAt: performance.now() + 8_000 })
 }
 
 describe('receiveWebhook', () => {

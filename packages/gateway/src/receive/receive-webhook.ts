@@ -3,10 +3,10 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { LATE, within } from '@oncehook/kernel/within'
 import { notStored, signatureInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import type { Evidence, Inbox } from '../inbox/inbox.ts'
+import type { BatchArrival, Inbox } from '../inbox/inbox.ts'
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { ConfirmEvent, HandshakeAnswer } from '../providers/scheme.ts'
+import type { HandshakeAnswer } from '../providers/scheme.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
 
@@ -24,6 +24,8 @@ export interface ReceivedDelivery {
   readonly provider: Provider
   readonly delivery: Delivery
   readonly requestId: string
+  /** The instant of `performance.now()` at which nobody waits for the answer any more. */
+  readonly endsAt: number
 }
 
 /** What an accepted delivery was: events that are stored, or a handshake that wants its answer. */
@@ -37,17 +39,14 @@ export interface StoredEvent {
   readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
 }
 
-// Below the 10 s within which every request is answered.
-const STORE_MS = 8_000
-
 /**
  * Verifies a delivery over its raw bytes, reads its events and stores them: when this resolves, a majority holds them.
  * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
-  const { provider, delivery, requestId } = received
+  const { provider, delivery, requestId, endsAt } = received
   const verdict = provider.verify(delivery, deps.clock.now())
-  const verified = verdict instanceof Promise ? await askedProvider(verdict) : verdict
+  const verified = verdict instanceof Promise ? await askedProvider(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   refuseMediaType(delivery.rawHeaders, provider.takesForms)
   const { secretId, rawBody, query } = verified
@@ -64,15 +63,14 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
     signsTime: provider.signsTime,
   }
   const read = provider.readEvents(verified)
-  const events = provider.confirm === undefined ? read : await confirmAll(provider.confirm, read, deps.fetch)
-  return { secretId, events: await withinDeadline(storeEvents(deps, evidence, events)) }
+  const events = provider.confirm === undefined ? read : await confirmAll(deps, read, received)
+  return { secretId, events: await inTime(storeEvents(deps, { evidence, events, endsAt }), endsAt) }
 }
 
 /** Stores all events of a delivery, or throws: a part of them is not enough for an answer. */
 async function storeEvents(
   { inbox, isHandled }: ReceiveDeps,
-  evidence: Evidence,
-  events: readonly WebhookEvent[],
+  { evidence, events, endsAt }: BatchArrival,
 ): Promise<readonly StoredEvent[]> {
   const [first] = events
   if (first === undefined) return []
@@ -80,7 +78,7 @@ async function storeEvents(
   const outcomes =
     distinct.length === 1
       ? [await inbox.record({ ...evidence, event: first })]
-      : await inbox.recordBatch({ evidence, events: distinct, endsAt: performance.now() + STORE_MS })
+      : await inbox.recordBatch({ evidence, events: distinct, endsAt })
   return distinct.map((event, index) => {
     const recorded = outcomes[index]
     if (recorded === undefined || recorded === 'not_stored') throw notStored()
@@ -98,11 +96,12 @@ function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEv
 
 /** What the provider itself says counts; what it does not know is as good as forged. */
 async function confirmAll(
-  confirm: ConfirmEvent,
+  { fetch }: ReceiveDeps,
   events: readonly WebhookEvent[],
-  fetch: ReceiveDeps['fetch'],
+  { provider: { confirm }, endsAt }: ReceivedDelivery,
 ): Promise<readonly WebhookEvent[]> {
-  const answers = await askedProvider(Promise.all(events.map((event) => confirm(event, fetch))))
+  if (confirm === undefined) return events
+  const answers = await askedProvider(Promise.all(events.map((event) => confirm(event, fetch))), endsAt)
   return answers.map((answer) => {
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
@@ -110,16 +109,16 @@ async function confirmAll(
 }
 
 /** What could not be asked now is asked again when the delivery comes again. */
-async function askedProvider<T>(promise: Promise<T>): Promise<T> {
+async function askedProvider<T>(promise: Promise<T>, endsAt: number): Promise<T> {
   try {
-    return await withinDeadline(promise)
+    return await inTime(promise, endsAt)
   } catch (error) {
     throw unavailable.is(error) ? notStored(error.details, { cause: error }) : error
   }
 }
 
-async function withinDeadline<T>(promise: Promise<T>): Promise<T> {
-  const value = await within(promise, STORE_MS)
+async function inTime<T>(promise: Promise<T>, endsAt: number): Promise<T> {
+  const value = await within(promise, Math.max(0, endsAt - performance.now()))
   if (value === LATE) throw notStored({ late: true })
   return value
 }

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../settings.ts'
 import { boundConnections } from './bound-connections.ts'
+import { watchRequestStarts } from './request-start.ts'
 
 /** Where and how a listener takes requests. Times are milliseconds. */
 export interface ListenOptions {
@@ -55,6 +56,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.setTimeout(options.stalledMs ?? 30_000)
   options.prepare?.(server)
   const sockets = boundConnections(server, options.maxConnections ?? 1_000)
+  watchRequestStarts({ server, open: sockets, headersTimeoutMs })
   await bind(server, options)
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => close({ server, sockets, graceMs }) }
 }
