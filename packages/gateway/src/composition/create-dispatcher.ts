@@ -23,6 +23,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     capMs: settings.RETRY_CAP_MS,
     maxAgeMs: settings.RETRY_MAX_AGE_MS,
     orderUnknownMs: HOUR_MS,
+    maxInternalErrors: settings.MAX_STARTS,
   }
   const dispatcher = new Dispatcher({
     claims: databaseErrors.watch(claims),
@@ -40,6 +41,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     batchSize: settings.DISPATCH_BATCH,
     concurrency: settings.DISPATCH_CONCURRENCY,
     leaseMs: settings.LEASE_MS,
+    maxStarts: settings.MAX_STARTS,
     onSettled: (settled) => {
       metrics.settled(settled.settlement.state, settled.attempt.outcome)
       logSettled(logger, settled)

@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 30_000 })
 const HOUR_MS = 3_600_000
 // Nothing is to happen meanwhile, and for that there is no event to wait for.
 const TWO_POLLS_MS = 1_200
-const limits = { baseMs: 20, capMs: 100, maxAgeMs: HOUR_MS, orderUnknownMs: HOUR_MS }
+const limits = { baseMs: 20, capMs: 100, maxAgeMs: HOUR_MS, orderUnknownMs: HOUR_MS, maxInternalErrors: 4 }
 
 /** Waits until a look at something passes: `expect.poll` does not know tests that run at the same time. */
 function until(look: () => Promise<void> | void): Promise<void> {
@@ -44,6 +44,7 @@ interface Options {
   readonly batchSize?: number
   readonly concurrency?: number
   readonly leaseMs?: number
+  readonly maxStarts?: number
   readonly clock?: Clock
   /** Whether it is left to the test to start it. */
   readonly isIdle?: boolean
@@ -51,7 +52,7 @@ interface Options {
 
 async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
   const { standIn = createFulfilmentStandIn(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
-  const { clock = systemClock } = options
+  const { clock = systemClock, maxStarts = 8 } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, { admits: () => dispatcher.admits(), onClaimed: (claim) => dispatcher.take(claim) }),
@@ -60,8 +61,8 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   let lost = 0
   let settled = 0
   const dispatcher: Dispatcher = new Dispatcher({
-    ...{ claims: open.claims({ leaseMs }), clock, random: Math.random, logger },
-    ...{ batchSize, concurrency, leaseMs },
+    ...{ claims: open.claims({ leaseMs, maxStarts }), clock, random: Math.random, logger },
+    ...{ batchSize, concurrency, leaseMs, maxStarts },
     process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random }, batch),
     onSettled() {
       settled += 1
@@ -101,6 +102,25 @@ function many(count: number): string[] {
 
 function untilState({ open }: Running, state: EventDocument['state'], count: number): Promise<void> {
   return until(async () => expect(await open.events.countDocuments({ state })).toBe(count))
+}
+
+/** Stores new events at each gateway, one after the other, until it is disposed of. */
+function overload(gateways: readonly Running[]) {
+  let isOn = true
+  const sending = gateways.map(async (gateway, index) => {
+    for (let count = 0; isOn; count += 1) {
+      const ids = Array.from({ length: 10 }, (_, member) => `load ${index} ${count} ${member}`)
+      await gateway.record(...ids)
+      await sleep(20)
+    }
+  })
+  return {
+    isOn: () => isOn,
+    async [Symbol.asyncDispose]() {
+      isOn = false
+      await Promise.all(sending)
+    },
+  }
 }
 
 describe.concurrent('Dispatcher', () => {
@@ -176,25 +196,27 @@ describe.concurrent('Dispatcher', () => {
 
   it.each([
     ['a few at a time the first time', 0, [25, 25, 10]],
-    ['each by itself the second time', 1, Array(60).fill(1)],
+    ['each by itself the second time', 1, Array(12).fill(1)],
   ])('takes over the events that a dead process held, %s', async (_, lost, sizes) => {
     await using database = await testDatabase(process.env)
     const standIn = createFulfilmentStandIn()
+    const ids = many(sizes.reduce((sum, size) => sum + size, 0))
     await using dead = await openInbox(database)
-    for (const id of many(60)) standIn.orders.set(`order of ${id}`, 1)
-    await Promise.all(many(60).map((id) => dead.inbox.record(arrivalOf(id))))
+    for (const id of ids) standIn.orders.set(`order of ${id}`, 1)
+    await Promise.all(ids.map((id) => dead.inbox.record(arrivalOf(id))))
     await dead.events.updateMany({}, [{ $set: { lost, begun: lost > 0, leaseUntil: { $add: ['$$NOW', -1] } } }])
     let begun = 0
     standIn.onCall = async (commands) => {
       const sent = commands.map(({ eventId }) => eventId)
-      const noted = await dead.events.countDocuments({ eventId: { $in: sent }, begun: true })
+      const how = lost > 0 ? true : 'together'
+      const noted = await dead.events.countDocuments({ eventId: { $in: sent }, begun: how })
       begun += noted
     }
     await using running = await start(database, { standIn })
-    await untilState(running, 'done', 60)
+    await untilState(running, 'done', ids.length)
     expect(standIn.calls.map(({ length }) => length)).toEqual(sizes)
-    expect(begun, 'noted before they were sent').toBe(60)
-    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(60)
+    expect(begun, 'noted before they were sent').toBe(ids.length)
+    expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(ids.length)
   })
 
   it('lets no suspect take its neighbours along, nor wait behind them', async () => {
@@ -253,7 +275,7 @@ describe.concurrent('Dispatcher', () => {
     await running.record(...many(12))
     await untilState(running, 'done', 11)
     expect(await running.open.record('e5')).toMatchObject({ state: 'dead', reason: 'invalid_request' })
-    expect(running.dispatcher.admits()).toBe(true)
+    await until(() => expect(running.dispatcher.admits()).toBe(true))
   })
 
   it('waits for an order that is not there yet, and applies the event once it is', async () => {
@@ -303,7 +325,7 @@ describe.concurrent('Dispatcher', () => {
       failWith(standIn, null)
       await untilState(running, 'done', 81)
       expect(standIn.applied.toSorted()).toEqual([...many(80), 'late'].toSorted())
-      expect(dispatcher.admits()).toBe(true)
+      await until(() => expect(dispatcher.admits()).toBe(true))
     })
 
     it('keeps one probe in flight, however long it takes', async () => {
@@ -348,7 +370,7 @@ describe.concurrent('Dispatcher', () => {
       expect(standIn.calls).toHaveLength(2)
       resolve()
       await until(() => expect(standIn.applied.toSorted()).toEqual(['first', 'second', 'third']))
-      expect(dispatcher.admits()).toBe(true)
+      await until(() => expect(dispatcher.admits()).toBe(true))
     })
 
     it('takes a refusal of its own for no sign of life', async () => {
@@ -427,6 +449,157 @@ describe.concurrent('Dispatcher', () => {
     expect(await open.record('a')).toMatchObject({ outcome: { kind: 'applied', version: 2 }, starts: 1 })
     await until(() => expect(running.settled()).toBe(1))
     expect(running.lost()).toBe(0)
+  })
+
+  describe.concurrent('with an event that makes fulfilment fail', () => {
+    it('lets no neighbour wait for it, keeps calls flowing, and ends it with a reason', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { maxStarts: 4 })
+      const { standIn, open, lines } = running
+      standIn.onCall = (commands) => {
+        if (commands.some(({ eventId }) => eventId === 'bad')) throw unavailable()
+      }
+      await using _ = overload([running])
+      await until(() => expect(running.settled()).toBeGreaterThan(10))
+      await running.record(...many(60), 'bad')
+      await until(async () => expect(await open.record('bad')).toMatchObject({ state: 'dead' }))
+      expect(await open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
+      expect(await open.record('bad')).not.toHaveProperty('failedCalls')
+      await until(async () => {
+        expect(await open.events.countDocuments({ eventId: { $in: many(60) }, state: 'done' })).toBe(60)
+      })
+      expect(await open.events.countDocuments({ state: 'done', failures: { $gt: 0 } }), 'put off').toBe(0)
+      expect(lines.filter(({ msg }) => msg === 'fulfilment.unreachable')).toEqual([])
+      const tries = standIn.calls.filter((call) => call.includes('bad'))
+      expect(tries.length).toBeLessThanOrEqual(4)
+      expect(tries.at(-1)).toEqual(['bad'])
+    })
+
+    it('lets it kill fulfilment no more often than MAX_STARTS, also where nothing else is tried', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { maxStarts: 3 })
+      const { standIn, open } = running
+      let deaths = 0
+      let isUp = true
+      const { versions } = standIn.procedures
+      Object.assign(standIn.procedures, {
+        versions: (ids: string[]) => (isUp ? versions(ids) : Promise.reject(unavailable())),
+      })
+      standIn.onCall = (commands) => {
+        if (!isUp) throw unavailable()
+        if (!commands.some(({ eventId }) => eventId === 'bad')) return
+        deaths += 1
+        isUp = false
+        setTimeout(() => {
+          isUp = true
+        }, 300)
+        throw unavailable({}, { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
+      }
+      await running.record(...many(30), 'bad')
+      await untilState(running, 'done', 30)
+      await untilState(running, 'dead', 1)
+      expect(await open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
+      expect(deaths).toBeLessThanOrEqual(3)
+    })
+
+    it('counts no outage against it, however often fulfilment is away', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { maxStarts: 2 })
+      const { standIn, open } = running
+      failWith(standIn, unavailable())
+      await running.record('a')
+      await until(async () => expect((await open.record('a')).failures).toBeGreaterThan(4))
+      expect(await open.record('a')).not.toHaveProperty('failedCalls')
+      for (let outages = 0; outages < 5; outages += 1) {
+        failWith(standIn, unavailable())
+        await running.record(...many(20).map((id) => `${id} of ${outages}`))
+        await until(() => expect(running.dispatcher.admits()).toBe(false))
+        failWith(standIn, null)
+        await untilState(running, 'done', 1 + 20 * (outages + 1))
+      }
+      expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
+    })
+
+    it('does not hold the others while a call with it hangs', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database)
+      const { standIn, open } = running
+      const hanging: PromiseWithResolvers<void>[] = []
+      standIn.onCall = (commands) => {
+        if (!commands.some(({ eventId }) => eventId === 'bad')) return
+        const call = Promise.withResolvers<void>()
+        hanging.push(call)
+        return call.promise
+      }
+      await using _ = overload([running])
+      await until(() => expect(running.settled()).toBeGreaterThan(10))
+      await running.record(...many(60), 'bad')
+      for (let tries = 1; tries <= 3; tries += 1) {
+        await until(() => expect(hanging).toHaveLength(tries))
+        const before = running.settled()
+        await until(() => expect(running.settled()).toBeGreaterThan(before + 10))
+        hanging.at(-1)?.reject(unavailable())
+      }
+      const done = { eventId: { $in: many(60) }, state: 'done' } as const
+      await until(async () => expect(await open.events.countDocuments(done)).toBe(60))
+      for (const call of hanging) call.reject(unavailable())
+    })
+
+    it('ends one that fulfilment has a fault of its own with, and shows that as the reason', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database)
+      const { standIn, open } = running
+      standIn.answer = ({ eventId }) => (eventId === 'bad' ? { refused: 'internal', retry: 'later' } : null)
+      await running.record(...many(8), 'bad')
+      await untilState(running, 'done', 8)
+      await untilState(running, 'dead', 1)
+      expect(await open.record('bad')).toMatchObject({
+        ...{ reason: 'internal', failures: limits.maxInternalErrors, lastError: { code: 'internal' } },
+      })
+    })
+  })
+
+  describe.concurrent('under more load than goes through', () => {
+    it('takes over what a dead process held, and tries again what was put off, while the load lasts', async () => {
+      await using database = await testDatabase(process.env)
+      const standIn = createFulfilmentStandIn()
+      standIn.onCall = () => sleep(100)
+      const options = { standIn, batchSize: 5, leaseMs: 1_000 }
+      await using one = await start(database, options)
+      await using two = await start(database, options)
+      await using load = overload([one, two])
+      await until(() => expect([one, two].some(({ dispatcher }) => dispatcher.admits())).toBe(false))
+      await using dead = await openInbox(database)
+      for (const id of many(20)) standIn.orders.set(`order of ${id}`, 1)
+      await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
+      await dead.inbox.record(arrivalOf('early'))
+      await dead.claims().release(dead.born.filter(({ event }) => event.id === 'early'))
+      await until(async () => expect((await dead.record('early')).failures).toBeGreaterThan(0))
+      standIn.orders.set('order of early', 1)
+      const these = { eventId: { $in: [...many(20), 'early'] } }
+      await until(async () => expect(await dead.events.countDocuments({ ...these, state: 'done' })).toBe(21))
+      const open = await dead.events.countDocuments({ state: { $in: ['pending', 'processing'] } })
+      expect(load.isOn(), 'the load lasts').toBe(true)
+      expect(open, 'more than goes through').toBeGreaterThan(50)
+    })
+
+    it('lets no event overtake those that wait in the database', async () => {
+      await using database = await testDatabase(process.env)
+      const standIn = createFulfilmentStandIn()
+      await preload(database, standIn, many(120))
+      standIn.onCall = () => sleep(50)
+      await using one = await start(database, { standIn, batchSize: 5 })
+      await using load = overload([one])
+      await until(async () => {
+        expect(await one.open.events.countDocuments({ eventId: { $in: many(120) }, state: 'done' })).toBe(120)
+      })
+      const sent = standIn.calls.flat()
+      const last = Math.max(...many(120).map((id) => sent.indexOf(id)))
+      const overtook = sent.slice(0, last).filter((id) => id.startsWith('load'))
+      expect(load.isOn()).toBe(true)
+      // Those that came before the first poll had found the others.
+      expect(overtook.length).toBeLessThan(60)
+    })
   })
 
   it('leaves another process its share of a long list', async () => {

@@ -5,9 +5,12 @@ import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import { within } from '@oncehook/kernel/within'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
+import { BacklogGrowth } from './backlog-growth.ts'
+import { countFailedCall, judgeFailedCall } from './blame.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
-import type { ProcessedBatch } from './process-batch.ts'
+import type { CallFailure, ProcessedBatch } from './process-batch.ts'
 import { runEvery } from './run-every.ts'
+import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
 /** What the dispatcher works with. Times are milliseconds. */
 export interface DispatcherDeps {
@@ -19,6 +22,8 @@ export interface DispatcherDeps {
   readonly batchSize: number
   readonly concurrency: number
   readonly leaseMs: number
+  /** How many processes, of ours or of fulfilment, an event may take down. */
+  readonly maxStarts: number
   readonly onSettled: (settled: SettledClaim) => void
   readonly onLost: (count: number) => void
 }
@@ -31,19 +36,24 @@ const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
 // More of a backlog at once would hold up the thread, and the database, for longer than an accept should wait.
 const MOST_OF_BACKLOG = 250
+// A success that is older says nothing of how fulfilment is now.
+const WELL_FOR_MS = 5_000
 const STOP_GRACE_MS = 2_500
+const GIVE_BACK_MS = 1_000
 
 /**
  * Hands stored events on to fulfilment: those of this process from memory, all others by claims. Batches, bounded
- * concurrency, a breaker, and leases that are renewed while claims wait.
+ * concurrency, a breaker, and leases that are renewed while claims wait. Memory and database take turns, so that under
+ * any load what is due in the database is handled too; and what may have made a try fail travels apart from the rest.
  */
 export class Dispatcher {
   readonly #deps: DispatcherDeps
   readonly #breaker: Breaker
   readonly #maxHeld: number
-  readonly #queue: Claim[] = []
-  readonly #held = new Set<Claim>()
-  readonly #running = new Set<Promise<void>>()
+  readonly #waiting: WaitingClaims
+  readonly #growth: BacklogGrowth
+  readonly #held = new Map<Claim, Way>()
+  readonly #running = new Map<Promise<void>, Way>()
   #timers: readonly { stop(): Promise<void> }[] = []
   #scheduled = false
   #started = false
@@ -51,24 +61,37 @@ export class Dispatcher {
   #polling: Promise<void> | null = null
   /** Whether the latest poll left something that is due. */
   #moreDue = false
+  /** When a call succeeded, if none has failed since. */
+  #wellAt: number | null = null
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps
+    this.#waiting = new WaitingClaims(deps.maxStarts)
+    this.#growth = new BacklogGrowth(deps.batchSize)
     this.#breaker = createBreaker(PROBES, deps.random)
     this.#maxHeld = deps.batchSize * BATCHES_AHEAD
   }
 
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
 
-  /** Whether a new record may be born claimed by this process; else it is to be born pending. */
+  /**
+   * Whether a new record may be born claimed by this process; else it is to be born pending. Not while older ones are due
+   * in the database: it would overtake them.
+   */
   admits(): boolean {
-    return !this.#stopping && this.#breaker.closed && this.#held.size < this.#maxHeld
+    if (this.#stopping || !this.#breaker.closed) return false
+    if (!this.#moreDue && this.#held.size < this.#maxHeld) return true
+    this.#growth.joined()
+    return false
   }
 
   /** Takes in a claim that was made with the insert. */
   take(claim: Claim): void {
-    this.#held.add(claim)
-    this.#queue.push(claim)
+    this.#add(claim, true)
+  }
+
+  #add(claim: Claim, isNew: boolean): void {
+    this.#held.set(claim, this.#waiting.add(claim, isNew))
     this.#schedule()
   }
 
@@ -78,7 +101,7 @@ export class Dispatcher {
     this.#schedule()
     const { random, leaseMs } = this.#deps
     const onError = this.#onDatabaseError
-    const renew = (): Promise<void> => this.#deps.claims.renew([...this.#held])
+    const renew = (): Promise<void> => this.#deps.claims.renew([...this.#held.keys()])
     this.#timers = [
       runEvery({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
       runEvery({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
@@ -86,15 +109,18 @@ export class Dispatcher {
     ]
   }
 
-  /** Lets the batches under way end, for a bounded while, and gives everything else back. */
+  /**
+   * Lets the batches under way end and gives everything else back. Bounded, however slow the database is: what could not
+   * be given back in time is taken over once its lease has ended.
+   */
   async stop(): Promise<void> {
     this.#stopping = true
-    await Promise.all(this.#timers.map((timer) => timer.stop()))
-    await this.#polling?.catch(() => undefined)
-    await this.#giveBack(this.#queue.splice(0))
-    await within(Promise.all(this.#running), STOP_GRACE_MS)
+    const timers = this.#timers.map((timer) => timer.stop())
+    const givenBack = this.#giveBack(this.#waiting.drain())
+    const polled = this.#polling?.catch(() => undefined)
+    await within(Promise.all([givenBack, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect: whoever tries again is answered `duplicate`.
-    await this.#giveBack([...this.#held])
+    await within(this.#giveBack([...this.#held.keys()]), GIVE_BACK_MS)
   }
 
   #schedule(): void {
@@ -108,21 +134,25 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    while (this.#started && !this.#stopping && this.#queue.length > 0 && this.#hasLane()) {
-      const batch = nextBatch(this.#queue, this.#limit())
-      const run = this.#run(batch).finally(() => {
-        this.#running.delete(run)
-        for (const claim of batch) this.#held.delete(claim)
-        this.#schedule()
-        if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
-      })
-      this.#running.add(run)
-    }
+    if (!this.#started || this.#stopping) return
+    for (let batch = this.#nextBatch(); batch !== null; batch = this.#nextBatch()) this.#send(batch)
   }
 
-  #hasLane(): boolean {
-    if (!this.#breaker.allows(this.#deps.clock.now())) return false
-    return this.#running.size < this.#lanes()
+  #nextBatch(): Batch | null {
+    if (!this.#breaker.allows(this.#deps.clock.now())) return null
+    if (!this.#breaker.closed) return this.#running.size === 0 ? this.#waiting.nextProbe() : null
+    return this.#waiting.next({ limit: this.#limit(), lanes: this.#lanes(), underWay: [...this.#running.values()] })
+  }
+
+  #send(batch: Batch): void {
+    const run = this.#run(batch).finally(() => {
+      this.#running.delete(run)
+      for (const claim of batch.claims) this.#held.delete(claim)
+      this.#growth.handled(batch.claims.length)
+      this.#schedule()
+      if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
+    })
+    this.#running.set(run, batch.way)
   }
 
   /** No more than keeps the lanes of a backlog busy: what is left is for other processes. */
@@ -133,15 +163,14 @@ export class Dispatcher {
 
   /**
    * While a backlog is worked off, fewer and smaller batches are under way, or accepts would wait for them. Not when more
-   * waits in memory than a backlog puts there: then new events come faster than half of the lanes carry.
+   * waits in memory than a backlog puts there, or when the backlog grows: then that pace is too slow.
    */
   get #isCatchingUp(): boolean {
-    return this.#moreDue && this.#queue.length < this.#mostClaimed
+    return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#mostClaimed
   }
 
   /** How many batches may be under way. */
   #lanes(): number {
-    if (!this.#breaker.closed) return 1
     return this.#isCatchingUp ? halfOf(this.#deps.concurrency) : this.#deps.concurrency
   }
 
@@ -151,15 +180,45 @@ export class Dispatcher {
     return this.#isCatchingUp ? Math.min(this.#deps.batchSize, MOST_OF_BACKLOG) : this.#deps.batchSize
   }
 
-  async #run(batch: readonly Claim[]): Promise<void> {
-    if (!(await this.#begun(batch))) return
-    const { settled, asked, failure } = await this.#deps.process(batch)
-    if (failure !== null) await this.#backOff(failure)
-    else if (asked) this.#breaker.succeeded()
-    const lost = await this.#settle(settled)
+  async #run({ claims, way }: Batch): Promise<void> {
+    if (!(await this.#begun(claims, way))) return
+    const wasClosed = this.#breaker.closed
+    const { settled, asked, failure } = await this.#deps.process(claims)
+    if (failure === null && asked) this.#succeeded()
+    const putOff = failure === null ? [] : await this.#failed(failure, wasClosed)
+    const all = [...settled, ...putOff]
+    const lost = await this.#settle(all)
     if (lost === null) return
     if (lost.size > 0) this.#deps.onLost(lost.size)
-    for (const one of settled) if (!lost.has(one)) this.#deps.onSettled(one)
+    for (const one of all) if (!lost.has(one)) this.#deps.onSettled(one)
+  }
+
+  #succeeded(): void {
+    this.#breaker.succeeded()
+    this.#wellAt = this.#deps.clock.now()
+  }
+
+  /**
+   * After a call that failed as a whole: answers the events that are to be put off. Where fulfilment is well otherwise,
+   * several events are not put off but tried again at once, in smaller company; and only a second failure without a
+   * success in between opens the breaker.
+   */
+  async #failed({ error, reached, died, putOff }: CallFailure, wasClosed: boolean): Promise<readonly SettledClaim[]> {
+    const now = this.#deps.clock.now()
+    const wasWell = this.#wellAt !== null && Math.abs(now - this.#wellAt) < WELL_FOR_MS
+    this.#wellAt = null
+    const blamed = judgeFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell })
+    const { maxStarts } = this.#deps
+    const counted =
+      blamed === 'nobody' ? putOff : putOff.map((one) => countFailedCall(one, blamed === 'culprit', maxStarts))
+    if (!(reached && wasClosed && wasWell)) {
+      await this.#backOff(error)
+      return counted
+    }
+    this.#deps.logger.warn({ error, events: putOff.length }, 'fulfilment.call-failed')
+    if (counted.length === 1 || this.#stopping) return counted
+    for (const { claim } of counted) this.#add(claim, false)
+    return []
   }
 
   /**
@@ -180,11 +239,11 @@ export class Dispatcher {
   }
 
   /** Whether a batch may be tried: one of suspects only once that is written, so that no death of theirs goes uncounted. */
-  async #begun(batch: readonly Claim[]): Promise<boolean> {
+  async #begun(batch: readonly Claim[], way: Way): Promise<boolean> {
     const suspects = batch.filter(({ lost }) => lost > 0)
     if (suspects.length === 0) return true
     try {
-      await this.#deps.claims.begin(suspects)
+      await this.#deps.claims.begin(suspects, way === 'exclusive' ? 'alone' : 'together')
       return true
     } catch (error) {
       // Their leases run out, and they are taken over anew.
@@ -196,7 +255,7 @@ export class Dispatcher {
   async #backOff(error: AppError): Promise<void> {
     if (this.#breaker.closed) this.#deps.logger.warn({ error }, 'fulfilment.unreachable')
     this.#breaker.failed(this.#deps.clock.now())
-    await this.#giveBack(this.#queue.splice(0))
+    await this.#giveBack(this.#waiting.drain())
   }
 
   async #giveBack(claims: readonly Claim[]): Promise<void> {
@@ -219,44 +278,48 @@ export class Dispatcher {
   async #poll(): Promise<void> {
     // What was taken in as fulfilment went away is the probe that finds it again: nothing else would send it.
     this.#schedule()
-    while (this.#mayClaim()) {
+    while (this.#mayClaim('due')) {
       const limit = this.#limit()
       const claimed = await this.#deps.claims.claimDue(limit)
-      for (const claim of claimed) this.take(claim)
       this.#moreDue = claimed.length === limit
+      await this.#takeIn(claimed)
+      if (!this.#moreDue) this.#growth.ended()
       if (!this.#moreDue || !this.#breaker.closed) return
     }
   }
 
   async #takeOver(): Promise<void> {
-    if (!this.#mayClaim()) return
+    if (!this.#mayClaim('few')) return
     const { taken, buried } = await this.#deps.claims.takeOver(this.#breaker.closed ? this.#deps.batchSize : 1)
     if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
     if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
-    for (const claim of taken) this.take(claim)
+    await this.#takeIn(taken)
   }
 
-  #mayClaim(): boolean {
+  /** Takes in what was claimed; a stop that came meanwhile gives it back. */
+  async #takeIn(claims: readonly Claim[]): Promise<void> {
+    if (this.#stopping) return this.#giveBack(claims)
+    for (const claim of claims) this.#add(claim, false)
+  }
+
+  /**
+   * Whether more may be claimed. However many new events wait in memory, a batch of those that are due and a batch of
+   * those that were abandoned may always be there too.
+   */
+  #mayClaim(way: 'due' | 'few'): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
-    return this.#held.size < (this.#breaker.closed ? this.#mostClaimed : 1)
+    if (!this.#breaker.closed) return this.#held.size === 0
+    if (this.#held.size < this.#mostClaimed) return true
+    return this.#held.size < 2 * this.#maxHeld && this.#countHeld(way) < this.#limit()
+  }
+
+  #countHeld(way: Way): number {
+    let count = 0
+    for (const one of this.#held.values()) if (one === way) count += 1
+    return count
   }
 }
 
 function halfOf(lanes: number): number {
   return Math.ceil(lanes / 2)
-}
-
-// Enough that thousands of orphans of one death are no long wait, few enough that little goes down with what killed it.
-const ORPHANS_TOGETHER = 25
-
-/**
- * Takes the next batch out of the queue. Claims that have lost a holder once travel with their like, a few at a time; who
- * has lost two may be what killed them, and travels alone.
- */
-function nextBatch(queue: Claim[], limit: number): Claim[] {
-  const lost = queue[0]?.lost ?? 0
-  if (lost > 1) return queue.splice(0, 1)
-  const most = lost === 1 ? Math.min(limit, ORPHANS_TOGETHER) : limit
-  const other = queue.findIndex((claim) => claim.lost !== lost)
-  return queue.splice(0, other <= 0 ? most : Math.min(most, other))
 }

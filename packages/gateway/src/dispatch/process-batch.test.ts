@@ -6,11 +6,11 @@ import type { Claim } from '../inbox/claims.ts'
 import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type ProcessDeps, processBatch } from './process-batch.ts'
 
-const limits = { baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000 }
+const limits = { baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000, maxInternalErrors: 8 }
 
 function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<Claim> = {}): Claim {
   return {
-    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, requestId: 'r' },
+    ...{ _id: new ObjectId(), provider: 'acme', fence: 1, lost: 0, failedCalls: 0, internalErrors: 0, requestId: 'r' },
     ...{ failures: 0, failedForMs: 0, orderUnknownForMs: 0 },
     event: { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` }, ...event },
     ...members,
@@ -126,8 +126,9 @@ describe('processBatch', () => {
     const deps = open(['a', 'b'])
     failWith(deps.standIn, unavailable())
     const { settled, failure } = await processBatch(deps, [claim('a'), claim('b', {}, { failures: 2 })])
-    expect(failure?.code).toBe('unavailable')
-    expect(settled.map(({ settlement }) => settlement)).toEqual([
+    expect(failure?.error.code).toBe('unavailable')
+    expect(settled).toEqual([])
+    expect(failure?.putOff.map(({ settlement }) => settlement)).toMatchObject([
       { state: 'pending', delayMs: 500 },
       { state: 'pending', delayMs: 2_000 },
     ])
@@ -138,10 +139,10 @@ describe('processBatch', () => {
     deps.standIn.onCall = () => {
       throw new TypeError('canary')
     }
-    const { settled, failure } = await processBatch(deps, [claim('a')])
-    expect(failure?.code).toBe('internal')
-    expect(JSON.stringify(settled)).not.toContain('canary')
-    expect(settled).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
+    const { failure } = await processBatch(deps, [claim('a', {}, { internalErrors: 7 })])
+    expect(failure?.error.code).toBe('internal')
+    expect(JSON.stringify(failure?.putOff)).not.toContain('canary')
+    expect(failure?.putOff).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
   })
 
   it('buries what fulfilment refuses for good, with its code as the reason', async () => {

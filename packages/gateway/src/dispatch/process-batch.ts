@@ -1,6 +1,7 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
+import { isBrokenConnection } from './broken-connection.ts'
 import { HANDLERS } from './handlers.ts'
 import type { PaymentCommand } from './payment-command.ts'
 import { decideRetry, type RetryLimits } from './retry-policy.ts'
@@ -12,11 +13,23 @@ export interface ProcessDeps {
   readonly random: () => number
 }
 
+/** A call of fulfilment that failed as a whole. */
+export interface CallFailure {
+  readonly error: AppError
+  /** Fulfilment answered the question for versions just before. */
+  readonly reached: boolean
+  /** The connection broke after that, without an answer. */
+  readonly died: boolean
+  /** The events that it carried: nothing is known of them, so each would be put off. */
+  readonly putOff: readonly SettledClaim[]
+}
+
 /** The outcome of a batch. `failure` is set when fulfilment did not answer; `asked` tells whether it had to. */
 export interface ProcessedBatch {
+  /** All claims but those of a failed call. */
   readonly settled: readonly SettledClaim[]
   readonly asked: boolean
-  readonly failure: AppError | null
+  readonly failure: CallFailure | null
 }
 
 /** Runs each claim's handler, sends the commands in one call and decides what becomes of every claim. Never throws. */
@@ -29,25 +42,48 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
     if ('command' in handled) asked.push([claim, handled.command])
     else refused.push([claim, { refused: handled.refused, retry: 'never' }])
   }
-  const { results, failure } = await ask(deps, asked)
+  const answer = await ask(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
-  const settled = [...refused, ...results].map(([claim, result]) => settle(deps, { claim, result, ms }))
-  return { settled, asked: asked.length > 0, failure }
+  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim => settle(deps, { claim, result, ms })
+  if ('results' in answer) {
+    return { settled: [...refused, ...answer.results].map(judge), asked: asked.length > 0, failure: null }
+  }
+  const { error, reached, died } = answer
+  // Whatever the reason why the call as a whole failed, nothing was decided about any single event.
+  const uncounted = { ...deps, limits: { ...deps.limits, maxInternalErrors: Number.POSITIVE_INFINITY } }
+  const result: ApplyResult = { refused: error.code, retry: 'later' }
+  const putOff = asked.map(([claim]) => keepSuspicion(settle(uncounted, { claim, result, ms })))
+  return { settled: refused.map(judge), asked: true, failure: { error, reached, died, putOff } }
 }
 
-async function ask(
-  { fulfilment }: ProcessDeps,
-  asked: readonly [Claim, PaymentCommand][],
-): Promise<{ results: [Claim, ApplyResult][]; failure: AppError | null }> {
-  if (asked.length === 0) return { results: [], failure: null }
+function keepSuspicion({ claim, settlement, attempt }: SettledClaim): SettledClaim {
+  if (settlement.state !== 'pending') return { claim, settlement, attempt }
+  const { failedCalls, internalErrors } = claim
+  return { claim, settlement: { ...settlement, failedCalls, internalErrors }, attempt }
+}
+
+type Answer =
+  | { readonly results: [Claim, ApplyResult][] }
+  | { readonly error: AppError; readonly reached: boolean; readonly died: boolean }
+
+async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentCommand][]): Promise<Answer> {
+  if (asked.length === 0) return { results: [] }
   const commands = asked.map(([, command]) => command)
+  let reached = false
+  const watched: PaymentProcedures = {
+    async versions(orderIds) {
+      reached = false
+      const versions = await fulfilment.versions(orderIds)
+      reached = true
+      return versions
+    },
+    applyEvents: (events) => fulfilment.applyEvents(events),
+  }
   try {
-    const answers = await applyPayments(fulfilment, commands)
-    return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]), failure: null }
+    const answers = await applyPayments(watched, commands)
+    return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]) }
   } catch (thrown) {
-    const failure = toAppError(thrown)
-    // Whatever the reason why the call as a whole failed, nothing was decided about any single event.
-    return { results: asked.map(([claim]) => [claim, { refused: failure.code, retry: 'later' }]), failure }
+    return { error: toAppError(thrown), reached, died: reached && isBrokenConnection(thrown) }
   }
 }
 
@@ -85,6 +121,7 @@ const SAYS: Readonly<Record<string, string>> = {
   order_deleted: 'The order has been deleted',
   contract_mismatch: 'Fulfilment could read none of the events that it was sent',
   unavailable: 'Fulfilment could not be reached',
+  internal: 'Fulfilment has a fault of its own with this event',
 }
 
 function toAttempt(code: string, settlement: Settlement, ms: number): AttemptResult {

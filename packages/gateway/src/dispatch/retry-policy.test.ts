@@ -4,12 +4,20 @@ import { describe, expect, it } from 'vitest'
 import { decideRetry, type FailedTry } from './retry-policy.ts'
 
 const HOUR_MS = 3_600_000
-const limits = { baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS }
+const limits = { baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS, maxInternalErrors: 8 }
 const zeroToOne = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const waiting = fc.constantFrom<RetryClass>('now', 'later')
 
 function tried(members: Partial<FailedTry>): FailedTry {
-  return { code: 'unavailable', retry: 'later', failures: 0, failedForMs: 0, orderUnknownForMs: 0, ...members }
+  return {
+    code: 'unavailable',
+    retry: 'later',
+    failures: 0,
+    failedForMs: 0,
+    orderUnknownForMs: 0,
+    internalErrors: 0,
+    ...members,
+  }
 }
 
 describe('decideRetry', () => {

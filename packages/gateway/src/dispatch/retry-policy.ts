@@ -8,6 +8,8 @@ export interface RetryLimits extends Backoff {
   readonly maxAgeMs: number
   /** After this long an event for an order that nobody has made is dead. */
   readonly orderUnknownMs: number
+  /** After so many refusals in a row for a fault of its own with an event, the event is dead. */
+  readonly maxInternalErrors: number
 }
 
 /** What went wrong with a try, and what went before it. */
@@ -18,6 +20,7 @@ export interface FailedTry {
   readonly failedForMs: number
   /** For how long the order has been unknown: an outage before that does not count. */
   readonly orderUnknownForMs: number
+  readonly internalErrors: number
 }
 
 /**
@@ -26,10 +29,16 @@ export interface FailedTry {
  */
 export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
   if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
+  const internalErrors = tried.code === INTERNAL ? tried.internalErrors + 1 : 0
+  if (internalErrors >= limits.maxInternalErrors) return { state: 'dead', reason: INTERNAL }
   const orderUnknown = tried.code === ORDER_UNKNOWN
   if (orderUnknown && tried.orderUnknownForMs >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
   if (tried.failedForMs >= limits.maxAgeMs) {
     return { state: 'dead', reason: orderUnknown ? ORDER_UNKNOWN : 'retries_exhausted' }
   }
-  return { state: 'pending', delayMs: backoffMs(limits, tried.failures, random) }
+  const delayMs = backoffMs(limits, tried.failures, random)
+  return internalErrors > 0 ? { state: 'pending', delayMs, internalErrors } : { state: 'pending', delayMs }
 }
+
+/** Fulfilment's refusal of an event that makes its own decision fail: it works otherwise, so this is no outage. */
+const INTERNAL = 'internal'

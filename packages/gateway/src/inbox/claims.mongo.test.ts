@@ -106,6 +106,27 @@ describe('claimDue', () => {
     expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
   })
 
+  it('shares the places between records without a time and those whose time has come', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b', 'c', 'd', 'e', 'f', 'retry', 'later'])
+    await change(open, 'retry', { $set: { dueAt: fromNow(-1_000) } })
+    await change(open, 'later', { $set: { dueAt: fromNow(60_000) } })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(3))).toEqual(['a', 'b', 'retry'])
+    expect(await claims.claimDue(4)).toHaveLength(4)
+    expect(await claims.claimDue(4)).toEqual([])
+  })
+
+  it('lets neither of the two wait for ever where one record is taken at a time', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b', 'c', 'd', 'x', 'y'])
+    for (const id of ['x', 'y']) await change(open, id, { $set: { dueAt: fromNow(-1_000) } })
+    const claims = open.claims()
+    const taken: string[] = []
+    for (let times = 0; times < 4; times += 1) taken.push(...idsOf(await claims.claimDue(1)))
+    expect(taken.filter((id) => ['x', 'y'].includes(id))).toHaveLength(2)
+  })
+
   it('raises the fence, counts the start and sets the lease by the clock of the database', async () => {
     await using open = await openFresh()
     await storePending(open, ['a'])
@@ -114,7 +135,16 @@ describe('claimDue', () => {
     const after = await serverNow(open)
     const record = await open.record('a')
     expect(claim).toEqual({
-      ...{ _id: record._id, provider: 'acme', fence: 1, lost: 0, failures: 0, requestId: 'request-1' },
+      ...{
+        _id: record._id,
+        provider: 'acme',
+        fence: 1,
+        lost: 0,
+        failedCalls: 0,
+        internalErrors: 0,
+        failures: 0,
+        requestId: 'request-1',
+      },
       ...{ failedForMs: 0, orderUnknownForMs: 0, event: sampleArrival('a').event },
     })
     expect(record).toMatchObject({ state: 'processing', leaseOwner: 'me', fence: 1, starts: 1, lost: 0 })
@@ -248,7 +278,7 @@ describe('takeOver', () => {
     for (const lost of [1, 2]) {
       const claim = await takeOverOne(open, claims, 'a')
       expect(claim.lost).toBe(lost)
-      await claims.begin([claim])
+      await claims.begin([claim], 'alone')
     }
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
     expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 1 })
@@ -273,18 +303,29 @@ describe('takeOver', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxStarts: 3 })
-    await claims.begin([await takeOverOne(open, claims, 'a')])
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+  })
+
+  it('counts no death for one that was tried together with others: it makes each of them a suspect', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 3 })
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'together')
+    const suspect = await takeOverOne(open, claims, 'a')
+    expect(suspect.lost).toBe(2)
+    await claims.begin([suspect], 'together')
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(3)
   })
 
   it('buries nothing that got a verdict in between', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxStarts: 3 })
-    await claims.begin([await takeOverOne(open, claims, 'a')])
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
     const claim = await takeOverOne(open, claims, 'a')
-    await claims.begin([claim])
+    await claims.begin([claim], 'alone')
     await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
     expect((await claimOne(claims)).lost).toBe(0)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)

@@ -13,6 +13,10 @@ export interface Claim {
   readonly fence: number
   /** Claims in a row before this one that ended without a verdict; beyond the first only those whose try had begun. */
   readonly lost: number
+  /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
+  readonly failedCalls: number
+  /** Times in a row that fulfilment answered that it has a fault of its own with this event. */
+  readonly internalErrors: number
   /** Failed tries since the first failure, and for how long that has been going on. */
   readonly failures: number
   readonly failedForMs: number
@@ -33,7 +37,12 @@ export interface AttemptResult {
 /** What a try leads to: settled for good, put off by `delayMs`, or dead with a reason. */
 export type Settlement =
   | { readonly state: 'done'; readonly outcome: { readonly kind: string; readonly version: number | null } }
-  | { readonly state: 'pending'; readonly delayMs: number }
+  | {
+      readonly state: 'pending'
+      readonly delayMs: number
+      readonly failedCalls?: number
+      readonly internalErrors?: number
+    }
   | { readonly state: 'dead'; readonly reason: string }
   | { readonly state: 'unhandled' }
 
@@ -55,12 +64,15 @@ export interface ClaimsDeps {
 
 /** Taking records, keeping them, giving them back: everything by the database's clock, every write fenced. */
 export interface Claims {
-  /** Takes up to `limit` records that are due, the longest due first. */
+  /** Takes up to `limit` records that are due, the longest due first; new ones and retries share the places. */
   claimDue(limit: number): Promise<Claim[]>
   /** Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. */
   takeOver(limit: number): Promise<{ readonly taken: Claim[]; readonly buried: number }>
-  /** Notes that claims which have lost a holder are tried now: only then can their next holder's death be their doing. */
-  begin(claims: readonly Claim[]): Promise<void>
+  /**
+   * Notes that claims which have lost a holder are tried now. A death of this process counts toward the end of a record
+   * only where it was tried `alone`, with nothing else under way; `together` it makes each of them a suspect.
+   */
+  begin(claims: readonly Claim[], company: 'alone' | 'together'): Promise<void>
   /** Prolongs the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
   /**
@@ -74,13 +86,15 @@ export interface Claims {
 
 /** Creates the claims of one process. */
 export function createClaims(deps: ClaimsDeps): Claims {
+  let favoursTimed = false
   return {
     async claimDue(limit) {
       const claims: Claim[] = []
+      favoursTimed = !favoursTimed
       // Another process may have taken what this one found: then it looks further, or one would starve the other.
       for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
         const wanted = limit - claims.length
-        const ids = await findDue(deps, wanted)
+        const ids = await findDue(deps, wanted, (wanted + Number(favoursTimed)) >> 1)
         claims.push(...(await takeClaims(deps, ids, { state: 'pending', $expr: IS_DUE })))
         if (ids.length < wanted) break
       }
@@ -91,8 +105,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
       const abandoned = { state: 'processing', $expr: leaseHasEnded(deps) }
       return { buried, taken: await takeClaims(deps, await findAbandoned(deps, abandoned, limit), abandoned) }
     },
-    async begin(claims) {
-      await updateHeld(deps, claims, { $set: { begun: true } })
+    async begin(claims, company) {
+      await updateHeld(deps, claims, { $set: { begun: company === 'alone' ? true : company } })
     },
     async renew(claims) {
       await updateHeld(deps, claims, { $set: { leaseUntil: leaseEnd(deps) } })
@@ -106,7 +120,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
       return matched === settled.length ? [] : findLost(deps, settled)
     },
     async release(claims) {
-      await updateHeld(deps, claims, { $set: { state: 'pending', dueAt: '$$NOW' }, $unset: HOLD })
+      const byFailedCalls = Map.groupBy(claims, ({ failedCalls }) => failedCalls)
+      for (const [failedCalls, group] of byFailedCalls) {
+        const suspicion = failedCalls > 0 ? { failedCalls } : {}
+        await updateHeld(deps, group, { $set: { state: 'pending', dueAt: '$$NOW', ...suspicion }, $unset: HOLD })
+      }
     },
   }
 }
@@ -115,6 +133,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 export const ORDER_UNKNOWN = 'order_unknown'
 
 const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
+const SUSPICION = ['failedCalls', 'internalErrors']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
 
@@ -134,10 +153,23 @@ function leaseHasEnded({ leaseMs }: ClaimsDeps): Document {
 // An absent due time sorts before every date, and means: due now.
 const IS_DUE = { $lte: ['$dueAt', '$$NOW'] }
 
-/** The expression narrows the range of the index, so that a long list of records due later costs nothing. */
-function findDue(deps: ClaimsDeps, limit: number): Promise<ObjectId[]> {
-  return findIds(deps, { filter: { state: 'pending', $expr: IS_DUE }, sort: { state: 1, dueAt: 1 }, limit })
+/**
+ * The longest due first. Records without a due time, new ones, come before all others in the index: where there is no end
+ * of them, `timed` places are for those whose time has come, or no retry would be made during a backlog. The expression
+ * narrows the range of the index, so that a long list of records due later costs nothing.
+ */
+async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<ObjectId[]> {
+  const sort = { state: 1, dueAt: 1 } as const
+  const first = await findIds(deps, { filter: { state: 'pending', $expr: IS_DUE }, sort, limit })
+  if (first.length < limit || timed === 0) return first
+  const filter = { state: 'pending', dueAt: { $gte: EPOCH }, $expr: IS_DUE }
+  const overtaken = await findIds(deps, { filter, sort, limit: timed })
+  const places = new Set(overtaken.map(String))
+  const others = first.filter((id) => !places.has(String(id)))
+  return [...others.slice(0, limit - overtaken.length), ...overtaken]
 }
+
+const EPOCH = new Date(0)
 
 function findAbandoned(deps: ClaimsDeps, abandoned: Document, limit: number): Promise<ObjectId[]> {
   return findIds(deps, { filter: abandoned, sort: { state: 1, _id: 1 }, limit })
@@ -190,7 +222,10 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
 // The first loss puts a record under suspicion, also one that only waited in its holder's memory: nothing is written when a
 // batch of many is sent. From then on a loss counts when it came after `begin`, or a row of deaths would bury whole backlogs.
 const COUNTS_AS_LOST = {
-  $and: [{ $eq: ['$state', 'processing'] }, { $or: [{ $eq: [counterOf('lost'), 0] }, { $eq: ['$begun', true] }] }],
+  $and: [
+    { $eq: ['$state', 'processing'] },
+    { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
+  ],
 }
 
 // With a long backlog the server might prefer to walk all of it.
@@ -213,9 +248,15 @@ function toClaim(record: EventDocument & Ages): Claim {
     objectId: textOf(record.objectId),
     facts: { ...facts, orderId: textOf(record.orderId) },
   }
-  const failures = typeof record.failures === 'number' ? record.failures : 0
+  const [failures, failedCalls] = [numberOf(record.failures), numberOf(record.failedCalls)]
+  const internalErrors = numberOf(record.internalErrors)
   const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
-  return { _id, provider, fence, lost, failures, failedForMs, orderUnknownForMs, requestId, event }
+  const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
+  return { _id, provider, ...counts, requestId, event }
+}
+
+function numberOf(stored: unknown): number {
+  return typeof stored === 'number' && Number.isFinite(stored) ? stored : 0
 }
 
 /** A record that something else wrote may lack it. */
@@ -228,7 +269,10 @@ function buryKillers(deps: ClaimsDeps): Promise<number> {
   const q = { state: 'processing', begun: true, lost: { $gte: deps.maxStarts - 1 }, $expr: leaseHasEnded(deps) }
   const message = 'Its workers died again and again before there was any verdict'
   const lastError = { code: 'worker_died', message, at: '$$NOW' }
-  const u = [{ $set: { state: 'dead', reason: 'worker_died', lastError, settledAt: '$$NOW' } }, { $unset: HOLD }]
+  const u = [
+    { $set: { state: 'dead', reason: 'worker_died', lastError, settledAt: '$$NOW' } },
+    { $unset: [...HOLD, ...SUSPICION] },
+  ]
   return runUpdates(deps.db, [{ q, u, multi: true }])
 }
 
@@ -284,7 +328,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
     firstFailedAt: { $ifNull: [timeOf('firstFailedAt'), '$$NOW'] },
     ...(attempt.code === ORDER_UNKNOWN ? { orderUnknownSince: ORDER_UNKNOWN_SINCE } : {}),
   }
-  const unset = { $unset: HOLD }
+  const unset = { $unset: [...HOLD, ...SUSPICION] }
   switch (settlement.state) {
     case 'done':
       return [
@@ -310,11 +354,17 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
         { $set: { ...common, state: 'unhandled', reason: 'type_unhandled', settledAt: '$$NOW', ...retention(deps) } },
         unset,
       ]
-    case 'pending':
+    case 'pending': {
+      const { delayMs, failedCalls = 0, internalErrors = 0 } = settlement
+      const suspicion = {
+        ...(failedCalls > 0 ? { failedCalls } : {}),
+        ...(internalErrors > 0 ? { internalErrors } : {}),
+      }
       return [
-        { $set: { ...common, ...failed, state: 'pending', dueAt: { $add: ['$$NOW', settlement.delayMs] } } },
         unset,
+        { $set: { ...common, ...failed, ...suspicion, state: 'pending', dueAt: { $add: ['$$NOW', delayMs] } } },
       ]
+    }
   }
 }
 

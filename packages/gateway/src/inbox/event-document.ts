@@ -38,11 +38,15 @@ export interface EventDocument {
   readonly reason: string | null
   /**
    * Claims so far; `lost` of them in a row ended without any verdict, which is what a dying process leaves. The first
-   * counts in any case, others only when the try had `begun`.
+   * counts in any case, others only when the try had `begun`: `together` with others, or alone (true).
    */
   readonly starts: number
   readonly lost: number
-  readonly begun?: boolean
+  readonly begun?: true | 'together'
+  /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
+  readonly failedCalls?: number
+  /** Times in a row that fulfilment answered that it has a fault of its own with this event. */
+  readonly internalErrors?: number
   readonly failures: number
   readonly fence: number
   readonly leaseOwner?: string

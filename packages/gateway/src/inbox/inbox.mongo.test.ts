@@ -46,7 +46,18 @@ describe('record', () => {
     expect(record.claimedAt).toBeInstanceOf(Timestamp)
     expect(Math.abs(serverSeconds - Number(record.claimedAt?.getHighBits()))).toBeLessThan(5)
     expect(open.born).toEqual([
-      { _id: record._id, provider: 'acme', fence: 1, lost: 0, failures: 0, requestId: 'request-1', event, ...ages },
+      {
+        _id: record._id,
+        provider: 'acme',
+        fence: 1,
+        lost: 0,
+        failedCalls: 0,
+        internalErrors: 0,
+        failures: 0,
+        requestId: 'request-1',
+        event,
+        ...ages,
+      },
     ])
   })
 

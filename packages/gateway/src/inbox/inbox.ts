@@ -222,6 +222,8 @@ function toClaim(document: EventDocument): Claim {
     provider,
     fence,
     lost: 0,
+    failedCalls: 0,
+    internalErrors: 0,
     failures: 0,
     failedForMs: 0,
     orderUnknownForMs: 0,

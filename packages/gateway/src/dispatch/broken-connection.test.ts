@@ -1,0 +1,32 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { expect, it } from 'vitest'
+import { isBrokenConnection } from './broken-connection.ts'
+
+/** What `fetch` throws at a server that does this with each request. */
+async function failureAt(answer: (end: () => void) => void, timeoutMs = 5_000): Promise<unknown> {
+  const server = createServer((request) => answer(() => request.socket.destroy()))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  try {
+    return await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(timeoutMs) }).catch((error) => error)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+it('knows a server that goes away in the middle of a call, however deep the error is', async () => {
+  const cause = await failureAt((end) => end())
+  expect(isBrokenConnection(cause)).toBe(true)
+  expect(isBrokenConnection(unavailable({}, { cause: new Error('The call failed', { cause }) }))).toBe(true)
+  expect(isBrokenConnection(unavailable({ status: 502 }))).toBe(true)
+})
+
+it('takes neither an answer, nor a wait without end, nor a closed port for one', async () => {
+  expect(isBrokenConnection(unavailable({ status: 500 }))).toBe(false)
+  expect(isBrokenConnection(await failureAt(() => undefined, 50))).toBe(false)
+  const refused = await fetch('http://127.0.0.1:1/').catch((error: unknown) => error)
+  expect(isBrokenConnection(refused)).toBe(false)
+})

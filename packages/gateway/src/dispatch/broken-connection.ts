@@ -1,0 +1,17 @@
+import { AppError } from '@oncehook/kernel/errors'
+
+// What a connection ends with whose other side went away in the middle: by Node, by undici, and by a proxy in between.
+const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+const BAD_GATEWAY = 502
+const DEEPEST = 8
+
+/** Whether a call failed because the other side went away after it was sent: neither an answer, nor a wait without end. */
+export function isBrokenConnection(thrown: unknown): boolean {
+  if (thrown instanceof AppError && thrown.details.status === BAD_GATEWAY) return true
+  let error = thrown
+  for (let depth = 0; error instanceof Error && depth < DEEPEST; depth += 1) {
+    if ('code' in error && BROKEN.has(String(error.code))) return true
+    error = error.cause
+  }
+  return false
+}

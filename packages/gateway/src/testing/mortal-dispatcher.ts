@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { createLogger } from '@oncehook/kernel/logger'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { Secret } from '@oncehook/kernel/secret'
+import { Dispatcher } from '../dispatch/dispatcher.ts'
+import type { ProcessedBatch } from '../dispatch/process-batch.ts'
+import { type Claim, createClaims } from '../inbox/claims.ts'
+
+/** The event that ends the process in whose hands it is. */
+export const KILLER = 'killer'
+
+/** What a mortal dispatcher is started with, as JSON in its first argument. */
+export interface MortalOptions {
+  readonly uri: string
+  readonly database: string
+  readonly leaseMs: number
+  readonly maxStarts: number
+  readonly batchSize: number
+  readonly concurrency: number
+}
+
+// Long enough that others are under way when the killer strikes.
+const TRY_MS = 40
+
+async function tryBatch(batch: readonly Claim[]): Promise<ProcessedBatch> {
+  await sleep(TRY_MS / 2)
+  if (batch.some(({ event }) => event.id === KILLER)) process.kill(process.pid, 'SIGKILL')
+  await sleep(TRY_MS / 2)
+  const attempt = { ms: TRY_MS, outcome: 'applied', code: null, message: null }
+  const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
+  return { settled: batch.map((claim) => ({ claim, settlement, attempt })), asked: true, failure: null }
+}
+
+/** Runs a dispatcher as this process, until an event ends it. */
+async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promise<void> {
+  const logger = createLogger({ service: 'gateway', level: 'warn' })
+  const connection = createMongoConnection({
+    ...{ uri: new Secret(uri), database, appName: 'mortal', maxPoolSize: 8, logger },
+  })
+  await connection.open()
+  const { maxStarts } = limits
+  const claims = createClaims({ db: connection.db, owner: randomUUID(), leaseMs, retentionMs: 3_600_000, maxStarts })
+  new Dispatcher({
+    ...{ claims, process: tryBatch, clock: systemClock, random: Math.random, logger, leaseMs, ...limits },
+    onSettled: () => undefined,
+    onLost: () => undefined,
+  }).start()
+}
+
+const [, file, options] = process.argv
+if (file === import.meta.filename && options !== undefined) await run(JSON.parse(options) as MortalOptions)
