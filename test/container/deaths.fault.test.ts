@@ -57,7 +57,7 @@ async function endure(context: TestContext, victimOf: Victim, { strike, state, h
   await heal(victim)
   await finished
   await stack.untilSettled()
-  expect(await closingCheck(stack, source.log)).toEqual([])
+  expect(await closingCheck(stack, source.log, { struck: { [state]: 1 }, volume: 2 * ACCEPTED })).toEqual([])
 }
 
 describe.each(Object.entries(victims))('a %s under load', { timeout: 240_000 }, (_, victim) => {

@@ -58,7 +58,7 @@ async function endure(context: TestContext, { edge, trouble, patienceMs = 10_000
   }
   await source.run()
   await stack.untilSettled()
-  expect(await closingCheck(stack, source.log)).toEqual([])
+  expect(await closingCheck(stack, source.log, { struck: { [edge]: sent.length }, volume: PAYMENTS })).toEqual([])
 }
 
 const statuses = (reports: readonly DeliveryReport[]) => reports.map(({ status }) => status)

@@ -136,7 +136,7 @@ describe('the order of events', () => {
   })
 })
 
-it('I1 to I7 hold over all of these', async () => {
+it('I1 to I11 hold over all of these', async () => {
   const poison = await stack.events.find({ state: 'dead' }).toArray()
   await stack.events.deleteMany({ state: 'dead' })
   expect(
@@ -144,6 +144,6 @@ it('I1 to I7 hold over all of these', async () => {
   ).toBe(0)
   // The version of an order that was mended by hand counts that change too.
   const byHand = mended.map((id) => `I3 ${id} has version 3 after 1 events`)
-  expect(await closingCheck(stack, log)).toEqual(byHand)
-  expect(log.length).toBeGreaterThan(1_000)
+  const row = { struck: { 'an event that could not succeed': poison.length }, volume: 1_000 }
+  expect(await closingCheck(stack, log, row)).toEqual(byHand)
 })

@@ -1,17 +1,38 @@
-import type { EventRecord, OrderRecord, ReceiptLine } from './records.ts'
+import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
+import { STACK_LEASE_MS } from './stack-settings.ts'
 import type { SentEvent } from './webhook-source.ts'
+
+/** What one run must have been: a fault that struck, and enough load for it to strike. */
+export interface RowEvidence {
+  /** How often each fault struck, by its name. At least one name, and none may have a 0. */
+  readonly struck: Readonly<Record<string, number>>
+  /** At least so many deliveries were answered 200. */
+  readonly volume: number
+  /** `LEASE_MS` of the gateways. Default: that of the stacks. */
+  readonly leaseMs?: number
+}
+
+/** For a run in which nothing is meant to go wrong. */
+export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
+
+interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts'> {
+  problems(): string[] | Promise<string[]>
+}
 
 /**
  * Compares what a source sent and was told with the inbox, the orders and the receipts, once all is settled, and lists
- * every broken promise in a sentence. The numbers are the invariants of `docs/reliability.md`:
+ * every broken promise in a sentence. These are the invariants:
  * I1 every event answered 200 has one record, byte for byte, settled; I2 no record twice; I3 an event is applied once and
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
- * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused.
+ * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused; I8 no record is in
+ * process under a lease that ended more than a lease ago; I9 a settled record changes only by an audited replay; I10 no
+ * service ended unasked, crashed or let out what it must not; I11 the fault struck and the volume was reached.
  */
 export async function closingCheck(
-  stack: Pick<Stack, 'events' | 'orderRecords' | 'receipts'>,
+  stack: CheckedStack,
   log: readonly SentEvent[],
+  evidence: RowEvidence,
 ): Promise<string[]> {
   const [records, orders, receipts] = await Promise.all([
     stack.events.find().toArray(),
@@ -25,6 +46,11 @@ export async function closingCheck(
     ...records.filter(({ eventId }) => !sent.has(eventId)).map(({ eventId }) => `I6 ${eventId} was never sent`),
     ...orders.flatMap((order) => checkOrder(order, { log, recorded })),
     ...checkReceipts(orders, receipts),
+    ...(await checkLeases(stack, evidence.leaseMs ?? STACK_LEASE_MS)),
+    ...(await checkReplays(stack, records)),
+    ...(await checkUnchanged(stack, records)),
+    ...(await stack.problems()).map((problem) => `I10 ${problem}`),
+    ...checkEvidence(log, evidence),
   ]
 }
 
@@ -44,12 +70,12 @@ function checkEvent({ event, message, answers, corruption }: SentEvent, records:
   return problems
 }
 
-interface Evidence {
+interface Sent {
   readonly log: readonly SentEvent[]
   readonly recorded: ReadonlyMap<string, readonly EventRecord[]>
 }
 
-function checkOrder(order: OrderRecord, { log, recorded }: Evidence): string[] {
+function checkOrder(order: OrderRecord, { log, recorded }: Sent): string[] {
   const problems: string[] = []
   const markers = order.applied.map(({ eventId }) => eventId)
   const applied = order.applied.filter(({ outcome }) => outcome === 'applied').length
@@ -84,4 +110,51 @@ function checkReceipts(orders: readonly OrderRecord[], lines: readonly ReceiptLi
         : [`I4 ${order._id} is ${order.status}, owes ${owed.length} receipts, ${sent.length} were sent`]
     }),
   ]
+}
+
+async function checkLeases({ events }: CheckedStack, leaseMs: number): Promise<string[]> {
+  const endedLongAgo = { $lt: ['$leaseUntil', { $subtract: ['$$NOW', leaseMs] }] }
+  const forgotten = await events
+    .find({ state: 'processing', leaseUntil: { $type: 'date' }, $expr: endedLongAgo })
+    .toArray()
+  return forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`)
+}
+
+/** Every verdict of an event is among its attempts: a second one takes a replay, and a replay an entry in the audit log. */
+async function checkReplays({ events }: CheckedStack, records: readonly EventRecord[]): Promise<string[]> {
+  const problems: string[] = []
+  const audit = await events.db.collection<AuditEntry>('audit').find({ action: 'events.replay' }).toArray()
+  for (const { eventId, attempts, replays = [] } of records) {
+    const verdicts = attempts.filter(({ outcome }) => outcome !== 'deferred').length
+    if (verdicts > 1 + replays.length)
+      problems.push(`I9 ${eventId} was settled ${verdicts} times after ${replays.length} replays`)
+    const isAudited = (replay: Replay): boolean =>
+      audit.some(({ by, reason }) => by === replay.by && reason === replay.reason)
+    if (!replays.every(isAudited)) problems.push(`I9 ${eventId} was replayed, and the audit log has no entry`)
+  }
+  return problems
+}
+
+/** Reads the settled records again: what a process that was late did to them since the first read. */
+async function checkUnchanged({ events }: CheckedStack, records: readonly EventRecord[]): Promise<string[]> {
+  const verdictOf = ({ state, reason, starts, attempts }: EventRecord): string =>
+    [state, reason, starts, attempts.length].join()
+  const settled = new Map(
+    records
+      .filter(({ state }) => SETTLED.has(state) || state === 'dead')
+      .map((record) => [record.eventId, verdictOf(record)]),
+  )
+  const again = await events.find({ eventId: { $in: [...settled.keys()] } }).toArray()
+  return again
+    .filter((record) => settled.get(record.eventId) !== verdictOf(record))
+    .map(({ eventId }) => `I9 ${eventId} was settled and changed afterwards`)
+}
+
+function checkEvidence(log: readonly SentEvent[], { struck, volume }: RowEvidence): string[] {
+  const faults = Object.entries(struck)
+  const accepted = log.flatMap(({ answers }) => answers).filter((answer) => answer === 200).length
+  const problems = faults.filter(([, times]) => !(times > 0)).map(([name]) => `I11 it never came to this: ${name}`)
+  if (faults.length === 0) problems.push('I11 no fault is named')
+  if (accepted < volume) problems.push(`I11 ${accepted} deliveries were accepted, ${volume} are the least`)
+  return problems
 }

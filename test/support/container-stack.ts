@@ -73,6 +73,8 @@ export interface ContainerStack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
+  /** What must not have happened to a service until now, in a sentence each: a crash, a leak. */
+  problems(): Promise<string[]>
   /** Troubles an edge until the result is disposed of. */
   trouble(edge: Edge, trouble: Trouble): Promise<AsyncDisposable>
 }
@@ -112,9 +114,8 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
     ...numbers(options.gateways).map((n) => start(`gateway${n}`, gatewayInside, edges.gatewaySide)),
   ])
   const signatures = new Set<string>()
-  resources.defer(() =>
-    stopAndJudge(services, (text) => findLeaks(text, { secrets, signatures, databaseAddresses: [] })),
-  )
+  const leaksIn = (text: string): string[] => findLeaks(text, { secrets, signatures, databaseAddresses: [] })
+  resources.defer(() => stopAndJudge(services, leaksIn))
 
   const client = resources.use(await mongo.connect())
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
@@ -135,6 +136,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
       shareOut(urls.map((url) => createStackProvider({ name: 'acme', url, secrets, signatures, ...habits }))),
     receipts: () => readReceipts(join(receiptsFolder, RECEIPTS_FILE)),
     untilSettled: () => untilSettled(events, orderRecords),
+    problems: () => findProblems(services, leaksIn),
     trouble: (edge, trouble) =>
       edges[edge === 'fulfilment-mongo' ? 'fulfilmentSide' : 'gatewaySide'].trouble(edge, trouble),
     async [Symbol.asyncDispose]() {
@@ -226,15 +228,27 @@ async function stopAndJudge(services: readonly ContainerService[], leaksIn: (tex
   const problems = await Promise.all(
     services.map(async ({ name, container }) => {
       const code = container.alive ? await container.stop() : 0
+      return code === 0 ? [] : [`${name}: ended with ${code} when it was told to stop`]
+    }),
+  )
+  problems.push(await findProblems(services, leaksIn))
+  if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
+}
+
+async function findProblems(
+  services: readonly ContainerService[],
+  leaksIn: (text: string) => string[],
+): Promise<string[]> {
+  const problems = await Promise.all(
+    services.map(async ({ name, container }) => {
       const written = await container.written()
       const found = leaksIn(written)
-      if (code !== 0) found.push(`ended with ${code} when it was told to stop`)
       if (await container.ranOutOfMemory()) found.push('ran out of memory')
       found.push(...written.split('\n').filter((line) => /"(service\.crashed|request\.failed)"/.test(line)))
       return found.map((problem) => `${name}: ${problem}`)
     }),
   )
-  if (problems.flat().length > 0) throw new Error(problems.flat().join('\n'))
+  return problems.flat()
 }
 
 function numbers(count: number): number[] {

@@ -1,5 +1,6 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createHeldReplies, type HeldReply } from './held-replies.ts'
 
 /** Where a fault strikes: at the nth request that carries a text, before it gets there or after its effect. */
 interface Fault {
@@ -18,6 +19,8 @@ export interface FaultProxy extends AsyncDisposable {
   leadTo(port: number): void
   /** Sets the next fault; resolves when it has struck: the request or the first octets of its reply have been lost. */
   strike(fault: Fault): Promise<void>
+  /** Keeps the reply to the next request that carries a text, and what follows on its connection, until it is released. */
+  holdReply(marker: string): HeldReply
   /** From now on everything takes so many milliseconds longer, in either direction. */
   delay(ms: number): void
   /** Resets so many in a hundred of the open connections, one at least where any is open, and tells how many. */
@@ -34,16 +37,18 @@ interface ArmedFault extends Fault {
 export async function startFaultProxy(): Promise<FaultProxy> {
   let target = 0
   let armed: ArmedFault | null = null
+  const replies = createHeldReplies()
   let delayMs = 0
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
 
   /** Hands chunks on in their order, each as late as was set when it came. */
-  const forwardTo = (socket: Socket): ((chunk: Buffer) => void) => {
+  const forwardTo = (socket: Socket): ((chunk: Buffer, gate?: Promise<void>) => void) => {
     let earlier = Promise.resolve()
-    return (chunk) => {
+    return (chunk, gate) => {
       const dueAt = performance.now() + delayMs
       earlier = earlier.then(async () => {
+        await gate
         const waitMs = dueAt - performance.now()
         if (waitMs > 0) await sleep(waitMs)
         if (!socket.destroyed) socket.write(chunk)
@@ -72,8 +77,11 @@ export async function startFaultProxy(): Promise<FaultProxy> {
     }
     clients.add(client)
     const [toUpstream, toClient] = [forwardTo(upstream), forwardTo(client)]
-    client.on('data', (chunk) => void (passes(client, 'request', chunk) && toUpstream(chunk)))
-    upstream.on('data', (chunk) => void (passes(client, 'reply', chunk) && toClient(chunk)))
+    client.on('data', (chunk) => {
+      replies.noteRequest(client, chunk)
+      if (passes(client, 'request', chunk)) toUpstream(chunk)
+    })
+    upstream.on('data', (chunk) => void (passes(client, 'reply', chunk) && toClient(chunk, replies.gateOf(client))))
     client.on('close', () => {
       clients.delete(client)
       upstream.destroy()
@@ -81,9 +89,8 @@ export async function startFaultProxy(): Promise<FaultProxy> {
     upstream.on('close', () => client.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port: (server.address() as AddressInfo).port,
     leadTo: (port) => {
       target = port
     },
@@ -91,6 +98,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       armed = { ...fault, seen: 0, struckBy: null, struck: Promise.withResolvers<void>() }
       return armed.struck.promise
     },
+    holdReply: replies.hold,
     delay: (ms) => {
       delayMs = ms
     },

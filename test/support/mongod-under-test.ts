@@ -20,12 +20,21 @@ const READY_MS = 180_000
 /** A node of a replica set that belongs to one test: killed and started again on its data and port. */
 export class MongodUnderTest implements AsyncDisposable {
   readonly port: number
+  readonly dbPath: string
   readonly #command: readonly [binary: string, ...args: string[]]
+  readonly #env: Readonly<Record<string, string>>
   #child: ChildProcess | undefined
 
-  constructor(binary: string, { port, dbPath }: { readonly port: number; readonly dbPath: string }) {
+  constructor(binary: string, { port, dbPath, env = {} }: MongodPlace) {
     this.port = port
+    this.dbPath = dbPath
     this.#command = [binary, ...mongodArguments({ dbPath, port }), ...TEST_COMMANDS, ...HURRY]
+    this.#env = env
+  }
+
+  /** The process that is alive now. */
+  get pid(): number {
+    return this.#running().pid ?? 0
   }
 
   /** Whether it has been started and not been killed since. */
@@ -36,7 +45,7 @@ export class MongodUnderTest implements AsyncDisposable {
   /** Starts it and waits until it takes connections. */
   async start(): Promise<void> {
     const [binary, ...args] = this.#command
-    const child = spawn(binary, args, { stdio: 'ignore' })
+    const child = spawn(binary, args, { stdio: 'ignore', env: { ...process.env, ...this.#env } })
     const leave = (): void => void child.kill('SIGKILL')
     process.on('exit', leave)
     child.on('exit', () => process.off('exit', leave))
@@ -53,63 +62,151 @@ export class MongodUnderTest implements AsyncDisposable {
 
   /** Sends a signal that ends it and waits until it is gone. */
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child
-    if (child === undefined) throw new Error('mongod is not running')
+    const child = this.#running()
     this.#child = undefined
     const gone = once(child, 'exit')
     child.kill(signal)
     await gone
   }
 
+  /** Freezes it: its connections stay open and nothing answers. */
+  pause(): void {
+    this.#running().kill('SIGSTOP')
+  }
+
+  /** Lets it continue. */
+  resume(): void {
+    this.#running().kill('SIGCONT')
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child !== undefined) await this.kill('SIGKILL')
   }
+
+  #running(): ChildProcess {
+    if (this.#child === undefined) throw new Error('mongod is not running')
+    return this.#child
+  }
+}
+
+/** Where a node listens and stores, and what is added to its environment. */
+interface MongodPlace {
+  readonly port: number
+  readonly dbPath: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Freezes nodes until it is disposed of or they are resumed by hand. */
+export function freeze(nodes: readonly MongodUnderTest[]): Disposable & { resume(): void } {
+  const resume = (): void => {
+    for (const node of nodes) if (node.alive) node.resume()
+  }
+  for (const node of nodes) node.pause()
+  return { resume, [Symbol.dispose]: resume }
 }
 
 /** A replica set of one test, its nodes and how they are reached. */
-interface ReplicaSetUnderTest extends AsyncDisposable {
+export interface ReplicaSetUnderTest extends AsyncDisposable {
   readonly uri: string
   readonly nodes: readonly MongodUnderTest[]
   /** The node that is primary now; waits for the end of an election. */
   primary(): Promise<MongodUnderTest>
+  /** The nodes beside the primary. */
+  secondaries(): Promise<MongodUnderTest[]>
+  /** Waits until one node is primary and all others follow it. */
+  untilWhole(): Promise<void>
+  /** Makes one of these nodes primary without waiting for the election timeout: whichever of them can win. */
+  elect(candidates: readonly MongodUnderTest[]): Promise<MongodUnderTest>
 }
+
+/** What a replica set has otherwise than usual. */
+export interface ReplicaSetOptions {
+  /** No node is elected unless `elect` is called, and a primary that is alone stays one. Default: false. */
+  readonly electionsByHand?: boolean
+  /** What is added to the environment of the first, second, third node. */
+  readonly environments?: readonly Readonly<Record<string, string>>[]
+  /** Chooses the port at which clients and other nodes reach a node. Default: the port where it listens. */
+  readonly reachedAt?: (port: number) => Promise<number>
+}
+
+const ELECTION_MS = 2_000
+// A new primary waits neither for a node that does not answer nor for what only that node has.
+const BY_HAND = { electionTimeoutMillis: 600_000, heartbeatTimeoutSecs: 3, catchUpTimeoutMillis: 0 }
+const PRIMARY = 1
+const SECONDARY = 2
 
 /** Chooses ports and folders for so many nodes. None is started yet: the first `begin` makes them a set. */
 export async function prepareReplicaSet(
   count: 1 | 3,
+  { electionsByHand = false, environments = [], reachedAt }: ReplicaSetOptions = {},
 ): Promise<ReplicaSetUnderTest & { readonly begin: () => Promise<void> }> {
   const { binary } = await findMongod({ env: process.env, say: console.error })
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-set-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   const nodes: MongodUnderTest[] = []
+  const members: { readonly _id: number; readonly host: string }[] = []
   while (nodes.length < count) {
     const [dbPath, port] = [join(folder, `node${nodes.length}`), await stablePort()]
     await mkdir(dbPath)
-    nodes.push(resources.use(new MongodUnderTest(binary, { port, dbPath })))
+    members.push({ _id: nodes.length, host: `127.0.0.1:${(await reachedAt?.(port)) ?? port}` })
+    nodes.push(resources.use(new MongodUnderTest(binary, { port, dbPath, env: environments[nodes.length] ?? {} })))
   }
-  const members = nodes.map(({ port }, _id) => ({ _id, host: `127.0.0.1:${port}` }))
   const owned = resources.move()
   const primary = (): Promise<MongodUnderTest> => untilPrimary(nodes)
+  const untilWhole = async (): Promise<void> => {
+    const states = async (): Promise<number[]> => {
+      const { members: found } = await adminCommand((await primary()).port, { replSetGetStatus: 1 })
+      return (found as { state: number }[]).map(({ state }) => state).toSorted()
+    }
+    const wanted = [PRIMARY, ...nodes.slice(1).map(() => SECONDARY)]
+    await until(states, (found) => found.join() === wanted.join(), READY_MS)
+  }
   return {
     uri: `mongodb://${members.map(({ host }) => host).join(',')}/?replicaSet=${REPLICA_SET}`,
     nodes,
     primary,
+    async secondaries() {
+      const first = await primary()
+      return nodes.filter((node) => node !== first)
+    },
+    untilWhole,
+    elect: (candidates) => {
+      let turn = 0
+      const stepUp = async (): Promise<MongodUnderTest | null> => {
+        const node = candidates[turn++ % candidates.length]
+        if (node === undefined) return null
+        await adminCommand(node.port, { replSetStepUp: 1 }).catch(() => null)
+        const hello = await adminCommand(node.port, { hello: 1 }).catch(() => null)
+        return hello?.isWritablePrimary === true ? node : null
+      }
+      return until(stepUp, (node) => node !== null, READY_MS) as Promise<MongodUnderTest>
+    },
     async begin() {
       await Promise.all(nodes.map((node) => node.start()))
-      const config = { _id: REPLICA_SET, members, settings: { electionTimeoutMillis: 2_000 } }
+      const config = { _id: REPLICA_SET, members, settings: { electionTimeoutMillis: ELECTION_MS } }
       await adminCommand(nodes[0]?.port ?? 0, { replSetInitiate: config })
-      await primary()
+      const { port } = await primary()
+      if (!electionsByHand) return
+      // Only now: the first election waits for the timeout too.
+      await untilWhole()
+      const { config: current } = (await adminCommand(port, { replSetGetConfig: 1 })) as { config: { version: number } }
+      await adminCommand(port, { replSetReconfig: { ...current, version: current.version + 1, settings: BY_HAND } })
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
 /** Starts a replica set; it has a primary when it resolves. */
-export async function startReplicaSet(count: 1 | 3): Promise<ReplicaSetUnderTest> {
-  const set = await prepareReplicaSet(count)
-  await set.begin()
-  return set
+export async function startReplicaSet(count: 1 | 3, options: ReplicaSetOptions = {}): Promise<ReplicaSetUnderTest> {
+  const set = await prepareReplicaSet(count, options)
+  try {
+    await set.begin()
+    return set
+  } catch (error) {
+    await set[Symbol.asyncDispose]()
+    throw error
+  }
 }
 
 /** Runs a command of the administrator on the node that listens on a port of loopback. */

@@ -30,6 +30,21 @@ export interface EventRecord {
   readonly deliveries: number
   readonly mismatches: number
   readonly attempts: readonly { readonly outcome: string; readonly code: string | null }[]
+  readonly leaseUntil?: Date
+  readonly replays?: readonly Replay[]
+}
+
+/** A replay of an event, as its record shows it. */
+export interface Replay {
+  readonly by: string
+  readonly reason: string
+}
+
+/** An entry of the gateway's collection `audit`, as far as it is promised. */
+export interface AuditEntry {
+  readonly by: string
+  readonly action: string
+  readonly reason: string | null
 }
 
 /** A document of fulfilment's collection `orders`: one unit of change. */

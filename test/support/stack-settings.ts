@@ -13,6 +13,9 @@ export interface StackPlace {
   readonly receiptsFile: string
 }
 
+/** `LEASE_MS` of every stack that asks for no other. */
+export const STACK_LEASE_MS = 3_000
+
 const HOUR_MS = 3_600_000
 
 /** The header of the provider `shop`, and how its signature is written. */
@@ -49,7 +52,7 @@ export function gatewaySettings(place: StackPlace): Settings {
     OPERATOR_TOKENS: JSON.stringify({ operator: secrets.operatorToken }),
     RATE_LIMIT_FAILED: '0',
     RATE_LIMIT_API: '0',
-    LEASE_MS: '3000',
+    LEASE_MS: String(STACK_LEASE_MS),
     RETRY_BASE_MS: '50',
     RETRY_CAP_MS: '500',
     LOG_LEVEL: 'trace',

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { within } from '@oncehook/kernel/within'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport, PaymentProvider } from '@oncehook/simulator/payment-provider'
 import { type Collection, MongoClient } from 'mongodb'
@@ -13,6 +14,8 @@ import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import { createStackProvider, type ProviderName } from './stack-provider.ts'
 import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
 import { until } from './until.ts'
+
+const DROPPED_WITHIN_MS = 10_000
 
 /** What a test wants otherwise than usual: settings by service, laid over the stack's own. */
 export interface StackOptions {
@@ -47,6 +50,8 @@ export interface Stack extends AsyncDisposable {
   untilSettled(): Promise<void>
   /** Waits until the gateway reaches all that it needs. */
   untilReady(): Promise<void>
+  /** What must not have happened to a service until now, in a sentence each: an end unasked, a crash, a leak. */
+  problems(): string[]
   /** What of this stack's secrets, signatures and bodies stands in a text, in words that do not repeat it. */
   leaksIn(text: string): string[]
 }
@@ -63,7 +68,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const gateway = new ServiceUnderTest('gateway', { ...gatewaySettings(place), ...options.gateway })
   const databaseAddresses = addressesOf(place.mongoUri)
   const leaksIn = (text: string): string[] => findLeaks(text, { secrets: place.secrets, signatures, databaseAddresses })
-  resources.defer(() => throwProblems([fulfilment, gateway], leaksIn))
+  const problems = (): string[] => findProblems([fulfilment, gateway], leaksIn)
+  resources.defer(() => {
+    const found = problems()
+    if (found.length > 0) throw new Error(found.join('\n'))
+  })
   resources.use(fulfilment)
   resources.use(gateway)
   await Promise.all([fulfilment.start(), gateway.start()])
@@ -89,6 +98,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     receipts: () => readReceipts(place.receiptsFile),
     untilSettled: () => untilSettled(events, orderRecords),
     untilReady: () => untilReady(place.adminPort),
+    problems,
     leaksIn,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -129,8 +139,9 @@ export async function choosePlace(
   }
 }
 
+/** Without a majority this would wait for ever: a test that failed while its nodes were away would not end. */
 async function dropDatabase(client: MongoClient, name: string): Promise<void> {
-  await client.db(name).dropDatabase()
+  await within(client.db(name).dropDatabase(), DROPPED_WITHIN_MS)
 }
 
 /** The receipts that a file sink has written; none when there is no file yet. */
@@ -158,15 +169,14 @@ async function untilReady(adminPort: number): Promise<void> {
 }
 
 /** What must hold for every process of every test, whatever the test was about. */
-function throwProblems(services: readonly ServiceUnderTest[], leaksIn: Stack['leaksIn']): void {
-  const problems = services.flatMap((service) => [
+function findProblems(services: readonly ServiceUnderTest[], leaksIn: Stack['leaksIn']): string[] {
+  return services.flatMap((service) => [
     ...service.faults,
     ...leaksIn(service.written).map((leak) => `${service.name}: ${leak}`),
     ...service.lines
       .filter(({ msg }) => msg === 'service.crashed' || msg === 'request.failed')
       .map((line) => `${service.name}: ${JSON.stringify(line)}`),
   ])
-  if (problems.length > 0) throw new Error(problems.join('\n'))
 }
 
 function addressesOf(mongoUri: string): string[] {

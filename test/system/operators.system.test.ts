@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { callOperator } from '../support/operator-call.ts'
-import type { ApiOrder, EventRecord } from '../support/records.ts'
+import type { ApiOrder } from '../support/records.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { until } from '../support/until.ts'
 
@@ -36,7 +36,7 @@ async function untilReplayed(stack: Stack, replayId: string): Promise<Progress> 
 }
 
 async function replaysOf(stack: Stack): Promise<number[]> {
-  const records = (await stack.events.find().toArray()) as (EventRecord & { replays?: unknown[] })[]
+  const records = await stack.events.find().toArray()
   return records.map(({ replays }) => replays?.length ?? 0)
 }
 

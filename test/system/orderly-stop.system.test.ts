@@ -30,7 +30,8 @@ describe('FP-11: SIGTERM under load', () => {
     expect(ending).toMatchObject({ code: 0, signal: null })
     expect(ending.ms).toBeLessThan(10_000)
     expect(stack[name].countOf('service.stage-failed')).toBe(0)
-    expect(await closingCheck(stack, log)).toEqual([])
+    const row = { struck: { 'an orderly stop': Number(ending.code === 0) }, volume: 2 * ORDERS }
+    expect(await closingCheck(stack, log, row)).toEqual([])
     expect(await stack.receipts()).toHaveLength(ORDERS)
   })
 })
