@@ -89,9 +89,11 @@ describe('processBatch', () => {
   it('puts off an event that fulfilment cannot read while it can read no other', async () => {
     const deps = open(['a'])
     failWith(deps.standIn, invalidRequest())
-    const { settled, failure } = await processBatch(deps, [claim('a')])
-    expect(failure?.code).toBe('contract_mismatch')
-    expect(settled).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'contract_mismatch' } }])
+    const { failure } = await processBatch(deps, [claim('a')])
+    expect(failure).toMatchObject({ error: { code: 'contract_mismatch' }, reached: false })
+    expect(failure?.putOff).toMatchObject([
+      { settlement: { state: 'pending' }, attempt: { code: 'contract_mismatch' } },
+    ])
   })
 
   it.each(['amount_mismatch', 'currency_mismatch'] as const)(

@@ -1,4 +1,5 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { contractMismatch } from '../errors.ts'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { isBrokenConnection } from './broken-connection.ts'
@@ -83,6 +84,8 @@ async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentC
     const answers = await applyPayments(watched, commands)
     return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]) }
   } catch (thrown) {
+    // Releases that do not fit are no fault of an event either.
+    reached &&= !contractMismatch.is(thrown)
     return { error: toAppError(thrown), reached, died: reached && isBrokenConnection(thrown) }
   }
 }
