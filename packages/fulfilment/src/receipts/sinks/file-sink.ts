@@ -1,116 +1,114 @@
-import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
+import { type OpenReceiptFile, openOnDisk, ReceiptFile, type ReceiptLine } from './receipt-file.ts'
+
+const LOCK_AGAIN_MS = 20
 
 /**
- * Creates a sink that appends each receipt to a file as one line of JSON, on disk when `send` resolves. Several
- * processes may share the file. A repeated receipt is looked for first; a line torn by a crash is left behind and the
- * next one begins afresh.
+ * Creates a sink that appends each receipt to a file as one line of JSON, on disk when `send` resolves. Each key gets one
+ * line, through stalls and failures of the disk, also where several processes of one machine (of one network namespace)
+ * share the file. A line that was torn stays behind, and the next one begins afresh.
  */
-export function createFileSink(path: string): ReceiptSink {
-  const appender = createAppender(path)
+export function createFileSink(path: string, openFile: OpenReceiptFile = openOnDisk): ReceiptSink {
+  const queue = new LineQueue(new ReceiptFile(path, openFile))
   return {
     keyed: true,
     atOnce: 32,
-    async send(receipt, { repeated }) {
-      if (repeated && (await hasKey(path, receipt.key))) return
-      await appender.append(`${JSON.stringify(receipt)}\n`)
+    async send(receipt, { repeated, signal }) {
+      await queue.append({ key: receipt.key, line: lineOf(receipt), repeated }, signal)
     },
-    close: () => appender.close(),
+    close: () => queue.close(),
   }
 }
 
-interface Waiting {
-  readonly line: string
-  readonly settle: (error?: unknown) => void
+function lineOf(receipt: Receipt): string {
+  return `${JSON.stringify(receipt)}\n`
 }
 
-/** Lines that arrive while others are being synced wait and go together: one write and one sync for all of them. */
-function createAppender(path: string) {
-  let file: Promise<FileHandle> | undefined
-  let waiting: Waiting[] = []
-  let flushing: Promise<void> | undefined
-  let torn = true
+interface Queued {
+  readonly line: ReceiptLine
+  readonly written: PromiseWithResolvers<void>
+  waiters: number
+}
 
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = waiting
-      waiting = []
+/** Lines that arrive while others are being written wait and go together: one write and one sync for all of them. */
+class LineQueue {
+  readonly #file: ReceiptFile
+  readonly #waiting = new Map<string, Queued>()
+  readonly #underWay = new Map<string, Queued>()
+  #flushing: Promise<void> | undefined
+
+  constructor(file: ReceiptFile) {
+    this.#file = file
+  }
+
+  /** Appends a line; one whose key waits already, or is being written, shares the outcome of that one. */
+  append(line: ReceiptLine, signal: AbortSignal): Promise<void> {
+    const queued = this.#underWay.get(line.key) ?? this.#waiting.get(line.key) ?? this.#enqueue(line)
+    queued.waiters += 1
+    signal.addEventListener('abort', () => this.#giveUp(queued), { once: true })
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined
+    })
+    return queued.written.promise
+  }
+
+  async close(): Promise<void> {
+    await this.#flushing
+    await this.#file.close()
+  }
+
+  #enqueue(line: ReceiptLine): Queued {
+    const queued = { line, written: Promise.withResolvers<void>(), waiters: 0 }
+    // Nobody may listen any more when it fails.
+    queued.written.promise.catch(() => undefined)
+    this.#waiting.set(line.key, queued)
+    return queued
+  }
+
+  /** Nobody waits for this line any more: if it is not being written, it never will be. */
+  #giveUp(queued: Queued): void {
+    queued.waiters -= 1
+    if (queued.waiters > 0 || this.#waiting.get(queued.line.key) !== queued) return
+    this.#waiting.delete(queued.line.key)
+    queued.written.reject(new Error('The receipt file took too long'))
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.size > 0) {
       try {
-        await write(group.map(({ line }) => line).join(''))
-        for (const { settle } of group) settle()
+        await using lock = await this.#file.lock()
+        if (lock === null) await sleep(LOCK_AGAIN_MS)
+        else await this.#writeWaiting()
       } catch (error) {
-        torn = true
-        for (const { settle } of group) settle(error)
+        this.#settle(this.#takeWaiting(), error)
       }
     }
   }
 
-  async function write(lines: string): Promise<void> {
-    file ??= openForAppend(path)
-    const handle = await file.catch((error: unknown) => {
-      file = undefined
-      throw error
-    })
-    const bytes = Buffer.from(torn && (await endsInsideLine(handle)) ? `\n${lines}` : lines)
-    // One write call: with O_APPEND the lines of several processes do not mix.
-    const { bytesWritten } = await handle.write(bytes)
-    if (bytesWritten !== bytes.length) throw new Error('The receipt file took only a part of the lines')
-    await handle.datasync()
-    torn = false
-  }
-
-  return {
-    append(line: string): Promise<void> {
-      return new Promise((resolve, reject) => {
-        waiting.push({ line, settle: (error) => (error === undefined ? resolve() : reject(error)) })
-        flushing ??= flush().finally(() => {
-          flushing = undefined
-        })
-      })
-    },
-    async close(): Promise<void> {
-      await flushing
-      await (await file?.catch(() => undefined))?.close()
-      file = undefined
-    },
-  }
-}
-
-async function openForAppend(path: string): Promise<FileHandle> {
-  await mkdir(dirname(path), { recursive: true })
-  return open(path, 'a+', 0o600)
-}
-
-async function endsInsideLine(handle: FileHandle): Promise<boolean> {
-  const { size } = await handle.stat()
-  if (size === 0) return false
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
-  return buffer[0] !== 0x0a
-}
-
-/** Whether a whole line of the file is the receipt of this key; a torn line does not count. */
-async function hasKey(path: string, key: string): Promise<boolean> {
-  const stream = createReadStream(path)
-  try {
-    for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (line.includes(key) && keyOf(line) === key) return true
+  async #writeWaiting(): Promise<void> {
+    const group = this.#takeWaiting()
+    for (const queued of group) this.#underWay.set(queued.line.key, queued)
+    try {
+      const onDisk = await this.#file.write(group.map(({ line }) => line))
+      const torn = new Error('A torn line took the receipt')
+      for (const queued of group) this.#settle([queued], onDisk.has(queued.line.key) ? undefined : torn)
+    } catch (error) {
+      this.#settle(group, error)
     }
-    return false
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  } finally {
-    stream.destroy()
+    this.#underWay.clear()
   }
-}
 
-function keyOf(line: string): string | undefined {
-  try {
-    return (JSON.parse(line) as Partial<Receipt>).key
-  } catch {
-    return undefined
+  #takeWaiting(): Queued[] {
+    const group = [...this.#waiting.values()]
+    this.#waiting.clear()
+    return group
+  }
+
+  #settle(group: readonly Queued[], error?: unknown): void {
+    for (const { written } of group) {
+      if (error === undefined) written.resolve()
+      else written.reject(error)
+    }
   }
 }
