@@ -50,6 +50,17 @@ function labelsIn(metrics: string): Record<string, string[]> {
   return labels
 }
 
+/** An event that fails, is revived by a repeated delivery, fails again and is closed. */
+async function reviveAndClose(): Promise<void> {
+  const id = randomUUID()
+  const body = paymentEvent(id, { orderId: await system.order(), amount: 1 })
+  await system.deliver(body)
+  await system.until(id, ({ state }) => state === 'dead')
+  await system.deliver(body)
+  const { _id } = await system.until(id, ({ state, attempts }) => state === 'dead' && attempts.length === 2)
+  await system.operator().events.close.mutate({ id: String(_id), reason: 'a test' })
+}
+
 /** Lets every counter count. */
 async function makeTraffic(): Promise<void> {
   const id = randomUUID()
@@ -60,6 +71,7 @@ async function makeTraffic(): Promise<void> {
   await system.deliver(paymentEvent(id, { orderId: 'another body' }))
   await system.deliver(paymentEvent(randomUUID()), { secret: 'of a forger' })
   await system.until(id, ({ state, mismatches }) => state === 'done' && mismatches === 1)
+  await reviveAndClose()
   // What is counted is counted after it is written.
   await until(
     () => scrape(system.fulfilment.url),
@@ -105,15 +117,17 @@ describe('the metrics', () => {
   it('count what happened', async () => {
     const metrics = await scrape(system.gateway.adminUrl)
     for (const line of [
-      /oncehook_deliveries_total\{provider="acme",outcome="recorded"\} 1/,
-      /oncehook_deliveries_total\{provider="acme",outcome="duplicate"\} 2/,
+      /oncehook_deliveries_total\{provider="acme",outcome="recorded"\} 2/,
+      /oncehook_deliveries_total\{provider="acme",outcome="duplicate"\} 3/,
       /oncehook_deliveries_total\{provider="acme",outcome="signature_invalid"\} 1/,
       /oncehook_verification_failures_total\{provider="acme",reason="signature_mismatch"\} 1/,
       /oncehook_delivery_mismatches_total\{provider="acme"\} 1/,
       /oncehook_event_attempts_total\{state="done",outcome="applied"\} 1/,
-      /oncehook_request_seconds_count\{route="\/api\/webhooks\/\{provider\}",status="200"\} 3/,
+      /oncehook_request_seconds_count\{route="\/api\/webhooks\/\{provider\}",status="200"\} 5/,
       /oncehook_claims_lost_total 0/,
+      /oncehook_dead_events_redelivered_total\{provider="acme",outcome="revived"\} 1/,
       /oncehook_events_dead 0/,
+      /oncehook_events_closed 1/,
     ]) {
       expect(metrics).toMatch(line)
     }

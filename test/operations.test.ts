@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { stripe } from '@oncehook/simulator/signers/stripe'
@@ -54,6 +55,22 @@ async function mendedEvent(): Promise<string> {
   const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
   await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
   return String(_id)
+}
+
+/** An event that failed. */
+async function failedEvent(): Promise<string> {
+  const eventId = randomUUID()
+  await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 600 }))
+  const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
+  return String(_id)
+}
+
+/** An event in the hands of a process that never ends. */
+async function heldEvent(): Promise<string> {
+  const leaseUntil = new Date(Date.now() + 3_600_000)
+  const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
+  await system.events.insertOne(held)
+  return String(held._id)
 }
 
 /** An event that came before its order, which is there now. */
@@ -108,6 +125,8 @@ describe('docs/operations.md', () => {
     const variables = {
       ONCEHOOK_DATA: makeDataFolder(),
       EVENT: await mendedEvent(),
+      FAILED: await failedEvent(),
+      HELD: await heldEvent(),
       RECEIPT: await parkedReceipt(),
       REPLAY: replayId ?? '',
       REQUEST: keptRequest(),
@@ -128,6 +147,7 @@ describe('docs/operations.md', () => {
     }
     expect(await system.record(early)).toMatchObject({ state: 'done' })
     expect(await operator.events.get.query({ id: variables.EVENT })).toMatchObject({ state: 'done' })
+    expect(await operator.events.get.query({ id: variables.FAILED })).toMatchObject({ state: 'closed' })
     const told = (await operator.audit.list.query({ limit: 100 })).items.map(({ action, reason }) => [action, reason])
     expect(told).toContainEqual(['receipts.release', 'not in the log of the mail server'])
     expect(told).toContainEqual(['replays.cancel', null])

@@ -23,7 +23,7 @@ export interface EventRecord {
   readonly provider: string
   readonly eventId: string
   readonly type: string
-  readonly state: 'pending' | 'processing' | 'done' | 'unhandled' | 'dead'
+  readonly state: 'pending' | 'processing' | 'done' | 'unhandled' | 'dead' | 'closed'
   readonly reason: string | null
   readonly raw: Binary
   readonly starts: number

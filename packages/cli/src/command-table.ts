@@ -1,7 +1,9 @@
 import type { AddCommand } from './command.ts'
 import { addAuditListCommand } from './commands/audit-list.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
+import { addEventsCloseCommand } from './commands/events-close.ts'
 import { addEventsListCommand } from './commands/events-list.ts'
+import { addEventsReleaseCommand } from './commands/events-release.ts'
 import { addEventsReplayCommand } from './commands/events-replay.ts'
 import { addEventsShowCommand } from './commands/events-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -26,6 +28,8 @@ export const commandTable: readonly AddCommand[] = [
   addEventsListCommand,
   addEventsShowCommand,
   addEventsReplayCommand,
+  addEventsCloseCommand,
+  addEventsReleaseCommand,
   addReplaysShowCommand,
   addReplaysCancelCommand,
   addReceiptsListCommand,

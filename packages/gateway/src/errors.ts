@@ -30,6 +30,18 @@ export const eventsBusy = defineError('events_busy', {
   retry: 'later',
   says: 'One of the events is being processed now: try again in a moment',
 })
+/** An operator can close dead events only; nothing was changed. */
+export const eventNotDead = defineError('event_not_dead', {
+  status: 409,
+  retry: 'never',
+  says: 'The event is not dead: only dead events can be closed',
+})
+/** An operator can take only an event that a process holds from it; nothing was changed. */
+export const eventNotProcessing = defineError('event_not_processing', {
+  status: 409,
+  retry: 'never',
+  says: 'The event is not being processed: only such events can be released',
+})
 /** More bodies are under way than memory is set aside for: a sender comes again. */
 export const overloaded = defineError('overloaded', {
   status: 429,

@@ -10,6 +10,8 @@ export interface DeliveryMetrics {
   /** A delivery was not authentic, by the class of the reason. */
   unverified(provider: string, reason: string): void
   mismatched(provider: string, times: number): void
+  /** A repeated delivery of a dead event, by what it came to: revived, too_late or too_often. */
+  redelivered(provider: string, outcome: string): void
 }
 
 /** Counts what the dispatcher did. */
@@ -39,6 +41,12 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     name: 'oncehook_delivery_mismatches_total',
     help: 'Deliveries whose body differs from the one stored under the same event id',
     labelNames: ['provider'],
+    registers,
+  })
+  const redelivered = new Counter({
+    name: 'oncehook_dead_events_redelivered_total',
+    help: 'Repeated deliveries of dead events, by what they came to: revived, too_late or too_often',
+    labelNames: ['provider', 'outcome'],
     registers,
   })
   const attempts = new Counter({
@@ -71,6 +79,7 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     matched: (provider, secretId) => tally(provider, 'secret', secretId),
     unverified: (provider, reason) => failures.inc({ provider, reason }),
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
+    redelivered: (provider, outcome) => redelivered.inc({ provider, outcome }),
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),
     contractMismatch: () => unreadable.inc(),
@@ -92,6 +101,11 @@ const INBOX_GAUGES: readonly LiveGauge<InboxDepth>[] = [
     name: 'oncehook_events_dead',
     help: 'Events that failed for good and wait for an operator',
     read: ({ dead }) => dead,
+  },
+  {
+    name: 'oncehook_events_closed',
+    help: 'Events that failed for good and that an operator has closed',
+    read: ({ closed }) => closed,
   },
   {
     name: 'oncehook_events_oldest_unsettled_seconds',

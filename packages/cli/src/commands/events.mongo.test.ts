@@ -359,3 +359,26 @@ describe('the gateway and its token', () => {
     expect(refused.stdout + refused.stderr).not.toContain(token)
   })
 })
+
+describe('events close and events release', () => {
+  it('close an event that failed, with the reason, which `events show` tells', async () => {
+    const { id } = await deadEvent()
+    const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
+    expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no delivery revives the event\n' })
+    const { stdout } = await run(['events', 'show', id])
+    expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
+    expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)
+    const again = await run(['events', 'close', id, '--reason', 'refunded by hand'])
+    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(event_not_dead)') })
+    expect(await run(['events', 'close', id, '--reason', 'no'])).toMatchObject({ exitCode: 2 })
+  })
+
+  it('release an event that a process holds', async () => {
+    const leaseUntil = new Date(Date.now() + 3_600_000)
+    const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
+    await system.events.insertOne(held)
+    const { exitCode, document } = await runJson(['events', 'release', String(held._id), '--reason', 'it hangs'])
+    expect({ exitCode, document }).toEqual({ exitCode: 0, document: { id: String(held._id), state: 'pending' } })
+    await system.until(held.eventId, ({ state }) => state === 'unhandled')
+  })
+})

@@ -101,7 +101,7 @@ describe('overview', () => {
       exitCode: 0,
       stdout: [
         ...['Pending     1', 'Processing  0', 'Done        1', 'Unhandled   0', 'Dead        3'],
-        ...['  amount_mismatch: 2', '  order_unknown: 1', 'Oldest      2.5 h unsettled'],
+        ...['  amount_mismatch: 2', '  order_unknown: 1', 'Closed      0', 'Oldest      2.5 h unsettled'],
         ...['Received    4 within the last minute', ''],
       ].join('\n'),
     })

@@ -36,6 +36,7 @@ function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMi
     `Unhandled   ${count(states.unhandled)}`,
     `Dead        ${count(states.dead)}`,
     ...reasons,
+    `Closed      ${count(states.closed)}`,
     `Oldest      ${oldestUnsettledSeconds === 0 ? 'nothing waits' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
     `Received    ${count(receivedLastMinute)} within the last minute`,
   ]

@@ -39,6 +39,8 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ['Received', `${toTime(event.receivedAt)}, ${describeDeliveries(event)}`],
     ['Due', event.dueAt === null ? null : toTime(event.dueAt)],
     ['Settled', event.settledAt === null ? null : toTime(event.settledAt)],
+    ['Revived', event.revivals === 0 ? null : `${describeTimes(event.revivals)} by a repeated delivery`],
+    ['Closed', describeClosing(event)],
     ['Signed with', `the secret ${event.secretId}`],
     ['Verified now', describeVerification(verified)],
     ['Headers', Object.entries(event.headers).map(describeHeader).join(', ')],
@@ -60,8 +62,16 @@ function describeOutcome({ outcome }: EventDetails): string | null {
   return outcome.version === null ? outcome.kind : `${outcome.kind}, order version ${outcome.version}`
 }
 
+function describeClosing({ closed }: EventDetails): string | null {
+  return closed === null ? null : `${toTime(closed.at)} by ${closed.by}: ${closed.reason}`
+}
+
+function describeTimes(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
 function describeDeliveries({ deliveries, mismatches }: EventDetails): string {
-  const times = deliveries === 1 ? 'once' : `${deliveries} times`
+  const times = describeTimes(deliveries)
   return mismatches === 0 ? times : `${times}, ${mismatches} of them with another body`
 }
 

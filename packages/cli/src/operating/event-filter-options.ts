@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead'] as const
+const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
 
 type EventState = (typeof eventStates)[number]
 

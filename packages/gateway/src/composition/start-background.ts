@@ -9,6 +9,8 @@ import { serveApplication } from './serve-application.ts'
 import type { Front } from './start-front.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 
+const DAY_MS = 86_400_000
+
 /** What goes on behind the deliveries. */
 export interface Background {
   readonly operator: OperatorApi
@@ -34,7 +36,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
     errors: databaseErrors,
     parts: {
       ...{ db, audit: createAudit(db), replays: createReplays(db), fulfilment: client },
-      ...{ providers: providers.current, clock, logger },
+      ...{ providers: providers.current, retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS, clock, logger },
     },
   })
   return { operator, housekeeping: startHousekeeping(foundation) }

@@ -18,6 +18,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     logger,
     flushMs: COUNT_FLUSH_MS,
     onMismatch: metrics.mismatched,
+    onRedelivered: metrics.redelivered,
     maxRevivals: settings.MAX_STARTS,
     redeliveryMs: (provider) => providers.current().get(provider)?.redeliveryMs ?? 0,
     onRevivals: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),

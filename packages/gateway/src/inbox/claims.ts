@@ -132,7 +132,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
 /** Fulfilment's refusal of an event whose order nobody has made, or not yet. */
 export const ORDER_UNKNOWN = 'order_unknown'
 
-const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
+/** The fields by which a process holds a record. */
+export const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
 const SUSPICION = ['failedCalls', 'internalErrors']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
@@ -369,7 +370,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
 }
 
 /** The whole record goes, or with a scheme that signs no time only the body: the key must stay. */
-function retention({ retentionMs }: ClaimsDeps): Document {
+export function retention({ retentionMs }: Pick<ClaimsDeps, 'retentionMs'>): Document {
   const end = { $add: ['$$NOW', retentionMs] }
   return {
     expireAt: { $cond: [{ $eq: ['$keepKey', true] }, '$$REMOVE', end] },

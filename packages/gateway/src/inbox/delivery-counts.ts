@@ -29,6 +29,7 @@ export interface DeliveryCountsDeps extends RevivalLimits {
   readonly logger: Logger
   readonly flushMs: number
   readonly onMismatch: (provider: string, times: number) => void
+  readonly onRedelivered: (provider: string, outcome: 'revived' | NotRevived) => void
   /** Notes for the audit what is about to be revived. Nothing is revived when it fails. */
   readonly onRevivals: (revivals: readonly Revival[]) => Promise<void>
 }
@@ -140,12 +141,14 @@ function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, 
   logger.warn({ provider, eventId: event.id.slice(0, 64), times }, 'webhook.mismatch')
 }
 
-function reportRevival({ logger }: DeliveryCountsDeps, { provider, event }: Counted): void {
+function reportRevival({ logger, onRedelivered }: DeliveryCountsDeps, { provider, event }: Counted): void {
+  onRedelivered(provider, 'revived')
   logger.info({ provider, eventId: event.id.slice(0, 64) }, 'event.revived')
 }
 
-function reportNotRevived({ logger }: DeliveryCountsDeps, { provider, event }: Counted, why: NotRevived): void {
-  logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
+function reportNotRevived(deps: DeliveryCountsDeps, { provider, event }: Counted, why: NotRevived): void {
+  deps.onRedelivered(provider, why)
+  deps.logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
 }
 
 type StoredRecord = Pick<

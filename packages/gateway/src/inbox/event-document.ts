@@ -2,8 +2,11 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 import type { PaymentFacts } from '../event.ts'
 
-/** Where a record stands: due or waiting, held by a process, or settled. */
-export type EventState = 'pending' | 'processing' | 'done' | 'unhandled' | 'dead'
+/** All states: due or waiting, held by a process, or settled. A dead event failed; a closed one is dead for good. */
+export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
+
+/** The state of a record. */
+export type EventState = (typeof EVENT_STATES)[number]
 
 /** One try of ours to give an event its effect. `at` is the database's clock. */
 export interface Attempt {
@@ -72,6 +75,8 @@ export interface EventDocument {
     readonly by: string
     readonly reason: string
   }[]
+  /** Who closed it and why, as long as it is closed. */
+  readonly closed?: { readonly at: Date; readonly by: string; readonly reason: string }
   /** Set where the scheme signs no time: the key must outlive the body, or an old capture could be played again. */
   readonly keepKey?: boolean
   readonly stripAt?: Date
@@ -104,6 +109,7 @@ export const EVENT_INDEXES: NeededIndexes = {
     },
     { name: 'processing', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
     { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
+    { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
     { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
     {
       name: 'replays',

@@ -12,7 +12,7 @@ const open = stack.use(await openInbox(database))
 describe('readInboxDepth', () => {
   it('finds nothing in an empty inbox', async () => {
     const depth = await readInboxDepth(open.db)
-    expect(depth).toEqual({ pending: 0, processing: 0, dead: 0, oldest: new Map() })
+    expect(depth).toEqual({ pending: 0, processing: 0, dead: 0, closed: 0, oldest: new Map() })
     expect(oldestUnsettledSeconds(depth)).toBe(0)
   })
 
@@ -35,7 +35,7 @@ describe('readInboxDepth', () => {
   it('says that it does not know while the database is away', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const depth = await readInboxDepth(away.db('x'))
-    expect(depth).toEqual({ pending: null, processing: null, dead: null, oldest: null })
+    expect(depth).toEqual({ pending: null, processing: null, dead: null, closed: null, oldest: null })
     expect(oldestUnsettledSeconds(depth)).toBeNull()
     await away.close()
   })

@@ -6,19 +6,21 @@ export interface InboxDepth {
   readonly pending: number | null
   readonly processing: number | null
   readonly dead: number | null
+  readonly closed: number | null
   /** Provider -> seconds since its oldest unsettled event was received, by the database's clock. */
   readonly oldest: ReadonlyMap<string, number> | null
 }
 
 /** Counts what is not settled and what is dead, and tells the ages of the oldest unsettled events. Never throws. */
 export async function readInboxDepth(db: Db): Promise<InboxDepth> {
-  const [pending, processing, dead, oldest] = await Promise.all([
+  const [pending, processing, dead, closed, oldest] = await Promise.all([
     orNull(countState(db, 'pending')),
     orNull(countState(db, 'processing')),
     orNull(countState(db, 'dead')),
+    orNull(countState(db, 'closed')),
     orNull(readOldest(db)),
   ])
-  return { pending, processing, dead, oldest }
+  return { pending, processing, dead, closed, oldest }
 }
 
 /** The age of the oldest unsettled event in seconds: 0 where there is none, null where it is not known. */

@@ -7,7 +7,13 @@ export interface AuditEntry {
   readonly at: Date
   /** The name of an operator, or `provider:<name>`. */
   readonly by: string
-  readonly action: 'events.replay' | 'events.revive' | 'replays.cancel' | 'receipts.release'
+  readonly action:
+    | 'events.close'
+    | 'events.release'
+    | 'events.replay'
+    | 'events.revive'
+    | 'replays.cancel'
+    | 'receipts.release'
   readonly reason: string | null
   /** What it was about and how it ended: names and counts only. */
   readonly details: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { type Db, type Filter, ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { EVENT_STATES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 
 const text = z.string().min(1).max(255)
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
@@ -10,7 +10,7 @@ export const eventFilterSchema = z.strictObject({
   provider: text.optional(),
   eventId: text.optional(),
   type: text.optional(),
-  state: z.enum(['pending', 'processing', 'done', 'unhandled', 'dead']).optional(),
+  state: z.enum(EVENT_STATES).optional(),
   reason: text.optional(),
   orderId: text.optional(),
   from: instant.optional(),

@@ -1,4 +1,5 @@
 import { listAuditProcedure } from './audit-procedures.ts'
+import { closeEventProcedure, releaseEventProcedure } from './event-change-procedures.ts'
 import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
@@ -14,6 +15,8 @@ export const operatorRouter = router({
     get: getEventProcedure,
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,
+    close: closeEventProcedure,
+    release: releaseEventProcedure,
   }),
   replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
   providers: router({ list: listProvidersProcedure }),

@@ -17,6 +17,8 @@ export interface OperatorParts {
   readonly audit: Audit
   readonly replays: Replays
   readonly providers: () => Providers
+  /** Milliseconds for which a settled event is kept. */
+  readonly retentionMs: number
   readonly fulfilment: FulfilmentClient
   readonly clock: Clock
   readonly logger: Logger

@@ -27,7 +27,7 @@ describe('overview', () => {
     ])
     const { oldestUnsettledSeconds, ...rest } = await operator.overview.query()
     expect(rest).toEqual({
-      states: { pending: 2, processing: 1, dead: 3, unhandled: 1, done: 3 },
+      states: { pending: 2, processing: 1, dead: 3, closed: 0, unhandled: 1, done: 3 },
       deadByReason: { order_unknown: 2, amount_mismatch: 1 },
       receivedLastMinute: 1,
     })

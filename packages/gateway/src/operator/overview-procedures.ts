@@ -23,9 +23,12 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
     countDeadByReason(db).catch(() => null),
     events.countDocuments({ _id: { $gte: since } }, { maxTimeMS: SEARCH_MS, limit: COUNTED_AT_MOST }).catch(() => null),
   ])
-  const { pending, processing, dead } = depth
+  const { pending, processing, dead, closed } = depth
   return {
-    states: { pending, processing, dead, unhandled, done: doneOf(total, [pending, processing, dead, unhandled]) },
+    states: {
+      ...{ pending, processing, dead, closed, unhandled },
+      done: doneOf(total, [pending, processing, dead, closed, unhandled]),
+    },
     deadByReason,
     oldestUnsettledSeconds: oldestUnsettledSeconds(depth),
     receivedLastMinute,

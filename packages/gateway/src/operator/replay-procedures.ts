@@ -28,7 +28,10 @@ const replaySchema = z
 export const replayEventsProcedure = procedure.input(replaySchema).mutation(async ({ ctx, input }) => {
   const { ids, filter, reason, dryRun, ratePerSecond, includeDone } = input
   const target = ids === undefined ? { filter: await toMongoFilter(ctx.db, filter ?? {}) } : { ids }
-  const request: ReplayRequest = { by: ctx.operator, reason, target, ratePerSecond: ratePerSecond ?? null, includeDone }
+  const request: ReplayRequest = {
+    ...{ by: ctx.operator, reason, target, ratePerSecond: ratePerSecond ?? null },
+    ...{ includeDone, includeClosed: filter?.state === 'closed' },
+  }
   if (dryRun) return { replayId: null, matched: await ctx.replays.match(request) }
   const meant = ids === undefined ? { filter } : { ids: ids.slice(0, 20), count: ids.length }
   const matched = await ctx.replays.match(request).catch(async (error: unknown) => {

@@ -170,6 +170,6 @@ function dueAgain({ _id, by, reason }: ReplayDocument, read: Document): Document
         replays: { $slice: [replays, -NEWEST_REPLAYS] },
       },
     },
-    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt'] },
+    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed'] },
   ]
 }

@@ -13,6 +13,8 @@ export interface ReplayRequest {
   readonly target: { readonly ids: readonly string[] } | { readonly filter: Filter<EventDocument> }
   readonly ratePerSecond: number | null
   readonly includeDone: boolean
+  /** Whether a filter also means closed events. Ids do in any case. Default: false. */
+  readonly includeClosed?: boolean
 }
 
 /** How a replay stands. Times are ISO 8601, UTC. */
@@ -22,7 +24,7 @@ export interface ReplayProgress {
   readonly matched: number
   /** Events made due again so far; fewer than matched in the end where others were faster. */
   readonly started: number
-  /** Those of them that are settled now, and those that are dead now. */
+  /** Those of them that are settled now, and those that are dead or closed now. */
   readonly done: number
   readonly failed: number
   readonly by: string
@@ -49,12 +51,15 @@ export interface Replays {
 // With the wait for a connection and the answer still within the 10 s of a request.
 const COUNT_MS = 7_000
 
-/** Which events a request means: those that are settled or waiting; done ones only when it says so. */
+/** Which events a request means: those that are settled or waiting; done and closed ones only when it says so. */
 export function replayable({
   target,
   includeDone,
-}: Pick<ReplayRequest, 'target' | 'includeDone'>): Filter<EventDocument> {
-  const states: EventState[] = ['dead', 'unhandled', 'pending', ...(includeDone ? (['done'] as const) : [])]
+  includeClosed = false,
+}: Pick<ReplayRequest, 'target' | 'includeDone' | 'includeClosed'>): Filter<EventDocument> {
+  const states: EventState[] = ['dead', 'unhandled', 'pending']
+  if (includeDone) states.push('done')
+  if (includeClosed || 'ids' in target) states.push('closed')
   return { $and: ['ids' in target ? { _id: { $in: toIds(target.ids) } } : target.filter, { state: { $in: states } }] }
 }
 
@@ -120,7 +125,7 @@ async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
   const [started, done, failed] = await Promise.all([
     count({}),
     count({ state: { $in: ['done', 'unhandled'] } }),
-    count({ state: 'dead' }),
+    count({ state: { $in: ['dead', 'closed'] } }),
   ])
   return { started, done, failed }
 }

@@ -57,6 +57,10 @@ export interface ShownEventDetails extends ShownEvent {
   }[]
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null
   readonly outcome: { readonly kind: string; readonly version: number | null } | null
+  /** Who closed it and why; null unless it is closed. */
+  readonly closed: { readonly at: string; readonly by: string; readonly reason: string } | null
+  /** How often a repeated delivery has revived it. */
+  readonly revivals: number
   readonly replays: readonly { readonly at: string; readonly by: string; readonly reason: string }[]
 }
 
@@ -70,6 +74,8 @@ export function showEventDetails(record: EventDocument): ShownEventDetails {
     attempts: record.attempts.map((attempt) => ({ ...attempt, at: attempt.at.toISOString() })),
     lastError: record.lastError === null ? null : { ...record.lastError, at: record.lastError.at.toISOString() },
     outcome: record.outcome,
+    closed: record.closed === undefined ? null : { ...record.closed, at: record.closed.at.toISOString() },
+    revivals: record.revivals ?? 0,
     replays: (record.replays ?? []).map(({ at, by, reason }) => ({ at: at.toISOString(), by, reason })),
   }
 }

@@ -52,7 +52,8 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   const onMismatch = (provider: string, times: number): void => void mismatched.push([provider, times])
   const revivals: Revival[] = []
   const onRevivals = async (added: readonly Revival[]): Promise<void> => void revivals.push(...added)
-  const limits = { maxRevivals: 8, redeliveryMs: () => HOUR_MS }
+  const onRedelivered = (): void => undefined
+  const limits = { onRedelivered, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
   const counts = createDeliveryCounts({ db, logger, flushMs: HOUR_MS, onMismatch, onRevivals, ...limits })
   const owner = randomUUID()
   const born: Claim[] = []

@@ -1,0 +1,34 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { readReason } from '../operating/read-reason.ts'
+import { writeJson, writeLines } from '../output.ts'
+
+interface Options extends OperatorOptions {
+  readonly reason?: string
+}
+
+/** `oncehook events release`: an event is due at once, whichever process holds it. */
+export const addEventsReleaseCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+    .command('release')
+    .description('Take an event from the process that holds it; it is due at once.')
+    .argument('<id>', 'its id, as `events list` prints it')
+    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .action(async (id: string, options: Options) => {
+      await releaseEvent(id, options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function releaseEvent(id: string, options: Options, context: CliContext): Promise<void> {
+  const client = await connectOperator(options, context)
+  const reason = await readReason(options.reason, context)
+  const released = await ask(client.events.release.mutate({ id, reason }))
+  if (options.json) return writeJson(context, released)
+  writeLines(context, ['Released: the event is due now'])
+}
