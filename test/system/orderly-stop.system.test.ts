@@ -1,9 +1,12 @@
+import { createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
 import { createOrders } from '../support/mixed-load.ts'
 import { startReplicaSet } from '../support/mongod-under-test.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 250
@@ -51,3 +54,38 @@ it.each(['gateway', 'fulfilment'] as const)(
     await node.start()
   },
 )
+
+it.each([1_000, 3_000])(
+  'SIGTERM ends the gateway with 0 while the database takes %i ms longer and claims are held',
+  async (delayMs) => {
+    await using proxy = await startFaultProxy()
+    proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))
+    const MONGODB_URI = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
+    await using stack = await startStack({ gateway: { MONGODB_URI } })
+    const orders = await createOrders(stack, 20)
+    const ended = stack.fulfilment.kill('SIGKILL')
+    await ended
+    await using hanging = await listenInSilence(stack.place.fulfilmentPort)
+    for (const order of orders) expect((await stack.deliver(paymentOf(order))).status).toBe(200)
+    await until(hanging.calls, (calls) => calls > 0)
+    proxy.delay(delayMs)
+    const ending = await stack.gateway.kill('SIGTERM')
+    expect(stack.gateway.countOf('service.stage-failed')).toBe(0)
+    expect(ending).toMatchObject({ code: 0, signal: null })
+    expect(ending.ms).toBeLessThan(10_000)
+  },
+)
+
+/** Takes every connection, and never says a word. */
+async function listenInSilence(port: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return {
+    calls: () => Promise.resolve(sockets.size),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
