@@ -1,5 +1,5 @@
-import { readAdyenKey } from './adyen-key.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
+import { readHexKey } from './hex-key.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
@@ -17,7 +17,7 @@ export const adyenPlatform = defineScheme(
   {},
   {
     ...signedBody({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
-    readKey: readAdyenKey,
+    readKey: readHexKey,
     redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
     prepareReader:
       (settings) =>

@@ -1,7 +1,7 @@
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import type { WebhookEvent } from '../event.ts'
-import { readAdyenKey } from './adyen-key.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
+import { readHexKey } from './hex-key.ts'
 import { boundedItems } from './item-list.ts'
 import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -24,7 +24,7 @@ export const adyen = defineScheme(
   'adyen',
   {},
   {
-    readKey: readAdyenKey,
+    readKey: readHexKey,
     signedHeaders: () => [],
     signsInBody: true,
     redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Delivery, singleHeader } from './delivery.ts'
+import { readHexKey } from './hex-key.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -8,7 +9,6 @@ import {
   couldContinueTime,
   createDecoder,
   decodeBase64,
-  decodeHex,
   findSigner,
   hmac,
   isWithinTolerance,
@@ -45,7 +45,7 @@ export const genericHmac = defineScheme('hmac', shape, {
     ]
   },
   readKey(text, { secretEncoding: encoding }) {
-    if (encoding === 'hex') return decodeHex(text) ?? { problem: 'is not lower-case hexadecimal' }
+    if (encoding === 'hex') return readHexKey(text)
     if (encoding === 'base64') return decodeBase64(text) ?? { problem: 'is not base64' }
     return Buffer.from(text, 'utf8')
   },

@@ -134,18 +134,37 @@ describe('readProviders', () => {
     [{ scheme: 'standard-webhooks' }, whsec.slice(0, -1), 'is not whsec_ and base64'],
     [{ scheme: 'standard-webhooks' }, `whpk_${'A1'.repeat(16)}`, 'is not whpk_ and the base64 of 32 bytes'],
     [{ scheme: 'standard-webhooks' }, `whsk_${'A1'.repeat(16)}`, 'is a private key, its public half (whpk_) is needed'],
-    [
-      { scheme: 'hmac', header: 'x', secretEncoding: 'hex' },
-      'canary-is-no-hexadecimal',
-      'is not lower-case hexadecimal',
-    ],
-    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'AB'.repeat(16), 'is not lower-case hexadecimal'],
+    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'canary-is-no-hexadecimal', 'is not hexadecimal'],
+    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'AB1'.repeat(11), 'is not hexadecimal'],
     [{ scheme: 'hmac', header: 'x', secretEncoding: 'base64' }, 'canary is no base64', 'is not base64'],
     [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'ab01'.repeat(7), 'is shorter than 16 bytes'],
   ])('refuses a secret of %o that cannot be decoded', (settings, value, problem) => {
     expect(problemsOf({ acme: { ...settings, secrets: [{ id: 'a', value }] } })).toEqual([
       `PROVIDERS.acme: secret a ${problem}`,
     ])
+  })
+
+  it.each([
+    { scheme: 'hmac', header: 'x', secretEncoding: 'hex' },
+    { scheme: 'adyen' },
+    { scheme: 'adyen-platform' },
+    { scheme: 'discord' },
+  ])('takes the hexadecimal secret of %o in capitals too', (settings) => {
+    const key = Buffer.from('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c', 'hex')
+    for (const value of [key.toString('hex'), key.toString('hex').toUpperCase()]) {
+      expect(problemsOf({ acme: { ...settings, secrets: [{ id: 'a', value }] } })).toEqual([])
+    }
+  })
+
+  it('takes a hexadecimal secret in capitals as the same key, but no signature in capitals', async () => {
+    const text = 'AB01'.repeat(8)
+    const settings = { scheme: 'hmac', header: 'x', secretEncoding: 'hex', secrets: [{ id: 'a', value: text }] }
+    const provider = read({ acme: settings }).get('acme')
+    const rawBody = Buffer.from('{}')
+    const signature = createHmac('sha256', Buffer.from(text, 'hex')).update(rawBody).digest('hex')
+    const verify = (value: string) => provider?.verify({ rawBody, rawHeaders: ['x', value], query: '' }, 0)
+    expect(await verify(signature)).toMatchObject({ secretId: 'a' })
+    expect(await verify(signature.toUpperCase())).toEqual({ refused: 'header_malformed' })
   })
 
   const clear = { scheme: 'flutterwave', secrets: [{ id: 'a', value: secret }] }

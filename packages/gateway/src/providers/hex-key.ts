@@ -1,7 +1,7 @@
 import type { ReadKey } from './scheme.ts'
 import { decodeHex } from './signature.ts'
 
-/** Reads the HMAC key of Adyen, hexadecimal digits of either case. */
-export function readAdyenKey(text: string): ReadKey {
+/** Reads a key that providers show in hexadecimal digits, of either case; signatures are strict. */
+export function readHexKey(text: string): ReadKey {
   return decodeHex(text.toLowerCase()) ?? { problem: 'is not hexadecimal' }
 }
