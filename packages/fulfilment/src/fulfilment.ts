@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '@oncehook/kernel/clock'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
+import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
@@ -168,7 +169,12 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
   const opened = await listen({
     host: settings.FULFILMENT_HOST,
     port: settings.FULFILMENT_PORT,
-    ...guardFraming({ handler: app, makeRequestId: randomUUID, maxTargetBytes: MAX_HEADER_BYTES }),
+    ...guardFraming({
+      handler: app,
+      makeRequestId: randomUUID,
+      onRefused: (refused) => logRefused(logger, refused),
+      maxTargetBytes: MAX_HEADER_BYTES,
+    }),
     maxHeaderBytes: MAX_HEADER_BYTES,
   })
   lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })

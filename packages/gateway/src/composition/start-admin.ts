@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
+import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import { createAdminApp } from '../operator/admin-app.ts'
 import type { OperatorApi } from '../operator/operator-api.ts'
@@ -18,7 +19,11 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
   const listener = await listen({
     host: settings.ADMIN_HOST,
     port: settings.ADMIN_PORT,
-    ...guardFraming({ handler: app, makeRequestId: randomUUID }),
+    ...guardFraming({
+      handler: app,
+      makeRequestId: randomUUID,
+      onRefused: (refused) => logRefused(logger, refused),
+    }),
   })
   lifecycle.onStop({ name: 'admin listener', withinMs: 1_000, stop: () => listener.close(500) })
   return listener.port

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
+import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { isHandled } from '../dispatch/handlers.ts'
 import { answerWithin } from '../http/answer-deadline.ts'
 import { BodyBudget } from '../http/body-budget.ts'
@@ -35,7 +36,11 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
-    ...guardFraming({ handler: timeRequests(front, createRequestTimer(registry)), makeRequestId: randomUUID }),
+    ...guardFraming({
+      handler: timeRequests(front, createRequestTimer(registry)),
+      makeRequestId: randomUUID,
+      onRefused: (refused) => logRefused(foundation.logger, refused),
+    }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
   })

@@ -1,21 +1,36 @@
 import { notFound } from '@oncehook/kernel/error-codes'
 import { toAppError } from '@oncehook/kernel/errors'
+import { logRefused } from '@oncehook/kernel/http/log-refused'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Middleware } from 'koa'
 import type { RequestState } from './request-context.ts'
+import { resourceAt } from './resources.ts'
 import { writeError } from './write-error.ts'
 
-/** Creates the outermost middleware: where a refusal becomes an answer. */
-export function createErrorResponder(logger: Logger): Middleware<RequestState> {
+/** Creates the outermost middleware: where a refusal becomes an answer, and a line in the log. */
+export function createErrorResponder(logger: Logger): Middleware<RequestState & { principal?: string }> {
   return async (ctx, next) => {
+    const startedAt = performance.now()
     try {
       await next()
       if (ctx.status === 404 && ctx.body === undefined) throw notFound()
     } catch (thrown) {
       const error = toAppError(thrown)
-      if (error.code === 'internal') logger.error({ requestId: ctx.state.requestId, error: thrown }, 'request.failed')
+      const { requestId, principal } = ctx.state
+      if (error.code === 'internal') logger.error({ requestId, error: thrown }, 'request.failed')
+      else {
+        const ms = Math.round(performance.now() - startedAt)
+        logRefused(logger, {
+          requestId,
+          error,
+          method: ctx.method,
+          route: resourceAt(ctx.path)?.template,
+          principal,
+          ms,
+        })
+      }
       ctx.respond = false
-      await writeError(ctx.res, error, ctx.state.requestId)
+      await writeError(ctx.res, error, requestId)
     }
   }
 }

@@ -14,6 +14,7 @@ import { answerBeforeBody } from './answer-before-body.ts'
 import { ERROR_HEADERS, errorBody } from './error-body.ts'
 import { createExchanges, type Exchanges } from './exchanges.ts'
 import { holdContinue } from './expect-continue.ts'
+import type { RefusedRequest } from './log-refused.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { writeToSocket } from './write-to-socket.ts'
 
@@ -22,6 +23,8 @@ export interface GuardOptions {
   readonly handler: RequestListener
   /** Makes the id that an error carries where no request was understood. */
   readonly makeRequestId: () => string
+  /** Hears of each request that the guard refuses. */
+  readonly onRefused: (refused: Pick<RefusedRequest, 'requestId' | 'error' | 'method'>) => void
   /** Default: 8 KiB. */
   readonly maxTargetBytes?: number
 }
@@ -39,24 +42,26 @@ export interface Guarded {
  */
 export function guardFraming(options: GuardOptions): Guarded {
   const exchanges = createExchanges()
-  const { makeRequestId, maxTargetBytes = MAX_TARGET_BYTES } = options
+  const { maxTargetBytes = MAX_TARGET_BYTES } = options
+  const refuse = createRefuse(options)
   const handler: RequestListener = (request, response) =>
     exchanges.inOrder(request, response, () => {
       const refusal = takeRequest(request, maxTargetBytes)
       if (refusal === null) options.handler(request, response)
-      else refuse(response, refusal, makeRequestId())
+      else refuse(response, refusal)
     })
-  return { handler, prepare: (server) => prepare({ server, exchanges, makeRequestId }) }
+  return { handler, prepare: (server) => prepare({ server, exchanges, refuse, ...options }) }
 }
 
-interface Prepared extends Pick<GuardOptions, 'makeRequestId'> {
+interface Prepared extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
   readonly server: Server
   readonly exchanges: Exchanges
+  readonly refuse: Refuse
 }
 
-function prepare({ server, exchanges, makeRequestId }: Prepared): void {
+function prepare({ server, exchanges, refuse, makeRequestId, onRefused }: Prepared): void {
   const refuseExpectation: RequestListener = (request, response) =>
-    exchanges.inOrder(request, response, () => refuse(response, expectationFailed(), makeRequestId()))
+    exchanges.inOrder(request, response, () => refuse(response, expectationFailed()))
   server.on('checkExpectation', refuseExpectation)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
@@ -66,8 +71,13 @@ function prepare({ server, exchanges, makeRequestId }: Prepared): void {
   const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
     const unfinished = await exchanges.breakOff(socket)
     if (unfinished === undefined) return
-    if (!socket.writable || unfinished?.headersSent === true) socket.destroy()
-    else writeToSocket(socket, refusal, makeRequestId())
+    if (!socket.writable || unfinished?.headersSent === true) {
+      socket.destroy()
+      return
+    }
+    const requestId = makeRequestId()
+    onRefused({ requestId, error: refusal, method: unfinished?.req.method })
+    writeToSocket(socket, refusal, requestId)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
@@ -132,10 +142,16 @@ function refusalOf({ code, reason }: ParseError): AppError {
   return badRequest({ reason: code })
 }
 
-function refuse(response: ServerResponse, refusal: AppError, requestId: string): void {
-  response.statusCode = refusal.status
-  for (const [name, value] of Object.entries({ ...ERROR_HEADERS, 'X-Request-Id': requestId })) {
-    response.setHeader(name, value)
+type Refuse = (response: ServerResponse, refusal: AppError) => void
+
+function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
+  return (response, refusal) => {
+    const requestId = makeRequestId()
+    onRefused({ requestId, error: refusal, method: response.req.method })
+    response.statusCode = refusal.status
+    for (const [name, value] of Object.entries({ ...ERROR_HEADERS, 'X-Request-Id': requestId })) {
+      response.setHeader(name, value)
+    }
+    void answerBeforeBody(response, Buffer.from(errorBody(refusal, requestId)))
   }
-  void answerBeforeBody(response, Buffer.from(errorBody(refusal, requestId)))
 }

@@ -14,7 +14,7 @@ async function opened(resources: AsyncDisposableStack, { answerAfterMs = 0, head
     ages.push(performance.now() - startOf(request))
     setTimeout(() => response.end('ok'), answerAfterMs)
   }
-  const guarded = guardFraming({ handler, makeRequestId: randomUUID })
+  const guarded = guardFraming({ handler, makeRequestId: randomUUID, onRefused: () => undefined })
   const listener = await listen({ host: '127.0.0.1', port: 0, ...guarded, headersTimeoutMs })
   resources.defer(() => listener.close(0))
   const socket = connect(listener.port, '127.0.0.1')
