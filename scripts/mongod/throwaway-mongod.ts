@@ -17,6 +17,9 @@ export interface ThrowawayPurpose {
   readonly dbPath?: string
 }
 
+// A quiet machine needs a second.
+const READY_MS = 60_000
+
 /**
  * Starts a real replica set of one on a port chosen by the system, loopback only. Ready when it is primary.
  */
@@ -26,7 +29,7 @@ export async function startThrowawayMongod(
 ): Promise<ThrowawayMongod> {
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
-    instanceOpts: [dbPath === undefined ? {} : { dbPath }],
+    instanceOpts: [{ launchTimeout: READY_MS, ...(dbPath === undefined ? {} : { dbPath }) }],
     replSet: {
       name: REPLICA_SET,
       count: 1,

@@ -84,9 +84,16 @@ function createConnections(
   { settings, logger }: FulfilmentParts,
   { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
 ) {
-  const shared = { uri: settings.MONGODB_URI, database: settings.FULFILMENT_DB, logger, errors }
-  const serving = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 })
-  const background = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 })
+  const { MONGODB_URI: uri, readMongoUri: readUri, FULFILMENT_DB: database } = settings
+  const shared = { uri, readUri, database, logger, errors }
+  const serving: MongoConnection = createMongoConnection({
+    ...{ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 },
+    onSignedOut: () => background.renew(),
+  })
+  const background = createMongoConnection({
+    ...{ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 },
+    onSignedOut: () => serving.renew(),
+  })
   lifecycle.onStop({
     name: 'mongodb',
     withinMs: 1_000,

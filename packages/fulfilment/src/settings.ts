@@ -1,8 +1,10 @@
+import type { Secret } from '@oncehook/kernel/secret'
 import {
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
   portSetting,
+  readMongoUri,
   readSettings,
   secretSetting,
   textSetting,
@@ -27,15 +29,19 @@ export const fulfilmentSchema = z.object({
 })
 
 /** What fulfilment runs with. */
-export type FulfilmentSettings = z.output<typeof fulfilmentSchema>
+export type FulfilmentSettings = z.output<typeof fulfilmentSchema> & {
+  /** Reads `MONGODB_URI` again; throws SettingsError. */
+  readonly readMongoUri: () => Secret
+}
 
 /**
  * Reads the settings of fulfilment.
  * @throws SettingsError with every problem
  */
 export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
-  return readSettings(fulfilmentSchema, env, ({ RECEIPT_SINK = 'log:', RECEIPT_FROM }) => {
+  const settings = readSettings(fulfilmentSchema, env, ({ RECEIPT_SINK = 'log:', RECEIPT_FROM }) => {
     const problem = sinkProblem(RECEIPT_SINK, RECEIPT_FROM)
     return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
   })
+  return { ...settings, readMongoUri: () => readMongoUri(env) }
 }

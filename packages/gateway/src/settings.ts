@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
-import { secretProblem } from '@oncehook/kernel/secret'
+import { type Secret, secretProblem } from '@oncehook/kernel/secret'
 import {
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
   portSetting,
+  readMongoUri,
   readSettings,
   SettingsError,
   secretSetting,
@@ -60,6 +61,8 @@ export type TokenHolders = ReadonlyMap<string, string>
 /** What the gateway runs with. */
 export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> & {
   readonly providers: ProvidersSource
+  /** Reads `MONGODB_URI` again; throws SettingsError. */
+  readonly readMongoUri: () => Secret
 }
 
 /**
@@ -86,7 +89,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   })
   const readable = attempt(() => providers.read())
   if (settings === undefined || readable === undefined) throw new SettingsError(problems)
-  return { ...settings, providers }
+  return { ...settings, providers, readMongoUri: () => readMongoUri(env) }
 }
 
 /** Origins whose scripts may use the orders API, separated by commas; `*` is any. */

@@ -118,6 +118,14 @@ export function mongoUriSetting() {
   })
 }
 
+/**
+ * Reads the address of the MongoDB deployment again: its file may have changed since.
+ * @throws SettingsError
+ */
+export function readMongoUri(env: NodeJS.ProcessEnv): Secret {
+  return readSettings(z.object({ MONGODB_URI: mongoUriSetting() }), env).MONGODB_URI
+}
+
 /** How much is logged. */
 export const logLevelSetting = z
   .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

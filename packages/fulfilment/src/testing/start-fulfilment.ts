@@ -47,6 +47,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         FULFILMENT_HOST: '127.0.0.1',
         FULFILMENT_PORT: 0,
         MONGODB_URI: options.uri,
+        readMongoUri: () => options.uri,
         FULFILMENT_DB: options.database,
         SERVICE_TOKEN_SECRET: secret,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,

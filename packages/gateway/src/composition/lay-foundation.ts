@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTallies } from '../inbox/tallies.ts'
 import { createGatewayMetrics } from '../metrics.ts'
@@ -39,9 +39,16 @@ function createConnections(
   { settings, logger }: GatewayParts,
   { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
 ): Foundation['mongo'] {
-  const shared = { uri: settings.MONGODB_URI, database: settings.GATEWAY_DB, logger, errors }
-  const accepting = createMongoConnection({ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
-  const background = createMongoConnection({ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 })
+  const { MONGODB_URI: uri, readMongoUri: readUri, GATEWAY_DB: database } = settings
+  const shared = { uri, readUri, database, logger, errors }
+  const accepting: MongoConnection = createMongoConnection({
+    ...{ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 },
+    onSignedOut: () => background.renew(),
+  })
+  const background = createMongoConnection({
+    ...{ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 },
+    onSignedOut: () => accepting.renew(),
+  })
   lifecycle.onStop({
     name: 'mongodb',
     withinMs: 1_500,

@@ -1,30 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, MongoClient, type MongoClientOptions, MongoServerSelectionError } from 'mongodb'
+import { type Db, MongoClient, type MongoClientOptions, MongoServerError, MongoServerSelectionError } from 'mongodb'
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
-import { within } from '../within.ts'
+import { createAddressFingerprint } from './address-fingerprint.ts'
 import { assertWritable, checkDeployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
+import { forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'
+import { RenewableClient } from './renewable-client.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
 export interface MongoOptions {
   readonly uri: Secret
+  /** Reads the address again, where it may change while the service runs; throws SettingsError. Default: `uri`. */
+  readonly readUri?: () => Secret
   readonly database: string
   readonly appName: string
   readonly maxPoolSize: number
   readonly logger: Logger
   /** Where a server that cannot be reached is counted, every time that it was tried. Default: nowhere. */
   readonly errors?: Pick<DatabaseErrors, 'count'>
+  /** Called when the server has signed this connection out: then others with the same user are signed out too. */
+  readonly onSignedOut?: () => void
   /** Emits command events, for tests that watch what is sent. Default: false. */
   readonly monitorCommands?: boolean
 }
 
 /** A connection to one database with majority writes and an end to every wait. */
 export interface MongoConnection {
+  /** The client that counts now. It is replaced when the server signs it out, and when its address or TLS files change. */
   readonly client: MongoClient
+  /** The database, whichever client counts now. */
   readonly db: Db
   /**
    * Connects and runs `prepare` (indexes). While the deployment cannot be reached or refuses the credentials it tries
@@ -34,12 +42,13 @@ export interface MongoConnection {
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
   /** Throws unless `open` has ended, a primary answers now, and a majority confirms a write: asked at most every 5 s. */
   ping(): Promise<void>
+  /** Replaces the client as soon as a new one can be connected. Nothing that is under way is broken off. */
+  renew(): void
   /** Resolves within a second, also when the server does not answer any more. */
   close(): Promise<void>
 }
 
 const RETRY_MS = 1_000
-const CLOSE_MS = 800
 
 // Together below the 10 s of a request; the socket outlasts the wait for a majority, or a write that is stored would
 // be reported as lost. Driver 7.8 ignores timeoutMS.
@@ -63,33 +72,51 @@ export const MAJORITY = { w: 'majority', j: true, wtimeout: 4_000 } as const
  * @throws SettingsError when the address is malformed or asks for other reads and writes than ours
  */
 export function createMongoConnection(options: MongoOptions): MongoConnection {
-  checkMongoUri(options.uri)
-  const client = new MongoClient(options.uri.reveal(), {
-    ...BOUNDS,
-    appName: options.appName,
-    maxPoolSize: options.maxPoolSize,
-    monitorCommands: options.monitorCommands ?? false,
-  })
-  client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
-  const db = client.db(options.database)
-  const confirmMajority = createMajorityProbe({ db, id: options.appName, now: () => performance.now() })
+  const { database, logger } = options
+  let prepare: ((db: Db) => Promise<void>) | undefined
   let opened = false
   let closed = false
+  const verify = async (client: MongoClient): Promise<void> => {
+    const own = client.db(database)
+    await client.connect()
+    await checkDeployment(own)
+    await prepare?.(own)
+  }
+  const readUri = options.readUri ?? (() => options.uri)
+  const fingerprint = createAddressFingerprint(readUri)
+  const create = (): MongoClient => createClient(readUri(), options)
+  const clients = new RenewableClient({ create, fingerprint, verify, logger, database })
+  const renew = (): void => {
+    if (opened) clients.renew('signed_out')
+  }
+  const db = forwardDatabase({
+    client: () => clients.current,
+    name: database,
+    onError(error, client) {
+      if (client !== clients.current || !isSignedOut(error)) return
+      renew()
+      options.onSignedOut?.()
+    },
+  })
+  const confirmMajority = createMajorityProbe({ db, id: options.appName, now: () => performance.now() })
   return {
-    client,
+    get client() {
+      return clients.current
+    },
     db,
-    async open(prepare) {
+    async open(preparation) {
+      prepare = preparation
       for (let tries = 0; !opened && !closed; tries += 1) {
         try {
-          await client.connect()
-          await checkDeployment(db)
-          await prepare?.(db)
+          await verify(clients.current)
           opened = true
+          clients.watch()
         } catch (error) {
           if (error instanceof SettingsError) throw error
           refuseForeignServers(error)
-          if (tries % 10 === 0) options.logger.warn({ error, database: options.database }, 'mongodb.unreachable')
+          if (tries % 10 === 0) logger.warn({ error, database }, 'mongodb.unreachable')
           await sleep(RETRY_MS)
+          clients.refresh()
         }
       }
     },
@@ -97,12 +124,34 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       if (!opened) throw new Error('The database is not open yet')
       await Promise.all([assertWritable(db), confirmMajority()])
     },
+    renew,
     async close() {
       closed = true
-      // It tells the server of its sessions; a server that is away would hold up an orderly stop for seconds.
-      await within(client.close(), CLOSE_MS)
+      await clients.close()
     },
   }
+}
+
+function createClient(uri: Secret, options: MongoOptions): MongoClient {
+  checkMongoUri(uri)
+  const client = new MongoClient(uri.reveal(), {
+    ...BOUNDS,
+    appName: options.appName,
+    maxPoolSize: options.maxPoolSize,
+    monitorCommands: options.monitorCommands ?? false,
+  })
+  client.on('serverHeartbeatFailed', ({ failure }) => options.errors?.count(failure))
+  return client
+}
+
+const UNAUTHORIZED = 13
+const AUTHENTICATION_FAILED = 18
+
+/** Whether a server takes a connection for nobody's: its user was made anew since. A right that is missing is no reason. */
+function isSignedOut(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return false
+  if (error.code === AUTHENTICATION_FAILED) return true
+  return error.code === UNAUTHORIZED && /authentication/i.test(error.message)
 }
 
 /** The driver forgets each server that answers and is not of the set, so that a wrong address looks like none at all. */

@@ -7,6 +7,8 @@ import { Secret } from '../secret.ts'
 
 /** A replica set of one that lets nobody in without a password. */
 export interface SecuredMongod extends AsyncDisposable {
+  /** The address with all rights. */
+  readonly uri: Secret
   /** A database, seen with all rights. */
   db(name: string): Db
   /** Makes a user of a database, there, with roles on it. */
@@ -15,12 +17,16 @@ export interface SecuredMongod extends AsyncDisposable {
   uriOf(database: string, user: { name: string; password: string }): Secret
 }
 
+// A quiet machine needs a second.
+const READY_MS = 60_000
+
 /** Starts such a server; it vanishes with its data. */
 export async function startSecuredMongod(env: NodeJS.ProcessEnv): Promise<SecuredMongod> {
   const { binary, version } = await findMongod({ env, say: () => undefined })
   const root = { name: 'root', password: randomBytes(12).toString('hex') }
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
+    instanceOpts: [{ launchTimeout: READY_MS }],
     replSet: {
       name: 'secured',
       ip: '127.0.0.1',
@@ -43,6 +49,7 @@ export async function startSecuredMongod(env: NodeJS.ProcessEnv): Promise<Secure
   }
   const client = await new MongoClient(uriOf('admin', root).reveal()).connect()
   return {
+    uri: uriOf('admin', root),
     db: (name) => client.db(name),
     async createUser(database, { name, password, roles = ['readWrite'] }) {
       await client.db(database).command({ createUser: name, pwd: password, roles })

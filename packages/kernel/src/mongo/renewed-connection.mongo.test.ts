@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer, type TLSSocket } from 'node:tls'
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../secret.ts'
+import { memoryLogger } from '../testing/memory-logger.ts'
+import { type SecuredMongod, startSecuredMongod } from '../testing/secured-mongod.ts'
+import { createMongoConnection, type MongoOptions } from './mongo-connection.ts'
+
+const PASSWORD = 'canary-9d8c7b6a5f'
+const NEW_PASSWORD = 'canary-1a2b3c4d5e'
+
+/** An open connection with the log that it writes, closed at the end of the scope. */
+async function openConnection(uri: Secret, options: Partial<MongoOptions> = {}) {
+  const { logger, lines } = memoryLogger()
+  const made = createMongoConnection({
+    ...{ uri, database: 'own', appName: 'renewal-test', maxPoolSize: 4, logger },
+    ...options,
+  })
+  await made.open()
+  const things = made.db.collection('things')
+  return {
+    things,
+    lines,
+    db: made.db,
+    messages: () => lines.map(({ msg }) => msg),
+    /** Writes by all connections of the pool at the same time; tells how many writes were taken. */
+    async write(): Promise<number> {
+      const writes = Array.from({ length: 4 }, () => things.insertOne({}))
+      return (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled').length
+    },
+    [Symbol.asyncDispose]: () => made.close(),
+  }
+}
+
+function folder(): { readonly path: (name: string) => string } & Disposable {
+  const made = mkdtempSync(join(tmpdir(), 'oncehook-address-'))
+  return { path: (name) => join(made, name), [Symbol.dispose]: () => rmSync(made, { recursive: true }) }
+}
+
+async function dropAndMakeAnew(server: SecuredMongod, password: string): Promise<void> {
+  await server.db('own').command({ dropUser: 'service' })
+  await server.createUser('own', { name: 'service', password })
+}
+
+describe('a connection whose credentials change', () => {
+  it('goes on with a user that was dropped and made again, and says why once', async () => {
+    await using server = await startSecuredMongod(process.env)
+    const user = { name: 'service', password: PASSWORD }
+    await server.createUser('own', user)
+    await using made = await openConnection(server.uriOf('own', user))
+    expect(await made.write()).toBe(4)
+    await server.db('own').command({ dropUser: user.name })
+    for (let deliveries = 0; deliveries < 5; deliveries += 1) expect(await made.write()).toBe(0)
+    await expect.poll(made.messages).toEqual(['mongodb.renewing', 'mongodb.renewal-failed'])
+    await server.createUser('own', user)
+    await expect.poll(made.messages).toContain('mongodb.renewed')
+    expect(await made.write()).toBe(4)
+    expect(made.messages()).toEqual(['mongodb.renewing', 'mongodb.renewal-failed', 'mongodb.renewed'])
+    expect(made.lines).toMatchObject([{ cause: 'signed_out' }, { error: { code: 18 } }, { database: 'own' }])
+    expect(await made.things.find().project({ _id: 1 }).toArray()).toHaveLength(8)
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  }, 60_000)
+
+  it('sees it by what a cursor throws too', async () => {
+    await using server = await startSecuredMongod(process.env)
+    const user = { name: 'service', password: PASSWORD }
+    await server.createUser('own', user)
+    await using made = await openConnection(server.uriOf('own', user))
+    await dropAndMakeAnew(server, PASSWORD)
+    await expect(made.things.find().project({ _id: 1 }).sort({ _id: 1 }).toArray()).rejects.toThrow('authentication')
+    await expect.poll(made.messages).toContain('mongodb.renewed')
+    const walk = async (): Promise<void> => {
+      for await (const thing of made.db.collection('things').find()) expect(thing).toBeDefined()
+    }
+    await walk()
+    await dropAndMakeAnew(server, PASSWORD)
+    await expect(walk()).rejects.toThrow('authentication')
+    await expect.poll(made.messages).toHaveLength(4)
+  }, 60_000)
+
+  it('follows the file of its address, keeps what works until the new one does, and breaks nothing off', async () => {
+    await using server = await startSecuredMongod(process.env)
+    using files = folder()
+    const user = { name: 'service', password: PASSWORD }
+    const [uri, changed] = [server.uriOf('own', user), server.uriOf('own', { ...user, password: NEW_PASSWORD })]
+    await server.createUser('own', user)
+    writeFileSync(files.path('uri'), uri.reveal())
+    await using made = await openConnection(uri, { readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')) })
+    await made.write()
+    writeFileSync(files.path('uri'), 'mongodb://service:canary@')
+    await expect
+      .poll(() => made.lines)
+      .toContainEqual(
+        expect.objectContaining({ msg: 'mongodb.renewal-failed', problems: ['MONGODB_URI cannot be parsed'] }),
+      )
+    expect(await made.write()).toBe(4)
+    writeFileSync(files.path('uri'), changed.reveal())
+    await expect
+      .poll(() => made.lines)
+      .toContainEqual(
+        expect.objectContaining({ msg: 'mongodb.renewal-failed', error: expect.objectContaining({ code: 18 }) }),
+      )
+    expect(await made.write()).toBe(4)
+    const slow = made.things.find({ $where: 'sleep(3000) || true' }).limit(1).toArray()
+    await server.db('own').command({ updateUser: user.name, pwd: NEW_PASSWORD })
+    await expect.poll(made.messages, { interval: 20 }).toContain('mongodb.renewed')
+    expect(await made.write()).toBe(4)
+    expect(await slow).toHaveLength(1)
+    expect(JSON.stringify(made.lines)).not.toContain('canary')
+  }, 60_000)
+
+  it('takes the password that was put right while it still tries to open', async () => {
+    await using server = await startSecuredMongod(process.env)
+    using files = folder()
+    const user = { name: 'service', password: PASSWORD }
+    await server.createUser('own', user)
+    const wrong = server.uriOf('own', { ...user, password: NEW_PASSWORD })
+    writeFileSync(files.path('uri'), wrong.reveal())
+    setTimeout(() => writeFileSync(files.path('uri'), server.uriOf('own', user).reveal()), 500)
+    await using made = await openConnection(wrong, {
+      readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
+    })
+    expect(await made.write()).toBe(4)
+  }, 60_000)
+})
+
+/** A certificate that signs itself, with its key, in one file. */
+function makeCertificate(file: string): void {
+  const [key, certificate] = [`${file}.key`, `${file}.crt`]
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+  const made = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    key,
+    '-out',
+    certificate,
+  ]
+  execFileSync('openssl', ['req', '-x509', ...made, ...subject], { stdio: 'ignore' })
+  writeFileSync(file, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
+}
+
+/** Ends TLS before a server: what it shows can be changed, and connections that are open can be broken off. */
+async function startTlsFront(port: number, certificateFile: string) {
+  const sockets = new Set<Socket>()
+  const pem = (file: string) => ({ key: readFileSync(file), cert: readFileSync(file) })
+  const server = createServer(pem(certificateFile), (socket: TLSSocket) => {
+    const upstream = connect(port, '127.0.0.1')
+    for (const one of [socket, upstream]) {
+      sockets.add(one)
+      one.on('error', () => undefined).on('close', () => sockets.delete(one))
+    }
+    socket.pipe(upstream).pipe(socket)
+  }).on('tlsClientError', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const breakOff = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as { port: number }).port,
+    breakOff,
+    show: (file: string) => server.setSecureContext(pem(file)),
+    [Symbol.asyncDispose]: async () => {
+      breakOff()
+      server.close()
+    },
+  }
+}
+
+describe('a connection whose TLS files change', () => {
+  it('takes the new ones without a restart, also where the address stays the same', async () => {
+    await using server = await startSecuredMongod(process.env)
+    using files = folder()
+    const user = { name: 'service', password: PASSWORD }
+    await server.createUser('own', user)
+    for (const name of ['old.pem', 'new.pem']) makeCertificate(files.path(name))
+    copyFileSync(files.path('old.pem'), files.path('ca.pem'))
+    const direct = new URL(server.uriOf('own', user).reveal())
+    await using front = await startTlsFront(Number(direct.port), files.path('old.pem'))
+    direct.port = String(front.port)
+    direct.search = `?directConnection=true&tls=true&tlsCAFile=${encodeURIComponent(files.path('ca.pem'))}`
+    await using made = await openConnection(new Secret(direct.href))
+    expect(await made.write()).toBe(4)
+    front.show(files.path('new.pem'))
+    front.breakOff()
+    expect(await made.write()).toBe(0)
+    copyFileSync(files.path('new.pem'), files.path('ca.pem'))
+    await expect.poll(made.messages).toContain('mongodb.renewed')
+    expect(await made.write()).toBe(4)
+    expect(made.lines[0]).toMatchObject({ msg: 'mongodb.renewing', cause: 'files_changed' })
+  }, 60_000)
+})
