@@ -17,6 +17,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     leaseMs: settings.LEASE_MS,
     retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,
     maxStarts: settings.MAX_STARTS,
+    maxDelayMs: settings.RETRY_CAP_MS,
   })
   const limits = {
     baseMs: settings.RETRY_BASE_MS,

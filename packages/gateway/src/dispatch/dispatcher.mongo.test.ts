@@ -373,6 +373,26 @@ describe.concurrent('Dispatcher', () => {
       await until(() => expect(dispatcher.admits()).toBe(true))
     })
 
+    it.each([-HOUR_MS, HOUR_MS])(
+      'finds it again though the clock of the process is set by %i ms meanwhile',
+      async (step) => {
+        await using database = await testDatabase(process.env)
+        let offset = 0
+        await using running = await start(database, { clock: { now: () => Date.now() + offset } })
+        const { standIn } = running
+        failWith(standIn, unavailable())
+        await running.record(...many(5))
+        await until(() => expect(running.dispatcher.admits()).toBe(false))
+        offset = step
+        failWith(standIn, null)
+        await running.record('meanwhile')
+        await untilState(running, 'done', 6)
+        offset = 0
+        await running.record('after')
+        await untilState(running, 'done', 7)
+      },
+    )
+
     it('takes a refusal of its own for no sign of life', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 5 })

@@ -60,6 +60,8 @@ export interface ClaimsDeps {
   readonly leaseMs: number
   readonly retentionMs: number
   readonly maxStarts: number
+  /** The longest that a record is ever put off: a due time beyond it was set by a clock that was wrong. */
+  readonly maxDelayMs: number
 }
 
 /** Taking records, keeping them, giving them back: everything by the database's clock, every write fenced. */
@@ -95,7 +97,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
       for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
         const wanted = limit - claims.length
         const ids = await findDue(deps, wanted, (wanted + Number(favoursTimed)) >> 1)
-        claims.push(...(await takeClaims(deps, ids, { state: 'pending', $expr: IS_DUE })))
+        claims.push(...(await takeClaims(deps, ids, { state: 'pending', ...isDue(deps) })))
         if (ids.length < wanted) break
       }
       return claims
@@ -148,11 +150,23 @@ const TIMESTAMP_STEP_MS = 1_000
 /** A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. */
 function leaseHasEnded({ leaseMs }: ClaimsDeps): Document {
   const bornLeaseEnd = { $add: [timeOf('claimedAt'), leaseMs + TIMESTAMP_STEP_MS] }
-  return { $lt: [{ $ifNull: [timeOf('leaseUntil'), bornLeaseEnd] }, '$$NOW'] }
+  const end = { $ifNull: [timeOf('leaseUntil'), bornLeaseEnd] }
+  // No lease is longer. Half of it is for the clock of a new primary that is a little behind.
+  const latest = { $add: ['$$NOW', 2 * leaseMs + TIMESTAMP_STEP_MS] }
+  return { $or: [{ $lt: [end, '$$NOW'] }, { $gt: [end, latest] }] }
 }
 
-// An absent due time sorts before every date, and means: due now.
-const IS_DUE = { $lte: ['$dueAt', '$$NOW'] }
+/**
+ * An absent due time sorts before every date, and means: due now. One that is later than any that is ever set was set by
+ * a clock that was ahead, and counts as passed.
+ */
+function isDue({ maxDelayMs }: ClaimsDeps): Document {
+  const latest = { $add: ['$$NOW', maxDelayMs + CLOCK_STEP_MS] }
+  return { $or: [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }] }
+}
+
+// The clocks of two primaries may differ by so much that nobody need notice.
+const CLOCK_STEP_MS = 60_000
 
 /**
  * The longest due first. Records without a due time, new ones, come before all others in the index: where there is no end
@@ -161,9 +175,9 @@ const IS_DUE = { $lte: ['$dueAt', '$$NOW'] }
  */
 async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<ObjectId[]> {
   const sort = { state: 1, dueAt: 1 } as const
-  const first = await findIds(deps, { filter: { state: 'pending', $expr: IS_DUE }, sort, limit })
+  const first = await findIds(deps, { filter: { state: 'pending', ...isDue(deps) }, sort, limit })
   if (first.length < limit || timed === 0) return first
-  const filter = { state: 'pending', dueAt: { $gte: EPOCH }, $expr: IS_DUE }
+  const filter = { state: 'pending', dueAt: { $gte: EPOCH }, ...isDue(deps) }
   const overtaken = await findIds(deps, { filter, sort, limit: timed })
   const places = new Set(overtaken.map(String))
   const others = first.filter((id) => !places.has(String(id)))

@@ -2,12 +2,13 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, ObjectId } from 'mongodb'
 import { HOLD } from './claims.ts'
 import { EVENTS } from './event-document.ts'
+import { raised } from './record-expressions.ts'
 
 /**
  * Takes an event from whichever process holds it: due at once, and the raised fence drops what that process still writes.
  * Resolves to whether it was being processed; if not, nothing is changed.
  */
 export async function releaseEvent(db: Db, _id: ObjectId): Promise<boolean> {
-  const u = [{ $set: { state: 'pending', fence: { $add: ['$fence', 1] }, dueAt: '$$NOW' } }, { $unset: [...HOLD] }]
+  const u = [{ $set: { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' } }, { $unset: [...HOLD] }]
   return (await bulkUpdate(db, { update: EVENTS, updates: [{ q: { _id, state: 'processing' }, u }] })) === 1
 }

@@ -41,7 +41,9 @@ async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promis
   })
   await connection.open()
   const { maxStarts } = limits
-  const claims = createClaims({ db: connection.db, owner: randomUUID(), leaseMs, retentionMs: 3_600_000, maxStarts })
+  const claims = createClaims({
+    ...{ db: connection.db, owner: randomUUID(), leaseMs, retentionMs: 3_600_000, maxStarts, maxDelayMs: 1_000 },
+  })
   new Dispatcher({
     ...{ claims, process: tryBatch, clock: systemClock, random: Math.random, logger, leaseMs, ...limits },
     onSettled: () => undefined,

@@ -67,7 +67,8 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
       ...deps,
     }),
     ...{ counts, db, appName, events, commands, born, mismatched, revivals },
-    claims: (others) => createClaims({ db, owner, leaseMs: 30_000, retentionMs: HOUR_MS, maxStarts: 8, ...others }),
+    claims: (others) =>
+      createClaims({ db, owner, leaseMs: 30_000, retentionMs: HOUR_MS, maxStarts: 8, maxDelayMs: 900_000, ...others }),
     async record(eventId) {
       const found = await events.findOne({ eventId })
       if (found === null) throw new Error(`There is no record of ${eventId}`)
