@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
-import { contractMismatch } from '../errors.ts'
+import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims, type SettledClaim } from '../inbox/claims.ts'
 import type { Foundation } from './gateway-parts.ts'
 
@@ -28,14 +28,8 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
   }
   const dispatcher = new Dispatcher({
     claims: databaseErrors.watch(claims),
-    process: async (batch) => {
-      const processed = await processBatch({ fulfilment: payments, limits, random }, batch)
-      if (contractMismatch.is(processed.failure)) {
-        metrics.contractMismatch()
-        logger.error({ error: processed.failure }, 'dispatch.contract-mismatch')
-      }
-      return processed
-    },
+    process: async (batch) =>
+      reportMismatch(await processBatch({ fulfilment: payments, limits, random }, batch), { logger, metrics }),
     clock,
     random,
     logger,

@@ -1,0 +1,17 @@
+import type { Logger } from '@oncehook/kernel/logger'
+import { contractMismatch } from '../errors.ts'
+import type { DispatchMetrics } from '../metrics.ts'
+import type { ProcessedBatch } from './process-batch.ts'
+
+/** Counts and logs, as an error, a batch of which fulfilment could read no event. Returns the batch as it is. */
+export function reportMismatch(
+  batch: ProcessedBatch,
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<DispatchMetrics, 'contractMismatch'> },
+): ProcessedBatch {
+  const error = batch.failure?.error
+  if (contractMismatch.is(error)) {
+    metrics.contractMismatch()
+    logger.error({ error }, 'dispatch.contract-mismatch')
+  }
+  return batch
+}
