@@ -25,8 +25,11 @@ export interface IdempotencyRow extends KeyedRequest, Reservation {
   /** The run that holds the key. */
   readonly run: string
   readonly leaseUntil: Date
-  /** From then on the key is as if it had never been used, whether or not the row has been removed yet. */
-  readonly expiresAt: Date
+  /**
+   * From then on the key is as if it had never been used, whether or not the row has been removed yet. Counts from the
+   * answer: absent while there is none.
+   */
+  readonly expiresAt?: Date
   /** The JSON of the order as it was made. */
   readonly answer?: string
 }
@@ -40,7 +43,7 @@ export const IDEMPOTENCY_INDEXES: NeededIndexes = {
   ],
 }
 
-/** How long a key is kept and how long a run holds it. Milliseconds. */
+/** How long a key is kept after its answer, and how long a run holds it. Milliseconds. */
 export interface KeyTimes {
   readonly ttlMs: number
   readonly leaseMs: number
@@ -80,10 +83,13 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
     },
     async finish(row, answer) {
       const stands = { $ifNull: ['$answer', { $literal: answer }] }
+      const expiresAt = { $cond: [UNANSWERED, { $add: ['$$NOW', times.ttlMs] }, '$expiresAt'] }
       const finished = await reachable(
-        rows.findOneAndUpdate({ ...ofKey(row), orderId: row.orderId }, [{ $set: { state: 'done', answer: stands } }], {
-          returnDocument: 'after',
-        }),
+        rows.findOneAndUpdate(
+          { ...ofKey(row), orderId: row.orderId },
+          [{ $set: { state: 'done', answer: stands, expiresAt } }],
+          { returnDocument: 'after' },
+        ),
       )
       return finished?.answer ?? answer
     },
@@ -98,10 +104,9 @@ function ofKey({ principal, key }: Pick<KeyedRequest, 'principal' | 'key'>) {
 }
 
 const LAPSED = { $lte: ['$leaseUntil', '$$NOW'] }
-// A run that is still alive keeps its key beyond the expiry: its order would be made twice.
-const EXPIRED = {
-  $and: [{ $lte: ['$expiresAt', '$$NOW'] }, { $or: [{ $eq: ['$state', 'done'] }, LAPSED] }],
-}
+const UNANSWERED = { $eq: [{ $type: '$answer' }, 'missing'] }
+// A key without an answer does not expire, be its run dead: the retry would make a second order.
+const EXPIRED = { $and: [{ $eq: ['$state', 'done'] }, { $lte: ['$expiresAt', '$$NOW'] }] }
 const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 
 /** One statement decides on the database's clock, so that no two runs can hold a key. */
@@ -116,7 +121,6 @@ function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: str
     orderId: { $literal: fresh.orderId },
     createdAt: '$$NOW',
     state: 'running',
-    expiresAt: after(times.ttlMs),
     ...lease,
   }
   const sameDead = {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
+import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
@@ -151,8 +151,30 @@ describe('orders.create', () => {
     await using other = await startFulfilment({ ...settings, idempotencyTtlSeconds: 600 })
     const request = keyed()
     await fulfilmentClient(other).orders.create.mutate({ order: sampleOrder(), idempotency: request })
-    const { createdAt, expiresAt } = (await rows.findOne({ key: request.key })) ?? {}
-    expect(expiresAt).toEqual(new Date((createdAt?.getTime() ?? 0) + 600_000))
+    const [row] = await rows
+      .aggregate<{ left: number }>([
+        { $match: { key: request.key } },
+        { $project: { left: { $subtract: ['$expiresAt', '$$NOW'] } } },
+      ])
+      .toArray()
+    expect(row?.left).toBeLessThanOrEqual(600_000)
+    expect(row?.left).toBeGreaterThan(500_000)
+  })
+
+  it('keeps a key without an answer for ever, and counts its time from the answer, however short the setting', async () => {
+    const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 1, leaseMs: 1 })
+    const request = keyed()
+    const first = await keys.claim(request, { run: 'dead', orderId: 'ord_of_the_dead_run' })
+    // What the index on expiresAt removes has such a time.
+    expect(await rows.findOne({ key: request.key })).not.toHaveProperty('expiresAt')
+    await expect.poll(() => rows.countDocuments({ key: request.key, ...LONG_OVER })).toBe(1)
+    const second = await keys.claim(request, { run: 'retry', orderId: 'ord_of_the_retry' })
+    expect(second).toMatchObject({ run: 'retry', orderId: first.orderId })
+    await createIdempotencyKeys(fulfilment.db, { ttlMs: 60_000, leaseMs: 1 }).finish(second, '{}')
+    const { expiresAt } = (await rows.findOne({ key: request.key })) ?? {}
+    await keys.finish(second, '{}')
+    expect(await rows.findOne({ key: request.key })).toMatchObject({ state: 'done', expiresAt })
+    expect(await rows.countDocuments({ key: request.key, $expr: { $gt: ['$expiresAt', '$$NOW'] } })).toBe(1)
   })
 
   it('lets the next request through at once when the order could not be stored', async () => {
@@ -169,3 +191,5 @@ describe('orders.create', () => {
     expect((await create(request)).replayed).toBe(false)
   })
 })
+
+const LONG_OVER = { $expr: { $lt: [{ $add: ['$leaseUntil', 20] }, '$$NOW'] } }

@@ -20,6 +20,15 @@ describe('landingsOf', () => {
     expect(landingsOf({ n: 0, refused: [{ index: 0, ...USED }] }, 2)).toEqual(['payment_used', 'perhaps'])
   })
 
+  it('goes by the index that the server names, not by the values of the key', () => {
+    const errmsg =
+      'E11000 duplicate key error collection: a.orders index: other dup key: { x: " index: payment_pays_one_order " }'
+    expect(landingsOf({ n: 1, refused: [{ index: 0, code: 11000, errmsg }] }, 2)).toEqual(['unknown', 'landed'])
+    const wrapped = `Plan executor error during update :: caused by :: ${USED.errmsg}`
+    const refused = [{ index: 0, ...USED, errmsg: wrapped }]
+    expect(landingsOf({ n: 1, refused }, 2)).toEqual(['payment_used', 'landed'])
+  })
+
   it('tells a stored order that does not take the change from a fault of the server', () => {
     const refused = [{ index: 1, code: 14, errmsg: 'Cannot apply $inc to a value of non-numeric type' }]
     expect(landingsOf({ n: 1, refused }, 2)).toEqual(['landed', 'unchangeable'])

@@ -1,5 +1,6 @@
 import { type RefusedStatement, sendUpdates, type UpdateReply } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { ORDERS, PAYMENT_INDEX } from '../orders/order-document.ts'
 import type { UpdateStatement } from './order-update.ts'
@@ -18,8 +19,8 @@ const DUPLICATE_KEY = 11_000
 const UNCHANGEABLE = new Set([2, 14, 28, 121, 10_334, 17_419, 17_420])
 
 /**
- * Sends all statements as one unordered update command with majority and journal. The command is never sent again by
- * itself: where its outcome is unknown, the markers in the orders answer the retry.
+ * Sends all statements as one unordered update command with majority and journal. None takes effect twice: where its
+ * outcome is unknown, the markers in the orders answer the retry.
  */
 export async function commitChanges(
   { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
@@ -51,5 +52,5 @@ function landingOf(error: RefusedStatement): Landing {
 }
 
 function isPaymentUsed(error: RefusedStatement): boolean {
-  return error.code === DUPLICATE_KEY && (error.errmsg ?? '').includes(` index: ${PAYMENT_INDEX} `)
+  return error.code === DUPLICATE_KEY && violatedIndex(error.errmsg ?? '') === PAYMENT_INDEX
 }

@@ -7,8 +7,13 @@ export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
 
-// The first match is the server's own; behind it stands the key, whose values are the sender's.
-const VIOLATED = /E11000 duplicate key error collection: \S+ index: (\S+) /
+// Behind the name of the index stands the key, whose values are the sender's: only the server's own words come before it.
+const VIOLATED = /^(?:[\w ]+ :: caused by :: )*E11000 duplicate key error collection: \S+ index: (\S+) /
+
+/** The name of the unique index that a write has violated, by the server's message; null for any other message. */
+export function violatedIndex(message: string): string | null {
+  return VIOLATED.exec(message)?.[1] ?? null
+}
 
 /**
  * Reads the reply of an unordered write command of `count` statements, a verdict for each. A write-concern error speaks
@@ -28,7 +33,7 @@ export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
 export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false
   if (error instanceof MongoWriteConcernError || error.errorResponse?.writeConcernError !== undefined) return false
-  return index === undefined || VIOLATED.exec(error.message)?.[1] === index
+  return index === undefined || violatedIndex(error.message) === index
 }
 
 /** The catalogue error for a driver's error: `unavailable`, for the outcome is unknown and a retry is safe. Else null. */
