@@ -132,7 +132,7 @@ describe('events.release', () => {
 
   it('drops what the process that held it writes later', async () => {
     const claims = createClaims({
-      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, retentionMs: DAYS_MS, maxStarts: 8 },
+      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, retentionMs: DAYS_MS, maxStarts: 8, maxDelayMs: 1_000 },
     })
     const { _id, eventId, fence } = await heldEvent()
     await operator.events.release.mutate({ id: String(_id), reason: 'the process hangs' })
