@@ -31,6 +31,7 @@ export interface EventRecord {
   readonly mismatches: number
   readonly attempts: readonly { readonly outcome: string; readonly code: string | null }[]
   readonly leaseUntil?: Date
+  readonly leaseOwner?: string
   readonly replays?: readonly Replay[]
 }
 

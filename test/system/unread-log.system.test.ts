@@ -71,7 +71,7 @@ async function stopInOrder(child: ChildProcess, ended: Promise<unknown[]>): Prom
   expect(performance.now() - toldAt).toBeLessThan(10_000)
 }
 
-describe('a service whose log nobody reads', () => {
+describe('FP-35: a service whose log nobody reads', () => {
   it('loses lines, not deliveries, and counts them; the reader finds the rest, and how many were lost', async () => {
     await using stack = await startStack()
     using pipe = openUnreadPipe()

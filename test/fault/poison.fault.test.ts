@@ -1,0 +1,98 @@
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
+import type { ServiceUnderTest } from '../support/service-under-test.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { until, untilEqual } from '../support/until.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const NEIGHBOURS = 200
+const INNOCENT = 60
+const MAX_STARTS = 3
+// The tries in company, in smaller company and alone.
+const MOST_DEATHS = 12
+const BURIED_WITHIN_MS = 150_000
+
+it(`FP-36: an order that fulfilment cannot read holds up its own event, and none of ${NEIGHBOURS} others`, async () => {
+  await using stack = await startStack()
+  const [damaged, ...orders] = await createOrders(stack, NEIGHBOURS + 1)
+  if (damaged === undefined) return expect.unreachable()
+  const only = { _id: damaged.id }
+  await stack.orderRecords.updateOne(only, { $unset: { applied: '' } })
+  await using source = new WebhookSource(stack.provider('acme'), { perSecond: 50, parallel: 20 })
+  const poison = paymentOf(damaged)
+  const payments = orders.map((order) => paymentOf(order))
+  for (const event of [poison, ...payments]) source.add(event)
+  await source.run()
+
+  const ids = payments.map(({ id }) => id)
+  await untilEqual(() => stack.events.countDocuments({ eventId: { $in: ids }, state: 'done' }), NEIGHBOURS)
+  const atFirstTry = { eventId: { $in: ids }, starts: 1, 'attempts.1': { $exists: false } }
+  expect(await stack.events.countDocuments(atFirstTry), 'others that were done at the first try').toBe(NEIGHBOURS)
+  expect(stack.gateway.countOf('fulfilment.unreachable'), 'how often the gateway gave fulfilment up').toBe(0)
+  const tried = await until(
+    () => stack.events.findOne({ eventId: poison.id }),
+    (record) => (record?.attempts.length ?? 0) >= 2,
+  )
+  expect(tried).toMatchObject({ state: expect.stringMatching(/pending|processing/) })
+
+  await stack.orderRecords.updateOne(only, { $set: { applied: [] } })
+  await untilEqual(() => stack.events.countDocuments({ eventId: poison.id, state: 'done' }), 1)
+  await stack.untilSettled()
+  const row = { struck: { 'a try in vain': tried?.attempts.length ?? 0 }, volume: NEIGHBOURS + 1 }
+  expect(await closingCheck(stack, source.log, row)).toEqual([])
+})
+
+interface Killing {
+  readonly stack: Stack
+  readonly between: FaultProxy
+  readonly poison: PaymentEvent
+  readonly victim: ServiceUnderTest
+}
+
+/** Kills a service whenever a call carries the poison, and starts it again; until the poison is dead. Answers how often. */
+async function killWithPoison({ stack, between, poison, victim }: Killing): Promise<number> {
+  const isOver = until(
+    () => stack.events.countDocuments({ eventId: poison.id, state: 'dead' }),
+    (count) => count === 1,
+    BURIED_WITHIN_MS,
+  )
+  for (let deaths = 0; ; deaths += 1) {
+    const struck = between.strike({ marker: poison.id, swallows: 'request' })
+    const next = await Promise.race([struck.then(() => 'kill' as const), isOver.then(() => 'over' as const)])
+    if (next === 'over') return deaths
+    await victim.kill('SIGKILL')
+    await victim.restart()
+  }
+}
+
+it.each(['fulfilment', 'gateway'] as const)(
+  'FP-37: an event that kills the %s at each try dies itself after a few, and takes no other event with it',
+  async (name) => {
+    await using between = await startFaultProxy()
+    const gateway = { FULFILMENT_URL: `http://127.0.0.1:${between.port}`, MAX_STARTS: String(MAX_STARTS) }
+    await using stack = await startStack({ gateway })
+    between.leadTo(stack.place.fulfilmentPort)
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 20 })
+    const [poisoned, ...orders] = await createOrders(stack, INNOCENT + 1)
+    if (poisoned === undefined) return expect.unreachable()
+    const poison = paymentOf(poisoned)
+    const killing = killWithPoison({ stack, between, poison, victim: stack[name] })
+    for (const order of orders.slice(0, 5)) source.add(paymentOf(order))
+    source.add(poison)
+    for (const order of orders.slice(5)) source.add(paymentOf(order))
+    await source.run()
+    const deaths = await killing
+    await outlastReceiptLeases(stack)
+    await stack.untilSettled()
+    const dead = await stack.events.find({ state: 'dead' }).toArray()
+    expect(dead.map(({ eventId }) => eventId)).toEqual([poison.id])
+    expect(deaths, 'deaths').toBeLessThanOrEqual(MOST_DEATHS)
+    await stack.events.deleteMany({ eventId: poison.id })
+    const innocent = source.log.filter(({ event }) => event.id !== poison.id)
+    const row = { struck: { 'a death': deaths }, volume: INNOCENT }
+    expect(await closingCheck(stack, innocent, row)).toEqual([])
+  },
+)
