@@ -2,6 +2,7 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
+import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { openFulfilment } from './fulfilment.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
@@ -15,6 +16,7 @@ function readOrRefuse(): FulfilmentSettings {
   }
 }
 
+restartWithHeapFlags(process)
 const settings = readOrRefuse()
 const logOutput = new LogOutput()
 const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })

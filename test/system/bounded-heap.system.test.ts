@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createOrders } from '../support/mixed-load.ts'
+import type { Settings } from '../support/service-under-test.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const MOST_BYTES = 16_777_216
+const ORDERS = 400
+const SECONDS = 12
+
+/** Starts a service in place of that of the stack, as anybody would start it. */
+async function startPlainly(stack: Stack, name: 'gateway' | 'fulfilment', settings: Settings = {}) {
+  await stack[name].kill('SIGTERM')
+  const own = name === 'gateway' ? gatewaySettings(stack.place) : fulfilmentSettings(stack.place)
+  const child = spawn(process.execPath, [join(import.meta.dirname, `../../packages/${name}/src/main.ts`)], {
+    env: { PATH: process.env.PATH, ...own, LOG_LEVEL: 'warn', ...settings },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const port = name === 'gateway' ? stack.place.adminPort : stack.place.fulfilmentPort
+  await expect.poll(() => isUp(port), PATIENCE).toBe(true)
+  return {
+    child,
+    ended,
+    port,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+      await stack[name].start()
+    },
+  }
+}
+
+function isUp(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
+/** How many bytes the young generation of a service takes; of all its workers together. */
+async function youngBytes(port: number): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return Number(/^nodejs_heap_space_size_total_bytes\{space="new"[^}]*\} (\d+)$/m.exec(metrics)?.[1])
+}
+
+/** Delivers as fast as is answered, for a while; the most that was seen at each port meanwhile. */
+async function mostUnderLoad(stack: Stack, ports: readonly number[]): Promise<number[]> {
+  const orders = await createOrders(stack, ORDERS)
+  const most = ports.map(() => 0)
+  const endsAt = performance.now() + SECONDS * 1_000
+  while (performance.now() < endsAt) {
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 5_000, parallel: 200 })
+    for (const order of orders) {
+      source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${crypto.randomUUID()}` }))
+      source.add(paymentOf(order, { type: 'invoice.created' }))
+    }
+    await source.run()
+    for (const [index, port] of ports.entries()) most[index] = Math.max(most[index] ?? 0, await youngBytes(port))
+  }
+  return most
+}
+
+describe('a service that is started without flags', () => {
+  it('keeps its young generation small under load, and its process id, signals and exit code', async () => {
+    await using stack = await startStack()
+    await using fulfilment = await startPlainly(stack, 'fulfilment')
+    await using gateway = await startPlainly(stack, 'gateway')
+    const most = await mostUnderLoad(stack, [gateway.port, fulfilment.port])
+    for (const bytes of most) expect(bytes).toBeLessThanOrEqual(MOST_BYTES)
+    for (const { child, ended } of [gateway, fulfilment]) {
+      child.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+    }
+  }, 120_000)
+
+  it('gives the bound to its workers', async () => {
+    await using stack = await startStack()
+    await using gateway = await startPlainly(stack, 'gateway', { WORKERS: '2' })
+    const children = () => readFileSync(`/proc/${gateway.child.pid}/task/${gateway.child.pid}/children`, 'utf8')
+    await expect.poll(() => children().trim().split(' ').length, PATIENCE).toBe(2)
+    const workers = children().trim().split(' ')
+    for (const pid of workers) {
+      expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toContain('--max-semi-space-size=8')
+    }
+  }, 120_000)
+})
