@@ -10,6 +10,16 @@ export const TWILIO_QUERY = 'tenant=a'
 /** The form of most of Twilio's vectors. */
 export const TWILIO_FORM = Buffer.from('From=%2B15550001111&To=%2B15550002222&MessageSid=SM0001&Body=caf%C3%A9+%26+co')
 
+/** A delivery of Event Streams. */
+const EVENTS = Buffer.from(
+  JSON.stringify(
+    ['EZ0001', 'EZ0002'].map((id) => ({
+      ...{ specversion: '1.0', type: 'com.twilio.messaging.message.sent', source: '/2010-04-01/Accounts/AC0001', id },
+      ...{ time: '2025-10-09T08:53:20.000Z', data: { messageSid: 'SM0001' } },
+    })),
+  ),
+)
+
 /** What Twilio signs of a form: names and values, sorted by name and value, each pair once. */
 export function textOfTwilioForm(form: string): string {
   const pairs = [...new URLSearchParams(form)].map(([name, value]) => [name, value] as const)
@@ -139,6 +149,10 @@ function jsonCases(recipe: Recipe): Vector[] {
   const sha256 = (body: Buffer): string => createHash('sha256').update(body).digest('hex')
   const query = `bodySHA256=${sha256(BODY)}`
   const right = signedOver(recipe, `${TWILIO_URL}?${query}`, { query, body: BODY })
+  const overBody = (body: Buffer, before = '') => {
+    const target = `${before}bodySHA256=${sha256(body)}`
+    return signedOver(recipe, `${TWILIO_URL}?${target}`, { query: target, body })
+  }
   const flipped = Buffer.from(BODY)
   flipped[30] = (flipped[30] ?? 0) ^ 1
   const changed = (why: string, body: Buffer): Vector => refused(recipe, `JSON: ${why}`, { ...right, body })
@@ -147,6 +161,12 @@ function jsonCases(recipe: Recipe): Vector[] {
   const moved = `tenant=aBody&${query}&x=From1`
   return [
     accepted(recipe, 'signed as the provider signs JSON', right),
+    accepted(recipe, 'JSON: an array of CloudEvents', overBody(EVENTS)),
+    accepted(recipe, 'JSON: the hash behind the query of the address', overBody(EVENTS, 'tenant=a&')),
+    refused(recipe, 'JSON: an event of the array was changed', {
+      ...overBody(EVENTS),
+      body: Buffer.from(EVENTS.toString().replace('EZ0002', 'EZ0003')),
+    }),
     changed('one bit of the body changed', flipped),
     changed('a line feed behind the body', Buffer.concat([BODY, Buffer.from('\n')])),
     changed('a byte-order mark before the body', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), BODY])),

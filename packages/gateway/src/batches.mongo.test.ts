@@ -16,9 +16,14 @@ const secrets = {
   sendgrid: keys.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
   adyen: randomBytes(32).toString('hex'),
   shopify: randomBytes(20).toString('hex'),
+  twilio: randomBytes(20).toString('hex'),
 }
+const SETTINGS: Readonly<Record<string, object>> = { twilio: { publicUrl: 'https://pay.example.com/twilio' } }
 const providers = Object.fromEntries(
-  Object.entries(secrets).map(([scheme, value]) => [scheme, { scheme, secrets: [{ id: 'only', value }] }]),
+  Object.entries(secrets).map(([scheme, value]) => [
+    scheme,
+    { scheme, secrets: [{ id: 'only', value }], ...SETTINGS[scheme] },
+  ]),
 )
 const signing = { ...secrets, sendgrid: String(keys.privateKey.export({ format: 'pem', type: 'pkcs8' })) }
 
@@ -38,15 +43,16 @@ const gateways = [
 function sign(scheme: Scheme, document: unknown): SignedDelivery {
   const signer = signers.get(scheme)
   if (signer === undefined) throw new Error(scheme)
-  return signDelivery(signer, { body: Buffer.from(JSON.stringify(document)), secret: signing[scheme], now: Date.now() })
+  const request = { body: Buffer.from(JSON.stringify(document)), secret: signing[scheme], now: Date.now() }
+  return signDelivery(signer, { ...request, settings: { ...SETTINGS[scheme] } })
 }
 
 async function deliver(scheme: Scheme, signed: SignedDelivery, to = 0): Promise<number> {
   return (await send(scheme, signed, to)).status
 }
 
-async function send(scheme: Scheme, { body, headers, contentType }: SignedDelivery, to = 0) {
-  const response = await fetch(`${gateways[to % 2]?.url}/api/webhooks/${scheme}`, {
+async function send(scheme: Scheme, { body, headers, contentType, query }: SignedDelivery, to = 0) {
+  const response = await fetch(`${gateways[to % 2]?.url}/api/webhooks/${scheme}?${query}`, {
     method: 'POST',
     headers: [['content-type', contentType], ...headers.map(([name, value]): [string, string] => [name, value])],
     body,
@@ -139,6 +145,17 @@ describe('a delivery of many events', () => {
       Buffer.from(forged.body).toString().replace('"merchantReference":"ref"', '"merchantReference":"other"'),
     )
     expect((await send('adyen', { ...forged, body })).status).toBe(401)
+  })
+
+  it('of twilio is an array of CloudEvents, each of which is an event that can be checked again', async () => {
+    const ids = Array.from({ length: 50 }, () => `EZ${randomUUID()}`)
+    const document = ids.map((id) => ({ id, specversion: '1.0', type: 'com.twilio.error-logs.error.logged', data: {} }))
+    for (const to of [0, 1]) expect(await deliver('twilio', sign('twilio', document), to)).toBe(200)
+    const stored = await events.find({ provider: 'twilio' }).toArray()
+    expect(stored.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted())
+    const operator = createOperatorClient(gateways[0].adminUrl, OPERATOR)
+    const checked = await operator.events.reverify.query({ id: String(stored[0]?._id) })
+    expect(checked).toEqual({ valid: true, secretId: 'only', failure: null })
   })
 
   it('shows its whole body with each event, which can be checked and read again', async () => {

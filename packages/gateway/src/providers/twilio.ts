@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
+import { invalidBody } from '@oncehook/kernel/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import type { WebhookEvent } from '../event.ts'
 import { singleHeader } from './delivery.ts'
+import { boundedItems } from './item-list.ts'
 import { resolvePointer } from './json-pointer.ts'
-import { readStrictObject } from './read-event.ts'
+import { isEventText, isObject, toId } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
-import { publicUrl } from './shared-settings.ts'
+import { publicUrl, type SharedSettings } from './shared-settings.ts'
 import { decodeBase64, findSigner, hmac } from './signature.ts'
 import { idOfBytes } from './signed-body.ts'
 import { type FoundEvent, toEvent } from './to-event.ts'
@@ -21,7 +25,8 @@ const TYPES = {
  * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64, keyed with the auth token, over the
  * public address with the query as it came and, of a form, every name and value, sorted by name. A JSON body is signed by
  * its SHA-256 in the query's last member, `bodySHA256`. The address counts with and without its default port. It signs
- * no time and no id: the id is made of what is signed.
+ * no time and no id: the id is made of what is signed, but for the items of an array (Event Streams), which are CloudEvents
+ * with ids.
  */
 export const twilio = defineScheme(
   'twilio',
@@ -52,11 +57,10 @@ export const twilio = defineScheme(
     prepareReader:
       (settings) =>
       ({ rawBody, query }) => {
-        const isJson = BODY_HASH.test(query)
-        const document = isJson ? readStrictObject(rawBody, true) : fieldsOf(rawBody)
-        const found = isJson ? findInJson(document) : findInForm(document)
-        const id = isJson ? idOfBytes(rawBody) : idOfBytes(Buffer.from(textOfForm(readTwilioForm(rawBody) ?? [])))
-        return [toEvent({ ...found, id }, { ...settings, types: TYPES, document })]
+        if (BODY_HASH.test(query)) return readJson(rawBody, settings)
+        const document = fieldsOf(rawBody)
+        const id = idOfBytes(Buffer.from(textOfForm(readTwilioForm(rawBody) ?? [])))
+        return [toEvent({ ...findInForm(document), id }, { ...settings, types: TYPES, document })]
       },
   },
 )
@@ -90,9 +94,25 @@ function fieldsOf(rawBody: Buffer): Fields {
 
 type Found = Omit<FoundEvent, 'id'>
 
+// Twilio names no number; its arrays hold some dozens.
+const MOST_EVENTS = 1_000
+
+/** The events of a JSON body: one for an object, and one for each item of an array. */
+function readJson(rawBody: Buffer, settings: SharedSettings): WebhookEvent[] {
+  const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
+  const read = (document: unknown, idOf: (item: Fields) => unknown): WebhookEvent => {
+    if (!isObject(document)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
+    return toEvent({ ...findInJson(document), id: idOf(document) }, { ...settings, types: TYPES, document })
+  }
+  const idOfAll = idOfBytes(rawBody)
+  if (!Array.isArray(body)) return [read(body, () => idOfAll)]
+  const items = boundedItems<unknown>(body, MOST_EVENTS)
+  return items.map((document, index) => read(document, ({ id }) => toId(id) ?? `${idOfAll}:${index}`))
+}
+
 function findInJson(document: Fields): Found {
   return {
-    type: document.type,
+    type: isEventText(document.type) ? document.type : 'unknown',
     objectId: resolvePointer(document, '/data/id') ?? document.id ?? document.Sid,
     occurredAt: document.time ?? document.Timestamp,
   }

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
 import { evidenceOf } from '../receive/evidence.ts'
@@ -126,7 +127,8 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
     const own = new Set(sendable.map((vector) => pathOf(scheme, vector)))
     const stored = await events.find({ provider: { $in: [...own] } }).toArray()
     for (const record of stored) {
-      expect(await reverifyEvent(record, configured), record.eventId).toMatchObject({ valid: true, failure: null })
+      const whole = await withBody(database.db, record)
+      expect(await reverifyEvent(whole, configured), record.eventId).toMatchObject({ valid: true, failure: null })
     }
   })
 })

@@ -20,7 +20,7 @@ export const twilio: Signer = {
 }
 
 function isJson(body: Uint8Array): boolean {
-  return body[0] === 0x7b
+  return body[0] === 0x7b || body[0] === 0x5b
 }
 
 function signTwilio(request: SigningRequest): string {
