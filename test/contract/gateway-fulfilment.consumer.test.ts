@@ -162,6 +162,15 @@ describe('the gateway, which hands on payments', () => {
     })
   })
 
+  it('asks for the versions of orders that no address holds', async () => {
+    const orderIds = Array.from({ length: 20 }, (_, index) => `ord_absent_${index}_${'x'.repeat(200)}`)
+    const call = { does: 'asks for the versions of orders that no address holds', procedure: 'payments.versions' }
+    const answer = data(Object.fromEntries(orderIds.map((id) => [id, null])))
+    await expectCall({ ...call, kind: 'mutation', input: { orderIds }, answer }, async (url) => {
+      expect(await procedures(url).versions(orderIds)).toEqual(new Map(orderIds.map((id) => [id, null])))
+    })
+  })
+
   interface Applied {
     readonly does: string
     readonly states: readonly NeededState[]

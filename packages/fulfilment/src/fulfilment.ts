@@ -158,9 +158,6 @@ interface ListenerParts extends Omit<WorkerParts, 'mongo'> {
   readonly isReady: () => boolean
 }
 
-// A query carries its input in the address: the versions of 500 orders with the longest names must fit.
-const MAX_HEADER_BYTES = 524_288
-
 async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
   const { settings, logger, clock } = parts
   const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
@@ -180,9 +177,7 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
       handler: app,
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
-      maxTargetBytes: MAX_HEADER_BYTES,
     }),
-    maxHeaderBytes: MAX_HEADER_BYTES,
   })
   lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })
   return opened.port

@@ -65,6 +65,7 @@ function createEndpoint({ useCases, verifyToken, isReady }: AppDeps): TrpcEndpoi
     },
     createContext: (request) => ({ useCases, ifMatch: request.headers['if-match'], answer: {} }),
     headersOf: answerHeaders,
+    queriesByPost: new Set(['payments.versions']),
   }
 }
 

@@ -40,6 +40,13 @@ describe('payments.versions', () => {
 
   it('answers for 500 long ids at once', async () => {
     const orderIds = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(84, '€'))
-    expect(Object.keys(await payments.versions.query({ orderIds }))).toHaveLength(500)
+    const headers = { authorization: `Bearer ${await fulfilment.token()}`, 'content-type': 'application/json' }
+    const ask = (init: RequestInit) =>
+      fetch(`${fulfilment.url}/trpc/payments.versions`, { headers, body: JSON.stringify({ orderIds }), ...init })
+    const answer = await ask({ method: 'POST' })
+    expect(answer.status).toBe(200)
+    const { result } = (await answer.json()) as { result: { data: object } }
+    expect(Object.keys(result.data)).toHaveLength(500)
+    expect((await ask({ method: 'PUT' })).status).toBe(405)
   })
 })

@@ -68,16 +68,29 @@ describe('createPaymentProcedures', () => {
     ['of usual length', (index: number) => `ord_${index}_0123456789-0123456789-0123456789`],
     ['of 255 bytes', (index: number) => `${index}`.padEnd(255, 'x')],
     ['that grow sixfold in an address', (index: number) => `${index}`.padEnd(255, '"')],
-  ])('reads the versions of 500 orders at once, their ids %s', async (_, idOf) => {
+  ])('reads the versions of 500 orders at once, their ids %s, and fills no head', async (_, idOf) => {
     const ids = Array.from({ length: 500 }, (__, index) => idOf(index))
     for (const [index, id] of ids.entries()) standIn.orders.set(id, index + 1)
     const versions = await open().versions(ids)
     expect([...versions]).toEqual(ids.map((id, index) => [id, index + 1]))
+    expect(served.received.map(({ method }) => method)).toEqual(['POST'])
+    expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('asks once where one address holds all', async () => {
+  it('asks a fulfilment of 0.1.0, which takes queries as GET only, with heads below 4 KiB too', async () => {
+    served.canned = ({ method, procedure }) =>
+      method === 'POST' && procedure === 'payments.versions' ? refusal(405, 'method_not_allowed') : null
+    const ids = Array.from({ length: 500 }, (_, index) => `ord_${index}_0123456789-0123456789-0123456789`)
+    for (const [index, id] of ids.entries()) standIn.orders.set(id, index + 1)
+    expect([...(await open().versions(ids))]).toEqual(ids.map((id, index) => [id, index + 1]))
+    const gets = served.received.filter(({ method }) => method === 'GET')
+    expect(gets.length).toBeGreaterThan(1)
+    expect(Math.max(...gets.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
+  })
+
+  it('asks once, as GET, where one address holds all', async () => {
     await open().versions(Array.from({ length: 100 }, (_, index) => `ord_${index}`))
-    expect(served.received).toHaveLength(1)
+    expect(served.received.map(({ method }) => method)).toEqual(['GET'])
   })
 
   it('keeps ids that mean something to JavaScript', async () => {

@@ -8,6 +8,8 @@ export interface ReceivedCall {
   readonly procedure: string
   readonly method: string | undefined
   readonly headers: IncomingMessage['headers']
+  /** Bytes of the request line and the header lines together. */
+  readonly headBytes: number
 }
 
 /** An answer in place of the stand-in's own; `hang` never answers. */
@@ -27,7 +29,7 @@ export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedSt
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '', 'http://stand-in')
     const procedure = url.pathname.replace(/^\/trpc\//, '')
-    const call = { procedure, method: request.method, headers: request.headers }
+    const call = { procedure, method: request.method, headers: request.headers, headBytes: headBytesOf(request) }
     served.received.push(call)
     const canned = PROCEDURES.has(procedure) ? served.canned(call) : NOT_FOUND
     if (canned === 'hang') return
@@ -57,6 +59,12 @@ export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedSt
     [Symbol.asyncDispose]: close,
   }
   return served
+}
+
+function headBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  const lines = [`${method} ${url} HTTP/1.1`, ...rawHeaders.filter((_, at) => at % 2 === 1)]
+  const names = rawHeaders.filter((_, at) => at % 2 === 0)
+  return Buffer.byteLength([...lines, ...names].join('\r\n')) + 2
 }
 
 const PROCEDURES = new Set(['payments.versions', 'payments.applyEvents'])

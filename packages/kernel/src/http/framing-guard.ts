@@ -25,8 +25,6 @@ export interface GuardOptions {
   readonly makeRequestId: () => string
   /** Hears of each request that the guard refuses. */
   readonly onRefused: (refused: Pick<RefusedRequest, 'requestId' | 'error' | 'method'>) => void
-  /** Default: 8 KiB. */
-  readonly maxTargetBytes?: number
 }
 
 /** The parts of a listener that takes requests from strangers; they go to `listen`. */
@@ -42,11 +40,10 @@ export interface Guarded {
  */
 export function guardFraming(options: GuardOptions): Guarded {
   const exchanges = createExchanges()
-  const { maxTargetBytes = MAX_TARGET_BYTES } = options
   const refuse = createRefuse(options)
   const handler: RequestListener = (request, response) =>
     exchanges.inOrder(request, response, () => {
-      const refusal = takeRequest(request, maxTargetBytes)
+      const refusal = takeRequest(request)
       if (refusal === null) options.handler(request, response)
       else refuse(response, refusal)
     })
@@ -87,10 +84,10 @@ function prepare({ server, exchanges, refuse, makeRequestId, onRefused }: Prepar
 }
 
 /** Whether a request may be taken; its target is brought into the one form that handlers read. */
-function takeRequest(request: IncomingMessage, maxTargetBytes: number): AppError | null {
+function takeRequest(request: IncomingMessage): AppError | null {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionRefusal(request)
-  const target = readTarget(request, maxTargetBytes)
+  const target = readTarget(request, MAX_TARGET_BYTES)
   if (typeof target !== 'string') return target
   if (request.rawHeaders.length > 2 * MAX_HEADER_LINES) return headersTooLarge()
   const counts = countLines(request.rawHeaders)

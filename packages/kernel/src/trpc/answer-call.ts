@@ -16,6 +16,8 @@ export interface TrpcEndpoint<Router extends AnyRouter> {
   readonly createContext: (request: IncomingMessage, caller: string) => inferRouterContext<Router>
   /** Headers of a good answer. */
   readonly headersOf?: (context: inferRouterContext<Router>) => Record<string, string>
+  /** Queries that are also taken as POST, for their input can be too long for an address. Default: none. */
+  readonly queriesByPost?: ReadonlySet<string>
 }
 
 /** What the log tells of a call. */
@@ -49,6 +51,7 @@ export async function answerCall<Router extends AnyRouter>(
     path: guarded.refusal === null ? path : nameOf(endpoint.router, path),
     error: guarded.refusal,
     allowBatching: false,
+    allowMethodOverride: endpoint.queriesByPost?.has(path) === true,
     createContext: async () => context,
     onError: (occurred) => {
       error = fromTrpcError(occurred.error)
