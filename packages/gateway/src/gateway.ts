@@ -11,6 +11,7 @@ import { startInbox } from './composition/start-inbox.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
 import { BODY_INDEXES } from './inbox/bodies.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
+import { OWNER_INDEXES } from './inbox/owners.ts'
 import { AUDIT_INDEXES } from './operator/audit.ts'
 import { REPLAY_INDEXES } from './operator/replay-document.ts'
 
@@ -35,7 +36,7 @@ export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): P
   let background: Background | null = null
   const adminPort = await startAdmin(foundation, () => background?.operator ?? null)
 
-  const indexes = [EVENT_INDEXES, BODY_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
+  const indexes = [EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(foundation)
   const inbox = startInbox(foundation, dispatcher)

@@ -101,7 +101,10 @@ export class Dispatcher {
     this.#schedule()
     const { random, leaseMs } = this.#deps
     const onError = this.#onDatabaseError
-    const renew = (): Promise<void> => this.#deps.claims.renew([...this.#held.keys()])
+    const { claims } = this.#deps
+    const renew = async (): Promise<void> => {
+      await Promise.all([claims.beat(), claims.renew([...this.#held.keys()])])
+    }
     this.#timers = [
       runEvery({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
       runEvery({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
@@ -290,7 +293,10 @@ export class Dispatcher {
 
   async #takeOver(): Promise<void> {
     if (!this.#mayClaim('few')) return
-    const { taken, buried } = await this.#deps.claims.takeOver(this.#breaker.closed ? this.#deps.batchSize : 1)
+    const { taken, buried } = await this.#deps.claims.takeOver(
+      this.#breaker.closed ? this.#deps.batchSize : 1,
+      this.#held.keys(),
+    )
     if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
     if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
     await this.#takeIn(taken)

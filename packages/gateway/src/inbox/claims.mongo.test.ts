@@ -1,9 +1,10 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Document, Timestamp } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
-import type { AttemptResult, Claim, Claims, Settlement } from './claims.ts'
+import type { AttemptResult, Claim, Claims, ClaimsDeps, Settlement } from './claims.ts'
 import type { EventDocument } from './event-document.ts'
 
 // Other tests may keep the machine busy meanwhile.
@@ -72,6 +73,16 @@ async function lookInLastSecond(
   return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
 }
 
+/** Claims of a process that has had the database for a whole lease. */
+async function steadyClaims(open: OpenInbox, deps: Partial<ClaimsDeps>): Promise<Claims> {
+  let now = 0
+  const claims = open.claims({ ...deps, monotonicMs: () => now })
+  await claims.beat()
+  now += 30_000
+  await claims.beat()
+  return claims
+}
+
 async function claimOne(claims: Claims): Promise<Claim> {
   const [claim] = await claims.claimDue(1)
   if (claim === undefined) throw new Error('Nothing was due')
@@ -80,7 +91,7 @@ async function claimOne(claims: Claims): Promise<Claim> {
 
 /** Takes over one record whose lease is made to end first. */
 async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
-  await change(open, eventId, { $set: { leaseUntil: fromNow(-1) } })
+  await change(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
   const { taken } = await claims.takeOver(10)
   const claim = taken.find(({ event }) => event.id === eventId)
   if (claim === undefined) throw new Error('Nothing was taken over')
@@ -274,19 +285,19 @@ describe('takeOver', () => {
   it('buries a record whose holders died again and again without a verdict', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = await steadyClaims(open, { maxStarts: 3 })
     for (const lost of [1, 2]) {
       const claim = await takeOverOne(open, claims, 'a')
       expect(claim.lost).toBe(lost)
       await claims.begin([claim], 'alone')
     }
-    await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
     expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 1 })
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
     expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
     expect(record.settledAt).toBeInstanceOf(Date)
-    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'expireAt'])
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'losses', 'expireAt'])
       expect(record).not.toHaveProperty(member)
     expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 0 })
   })
@@ -329,6 +340,88 @@ describe('takeOver', () => {
     await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
     expect((await claimOne(claims)).lost).toBe(0)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+  })
+})
+
+describe('a lease that runs out without a death', () => {
+  it('is no loss where the process takes over its own, as after an outage', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxStarts: 2 })
+    for (let outages = 0; outages < 5; outages += 1) {
+      await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+      const [claim] = (await claims.takeOver(10)).taken
+      expect(claim).toMatchObject({ lost: 0 })
+      await claims.begin(claim === undefined ? [] : [claim], 'alone')
+    }
+  })
+
+  it('leaves the process what it still holds, with a new lease', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims()
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect((await claims.takeOver(10, open.born)).taken).toEqual([])
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
+    expect(await open.record('a')).toMatchObject({ fence: 1, lost: 0 })
+  })
+
+  it('is no loss where its owner lives', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims().beat()
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toMatchObject([{ lost: 0 }])
+  })
+
+  it('is no loss where a majority did not confirm the claim', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b'])
+    const claims = open.claims()
+    await claims.beat()
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+      await using _ = await armFailPoint(open.database.uri, {
+        commands: ['update'],
+        appName: open.appName,
+        times: 1,
+        how,
+      })
+      await expect(claims.claimDue(10)).rejects.toThrow()
+    }
+    expect(await open.events.countDocuments({ state: 'processing', lost: 0 })).toBe(2)
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
+    expect((await open.claims({ owner: 'other' }).takeOver(1)).taken).toMatchObject([{ lost: 0 }])
+    expect((await claims.takeOver(1)).taken).toMatchObject([{ lost: 0 }])
+  })
+
+  it('uses up no budget, however many outages let it run out while it is tried', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    const one = await steadyClaims(open, { owner: 'one', maxStarts: 3 })
+    const two = await steadyClaims(open, { owner: 'two', maxStarts: 3 })
+    for (const taker of [one, two, one, two, one, two, one, two]) {
+      // An hour has passed: both said that they live after the last outage, and nothing since this one began.
+      await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
+      const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
+      await change(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
+      const { taken, buried } = await taker.takeOver(10)
+      expect(buried).toBe(0)
+      expect(taken).toHaveLength(1)
+      await taker.begin(taken, 'alone')
+    }
+    expect(await open.record('a')).toMatchObject({ state: 'processing' })
+  })
+
+  it('is not judged by a process that has only just got through to the database', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    await change(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
+    const fresh = open.claims({ owner: 'fresh', maxStarts: 3 })
+    await fresh.beat()
+    expect(await fresh.takeOver(10)).toEqual({ taken: [], buried: 0 })
+    const steady = await steadyClaims(open, { owner: 'steady', maxStarts: 3 })
+    expect(await steady.takeOver(10)).toEqual({ taken: [], buried: 1 })
   })
 })
 

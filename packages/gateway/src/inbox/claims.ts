@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
+import { type Candidate, judgeCandidate } from './count-deaths.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
+import { createOwners, type Owners } from './owners.ts'
 import { counterOf, listOf, msSince, raised, timeOf } from './record-expressions.ts'
 
 /** The right to settle a record, until the lease runs out or another claim raises the fence. */
@@ -62,19 +64,26 @@ export interface ClaimsDeps {
   readonly maxStarts: number
   /** The longest that a record is ever put off: a due time beyond it was set by a clock that was wrong. */
   readonly maxDelayMs: number
+  /** Milliseconds that only go forward. Default: those of the process. */
+  readonly monotonicMs?: () => number
 }
 
 /** Taking records, keeping them, giving them back: everything by the database's clock, every write fenced. */
 export interface Claims {
   /** Takes up to `limit` records that are due, the longest due first; new ones and retries share the places. */
   claimDue(limit: number): Promise<Claim[]>
-  /** Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. */
-  takeOver(limit: number): Promise<{ readonly taken: Claim[]; readonly buried: number }>
+  /**
+   * Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. What this
+   * process still holds is kept: its lease is prolonged. A loss counts only where its owner does not live.
+   */
+  takeOver(limit: number, held?: Iterable<Claim>): Promise<{ readonly taken: Claim[]; readonly buried: number }>
   /**
    * Notes that claims which have lost a holder are tried now. A death of this process counts toward the end of a record
    * only where it was tried `alone`, with nothing else under way; `together` it makes each of them a suspect.
    */
   begin(claims: readonly Claim[], company: 'alone' | 'together'): Promise<void>
+  /** Says that this process lives. To be called three times in a lease. */
+  beat(): Promise<void>
   /** Prolongs the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
   /**
@@ -88,6 +97,8 @@ export interface Claims {
 
 /** Creates the claims of one process. */
 export function createClaims(deps: ClaimsDeps): Claims {
+  const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
+  const owners = createOwners({ db, owner, leaseMs, monotonicMs })
   let favoursTimed = false
   return {
     async claimDue(limit) {
@@ -97,16 +108,25 @@ export function createClaims(deps: ClaimsDeps): Claims {
       for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
         const wanted = limit - claims.length
         const ids = await findDue(deps, wanted, (wanted + Number(favoursTimed)) >> 1)
-        claims.push(...(await takeClaims(deps, ids, { state: 'pending', ...isDue(deps) })))
+        claims.push(...(await takeClaims(deps, ids, { claimable: { state: 'pending', ...isDue(deps) } })))
         if (ids.length < wanted) break
       }
       return claims
     },
-    async takeOver(limit) {
-      const buried = await buryKillers(deps)
-      const abandoned = { state: 'processing', $expr: leaseHasEnded(deps) }
-      return { buried, taken: await takeClaims(deps, await findAbandoned(deps, abandoned, limit), abandoned) }
+    async takeOver(limit, held = []) {
+      const buried = await buryKillers(deps, owners)
+      const abandoned = { state: 'processing', $nor: [mayBeKiller(deps)], $expr: leaseHasEnded(deps) }
+      const found = await findAbandoned(deps, abandoned, limit)
+      const own = new Set(found.filter(({ leaseOwner }) => leaseOwner === owner).map(({ _id }) => _id.toHexString()))
+      const kept = own.size === 0 ? [] : [...held].filter(({ _id }) => own.has(_id.toHexString()))
+      await updateHeld(deps, kept, { $set: { leaseUntil: leaseEnd(deps) } })
+      const keptIds = new Set(kept.map(({ _id }) => _id.toHexString()))
+      const free = found.filter(({ _id }) => !keptIds.has(_id.toHexString()))
+      const living = await owners.findLiving(free.map(({ leaseOwner = '' }) => leaseOwner))
+      const ids = free.map(({ _id }) => _id)
+      return { buried, taken: await takeClaims(deps, ids, { claimable: abandoned, living }) }
     },
+    beat: () => owners.beat(),
     async begin(claims, company) {
       await updateHeld(deps, claims, { $set: { begun: company === 'alone' ? true : company } })
     },
@@ -136,7 +156,7 @@ export const ORDER_UNKNOWN = 'order_unknown'
 
 /** The fields by which a process holds a record. */
 export const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
-const SUSPICION = ['failedCalls', 'internalErrors']
+const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
 
@@ -186,9 +206,12 @@ async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<
 
 const EPOCH = new Date(0)
 
-function findAbandoned(deps: ClaimsDeps, abandoned: Document, limit: number): Promise<ObjectId[]> {
-  return findIds(deps, { filter: abandoned, sort: { state: 1, _id: 1 }, limit })
+function findAbandoned({ db }: ClaimsDeps, abandoned: Document, limit: number): Promise<Abandoned[]> {
+  const found = db.collection<EventDocument>(EVENTS).find(abandoned).project<Abandoned>({ leaseOwner: 1 })
+  return found.sort({ state: 1, _id: 1 }).limit(limit).toArray()
 }
+
+type Abandoned = Pick<EventDocument, '_id' | 'leaseOwner'>
 
 interface Search {
   readonly filter: Document
@@ -202,14 +225,25 @@ async function findIds({ db }: ClaimsDeps, { filter, sort, limit }: Search): Pro
   return found.map(({ _id }) => _id)
 }
 
-/** Two processes may pick the same ids: `claimable` in the filter lets each record go to one of them. */
-async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document): Promise<Claim[]> {
+/** How records are taken. */
+interface Taking {
+  /** Two processes may pick the same ids: this in the filter lets each record go to one of them. */
+  readonly claimable: Document
+  /** Owners whose losses are no deaths. */
+  readonly living?: ReadonlySet<string>
+}
+
+async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], { claimable, living }: Taking): Promise<Claim[]> {
   if (ids.length === 0) return []
   const claim = randomUUID()
+  const counts = countsAsLost([...(living ?? [])])
+  const loss = { owner: '$leaseOwner', at: '$$NOW' }
+  const losses = { $slice: [{ $concatArrays: [listOf('losses'), [loss]] }, -MOST_LOSSES] }
   const take = [
     {
       $set: {
-        lost: { $cond: [COUNTS_AS_LOST, raised('lost'), counterOf('lost')] },
+        lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
+        losses: { $cond: [counts, losses, '$losses'] },
         starts: raised('starts'),
         fence: raised('fence'),
         state: 'processing',
@@ -236,12 +270,17 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], claimable: Document
 
 // The first loss puts a record under suspicion, also one that only waited in its holder's memory: nothing is written when a
 // batch of many is sent. From then on a loss counts when it came after `begin`, or a row of deaths would bury whole backlogs.
-const COUNTS_AS_LOST = {
-  $and: [
-    { $eq: ['$state', 'processing'] },
-    { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
-  ],
+function countsAsLost(living: readonly string[]): Document {
+  return {
+    $and: [
+      { $eq: ['$state', 'processing'] },
+      { $not: [{ $in: ['$leaseOwner', { $literal: living }] }] },
+      { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
+    ],
+  }
 }
+
+const MOST_LOSSES = 1_000
 
 // With a long backlog the server might prefer to walk all of it.
 const BY_ID = { _id: 1 }
@@ -279,17 +318,51 @@ function textOf(stored: unknown): string {
   return typeof stored === 'string' ? stored : ''
 }
 
-/** A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. */
-function buryKillers(deps: ClaimsDeps): Promise<number> {
-  const q = { state: 'processing', begun: true, lost: { $gte: deps.maxStarts - 1 }, $expr: leaseHasEnded(deps) }
-  const message = 'Its workers died again and again before there was any verdict'
-  const lastError = { code: 'worker_died', message, at: '$$NOW' }
-  const u = [
-    { $set: { state: 'dead', reason: 'worker_died', lastError, settledAt: '$$NOW' } },
-    { $unset: [...HOLD, ...SUSPICION] },
-  ]
-  return runUpdates(deps.db, [{ q, u, multi: true }])
+/**
+ * A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. Where some
+ * of them live, fewer deaths count. It is judged only by a process that had the database for a whole lease.
+ */
+async function buryKillers(deps: ClaimsDeps, owners: Owners): Promise<number> {
+  const q = { state: 'processing' as const, ...mayBeKiller(deps), $expr: leaseHasEnded(deps) }
+  const events = deps.db.collection<EventDocument>(EVENTS)
+  const fields = { fence: 1, lost: 1, losses: 1, leaseOwner: 1 } as const
+  const candidates = await events
+    .find(q)
+    .project<Candidate>(fields)
+    .sort({ state: 1, _id: 1 })
+    .limit(MOST_JUDGED)
+    .toArray()
+  if (candidates.length === 0 || !owners.isSteady) return 0
+  const living = await owners.findLiving(candidates.map(({ leaseOwner = '' }) => leaseOwner))
+  const beats = await owners.readBeats(candidates.flatMap(({ losses = [] }) => losses.map(({ owner }) => owner)))
+  let buried = 0
+  for (const candidate of candidates) {
+    const judgement = judgeCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxStarts)
+    if (judgement === 'held') continue
+    const { _id, fence, leaseOwner } = candidate
+    const u = judgement === 'dead' ? BURY : [{ $set: { lost: judgement.deaths } }, { $unset: ['losses', 'begun'] }]
+    const changed = await runUpdates(deps.db, [{ q: { ...q, _id, fence, leaseOwner }, u, hint: BY_ID }])
+    if (judgement === 'dead') buried += changed
+  }
+  return buried
 }
+
+// A process tries one suspect at a time, so each process that died leaves one at most.
+const MOST_JUDGED = 100
+
+function mayBeKiller({ maxStarts }: ClaimsDeps): Document {
+  return { begun: true, lost: { $gte: maxStarts - 1 } }
+}
+
+const DIED = {
+  code: 'worker_died',
+  message: 'Its workers died again and again before there was any verdict',
+  at: '$$NOW',
+}
+const BURY = [
+  { $set: { state: 'dead', reason: 'worker_died', lastError: DIED, settledAt: '$$NOW' } },
+  { $unset: [...HOLD, ...SUSPICION] },
+]
 
 async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], change: Record<string, unknown>): Promise<void> {
   if (claims.length === 0) return

@@ -46,6 +46,8 @@ export interface EventDocument {
   readonly starts: number
   readonly lost: number
   readonly begun?: true | 'together'
+  /** The counted losses: by whom, and when they were noticed. */
+  readonly losses?: readonly { readonly owner: string; readonly at: Date }[]
   /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
   readonly failedCalls?: number
   /** Times in a row that fulfilment answered that it has a fault of its own with this event. */
