@@ -55,6 +55,26 @@ it.each(['gateway', 'fulfilment'] as const)(
   },
 )
 
+it('SIGTERM ends fulfilment with 0 while its database is slow and calls are under way', async () => {
+  await using proxy = await startFaultProxy()
+  proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))
+  const MONGODB_URI = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
+  await using stack = await startStack({ fulfilment: { MONGODB_URI } })
+  const orders = await createOrders(stack, 20)
+  proxy.delay(1_000)
+  const read = Promise.all(orders.map(({ id }) => stack.orders.send(`/${id}`)))
+  for (const order of orders) expect((await stack.deliver(paymentOf(order))).status).toBe(200)
+  const ending = await stack.fulfilment.kill('SIGTERM')
+  expect(stack.fulfilment.countOf('service.stage-failed')).toBe(0)
+  expect(ending).toMatchObject({ code: 0, signal: null })
+  expect(ending.ms).toBeLessThan(10_000)
+  for (const { status } of await read) expect([200, 503]).toContain(status)
+  proxy.delay(0)
+  await stack.fulfilment.restart()
+  await stack.untilSettled()
+  expect(await stack.receipts()).toHaveLength(orders.length)
+})
+
 it.each([1_000, 3_000])(
   'SIGTERM ends the gateway with 0 while the database takes %i ms longer and claims are held',
   async (delayMs) => {
