@@ -3,6 +3,7 @@ import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { connectOperator } from '../operating/connect-operator.ts'
+import { describeNotRead } from '../operating/describe-replay.ts'
 import { ask, type OperatorClient } from '../operating/operator-client.ts'
 import { readReason } from '../operating/read-reason.ts'
 import { addReplayOptions, type ReplayOptions, toReplayTarget } from '../operating/replay-options.ts'
@@ -62,7 +63,7 @@ async function watch(
   return ended === 'settled' && progress.state === 'finished' && progress.failed === 0 ? 0 : 1
 }
 
-function describeEnd({ progress: { state, matched, started, done, failed }, ended }: WatchedReplay): string[] {
+function describeEnd({ progress: { state, matched, started, done, failed, notRead }, ended }: WatchedReplay): string[] {
   const open = started - done - failed
   const settled = `${done} settled, ${failed} dead again${open > 0 ? `, ${open} not settled yet` : ''}`
   const skipped =
@@ -70,5 +71,5 @@ function describeEnd({ progress: { state, matched, started, done, failed }, ende
   if (state === 'cancelled') return [`Cancelled after ${started} of ${matched}: ${settled}`]
   if (ended === 'interrupted') return [`${settled}; the replay goes on in the gateway`]
   if (ended === 'timed_out') return [`${settled}: look again with \`events list\``]
-  return [settled, ...skipped]
+  return [settled, ...skipped, ...describeNotRead(notRead)]
 }

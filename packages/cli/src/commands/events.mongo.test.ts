@@ -177,8 +177,8 @@ describe('events replay', () => {
     expect(exitCode).toBe(0)
     expect(await system.record(eventId)).toMatchObject({ state: 'done' })
     const shown = await run(['events', 'show', id])
-    expect(shown.stdout).toMatch(/^REPLAYED +BY +WHY$/m)
-    expect(shown.stdout).toMatch(/Z +alice +the cause is mended$/m)
+    expect(shown.stdout).toMatch(/^REPLAYED +BY +WHY +BODY$/m)
+    expect(shown.stdout).toMatch(/Z +alice +the cause is mended +read again$/m)
   })
 
   it('exits with 1 when an event is dead again', async () => {

@@ -90,13 +90,17 @@ function describeAttempts({ attempts }: EventDetails): string[] {
   return ['', ...toTableLines(['TRIED', 'TOOK', 'OUTCOME', 'CODE', 'WHAT HAPPENED'], rows)]
 }
 
+function describeReading(notRead: string | null): string {
+  return notRead === null ? 'read again' : `not read again: ${notRead}`
+}
+
 function describeReplays({ replays }: EventDetails): string[] {
   if (replays.length === 0) return []
   return [
     '',
     ...toTableLines(
-      ['REPLAYED', 'BY', 'WHY'],
-      replays.map(({ at, by, reason }) => [toTime(at), by, reason]),
+      ['REPLAYED', 'BY', 'WHY', 'BODY'],
+      replays.map(({ at, by, reason, notRead }) => [toTime(at), by, reason, describeReading(notRead)]),
     ),
   ]
 }

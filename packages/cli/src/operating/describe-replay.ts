@@ -3,11 +3,18 @@ import type { ReplayProgress } from './watch-replay.ts'
 
 /** How a replay stands, for people. */
 export function describeReplay(progress: ReplayProgress): string[] {
-  const { state, matched, started, done, failed, by, reason, startedAt, finishedAt } = progress
+  const { state, matched, started, done, failed, by, reason, startedAt, finishedAt, notRead } = progress
   return [
     `State     ${state}`,
     `Begun     ${toTime(startedAt)} by ${toPrintable(by)}: ${toPrintable(reason)}`,
     ...(finishedAt === null ? [] : [`Ended     ${toTime(finishedAt)}`]),
     `Events    ${matched} meant, ${started} made due again: ${done} settled, ${failed} dead again`,
+    ...describeNotRead(notRead),
   ]
+}
+
+/** The events of a replay whose bodies could not be read again, for people: nothing where there are none. */
+export function describeNotRead(notRead: number): string[] {
+  if (notRead === 0) return []
+  return [`Not read  ${notRead} by today's settings: their old mapping counts (\`events show\` says why)`]
 }

@@ -76,6 +76,8 @@ export interface EventDocument {
     readonly at: Date
     readonly by: string
     readonly reason: string
+    /** Why the body could not be read again then; what was read before counts. */
+    readonly notRead?: string
   }[]
   /** Who closed it and why, as long as it is closed. */
   readonly closed?: { readonly at: Date; readonly by: string; readonly reason: string }

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '../event.ts'
 import type { EventDocument } from './event-document.ts'
+import { raised } from './record-expressions.ts'
 
 /** How often, and for how long after the first delivery, a repeated delivery revives a dead event. */
 export interface RevivalLimits {
@@ -37,7 +38,7 @@ export function revival({ type, objectId, facts: { orderId, ...facts } }: Webhoo
     state: 'pending',
     reason: null,
     failures: 0,
-    revivals: { $add: [{ $ifNull: ['$revivals', 0] }, 1] },
+    revivals: raised('revivals'),
     dueAt: '$$NOW',
     settledAt: '$$REMOVE',
   }

@@ -28,25 +28,30 @@ function read(record: EventDocument, provider: Provider = makeProvider({ setting
 
 describe('readAgain', () => {
   it('reads what a record tells by the settings of today', async () => {
-    expect(await read(recordOf(body))).toEqual({
+    const members = {
       ...{ type: 'payment.succeeded', objectId: 'pay_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } },
-    })
+    }
+    expect(await read(recordOf(body))).toEqual({ members })
     const mended = { settings: { ...settings, orderReference: '/ref' }, secrets: [{ value: secret }] }
-    expect(await read(recordOf(body), makeProvider(mended))).toMatchObject({ orderId: 'ord_ref' })
+    expect(await read(recordOf(body), makeProvider(mended))).toMatchObject({ members: { orderId: 'ord_ref' } })
   })
 
   it('needs a secret that matches, for only what is proved authentic is read', async () => {
-    expect(await read(recordOf(body, 'a secret that is known no more'))).toEqual({})
+    expect(await read(recordOf(body, 'a secret that is known no more'))).toEqual({ failure: 'signature_mismatch' })
     const ended = { settings, secrets: [{ value: secret, notAfter: '2020-01-01T00:00:00Z' }] }
-    expect(await read(recordOf(body), makeProvider(ended))).toEqual({})
+    expect(await read(recordOf(body), makeProvider(ended))).toEqual({ failure: 'signature_mismatch' })
     const before = { ...recordOf(body), receivedAt: new Date('2019-01-01T00:00:00Z') }
-    expect(await read(before, makeProvider(ended))).toMatchObject({ orderId: 'ord_1' })
+    expect(await read(before, makeProvider(ended))).toMatchObject({ members: { orderId: 'ord_1' } })
   })
 
-  it('lets stand what was read at the time of receipt when the provider is gone, or reads another event', async () => {
-    expect(await readAgain(recordOf(body), { providers: () => new Map(), fetch })).toEqual({})
-    expect(await read(recordOf({ ...body, id: 'evt_2' }))).toEqual({})
-    expect(await read(recordOf({ ...body, type: 7 }))).toEqual({})
+  it('says why when the provider or the body is gone, or when the body holds another event or none', async () => {
+    expect(await readAgain(recordOf(body), { providers: () => new Map(), fetch })).toEqual({
+      failure: 'provider_unknown',
+    })
+    const expired = { ...recordOf(body), raw: new Binary(Buffer.alloc(0)) }
+    expect(await read(expired)).toEqual({ failure: 'body_expired' })
+    expect(await read(recordOf({ ...body, id: 'evt_2' }))).toEqual({ failure: 'event_missing' })
+    expect(await read(recordOf({ ...body, type: 7 }))).toEqual({ failure: 'unreadable' })
   })
 
   it.each<[string, () => Promise<Confirmed>, object]>([
@@ -55,20 +60,24 @@ describe('readAgain', () => {
       async () => ({
         event: { id: 'evt_1', type: 'payment.failed', objectId: 'pay_1', facts: { orderId: 'ord_confirmed' } },
       }),
-      { type: 'payment.failed', objectId: 'pay_1', orderId: 'ord_confirmed', facts: {} },
+      { members: { type: 'payment.failed', objectId: 'pay_1', orderId: 'ord_confirmed', facts: {} } },
     ],
-    ['nothing that the provider does not know', async () => ({ refused: 'not_confirmed' }), {}],
+    [
+      'nothing that the provider does not know',
+      async () => ({ refused: 'not_confirmed' }),
+      { failure: 'not_confirmed' },
+    ],
     [
       'nothing that the provider says of another event',
       async () => ({ event: { id: 'evt_9', type: 'x', objectId: 'pay_1', facts: { orderId: 'ord_9' } } }),
-      {},
+      { failure: 'event_missing' },
     ],
     [
       'nothing while the provider cannot be asked',
       async () => {
         throw new Error('The provider is away')
       },
-      {},
+      { failure: 'unavailable' },
     ],
   ])('takes %s', async (_, confirm, expected) => {
     const provider = { ...makeProvider({ settings, secrets: [{ value: secret }] }), confirm }

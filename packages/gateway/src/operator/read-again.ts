@@ -3,6 +3,7 @@ import type { WebhookEvent } from '../event.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
+import type { Confirmed } from '../providers/scheme.ts'
 import { reverifyEvent } from './reverify-event.ts'
 
 /** What an event is read again with. */
@@ -14,39 +15,54 @@ export interface ReadAgainDeps {
 /** The members of a record that are read out of its body. */
 export type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
 
+/**
+ * What a body says by today's settings, or why it cannot be read now: what `reverifyEvent` found, `unreadable` (it is no
+ * event by today's settings), `event_missing` (it holds another one) or what the provider answered (`not_confirmed`, …;
+ * `unavailable` where it did not answer).
+ */
+export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: string }
+
 const CONFIRM_MS = 3_000
 
-/**
- * What a stored body says by the settings of today: a mended mapping is a usual reason for a replay. Empty where nothing
- * can be read anew: no secret of today matches, the body is gone, or its provider does not confirm it now. Then what was
- * read at the time of receipt stands.
- */
-export async function readAgain(
-  record: EventDocument,
-  { providers, fetch }: ReadAgainDeps,
-): Promise<ReadMembers | Record<string, never>> {
-  const provider = providers().get(record.provider)
-  if (provider === undefined) return {}
+/** Reads a stored body by today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
+export async function readAgain(record: EventDocument, deps: ReadAgainDeps): Promise<ReadAgain> {
   try {
-    const { verified } = await reverifyEvent(record, providers())
-    if (verified === null) return {}
-    const events = await confirmed(provider, provider.readEvents(verified), fetch)
-    const event = events.find(({ id }) => id === record.eventId)
-    if (event === undefined) return {}
-    const { orderId, ...facts } = event.facts
-    return { type: event.type, objectId: event.objectId, orderId, facts }
+    return await read(record, deps)
   } catch {
-    return {}
+    return { failure: 'unreadable' }
   }
 }
 
+async function read(record: EventDocument, { providers, fetch }: ReadAgainDeps): Promise<ReadAgain> {
+  const provider = providers().get(record.provider)
+  if (provider === undefined) return { failure: 'provider_unknown' }
+  const { verified, failure } = await reverifyEvent(record, providers())
+  if (verified === null) return { failure: failure ?? 'unreadable' }
+  const answers = await confirmAll(provider, provider.readEvents(verified), fetch)
+  const event = answers
+    .flatMap((answer) => ('event' in answer ? [answer.event] : []))
+    .find(({ id }) => id === record.eventId)
+  if (event === undefined) {
+    const refusal = answers.find((answer) => 'refused' in answer)
+    return { failure: refusal?.refused ?? 'event_missing' }
+  }
+  const {
+    type,
+    objectId,
+    facts: { orderId, ...facts },
+  } = event
+  return { members: { type, objectId, orderId, facts } }
+}
+
 /** What is not signed well enough counts only as its provider says, at a replay as at the receipt. */
-async function confirmed(
+async function confirmAll(
   { confirm }: Provider,
   events: readonly WebhookEvent[],
   fetch: ReadAgainDeps['fetch'],
-): Promise<readonly WebhookEvent[]> {
-  if (confirm === undefined) return events
-  const answers = await within(Promise.all(events.map((event) => confirm(event, fetch))), CONFIRM_MS)
-  return answers === LATE ? [] : answers.flatMap((answer) => ('event' in answer ? [answer.event] : []))
+): Promise<readonly Confirmed[]> {
+  if (confirm === undefined) return events.map((event) => ({ event }))
+  const unavailable = [{ refused: 'unavailable' }]
+  const asked = Promise.all(events.map((event) => confirm(event, fetch))).catch(() => unavailable)
+  const answers = await within(asked, CONFIRM_MS)
+  return answers === LATE ? unavailable : answers
 }

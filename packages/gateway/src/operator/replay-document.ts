@@ -11,6 +11,8 @@ export interface ReplayDocument {
   readonly filter: string
   readonly ratePerSecond: number | null
   readonly matched: number
+  /** How many of its events could not be read by the settings of that time. Absent means none. */
+  readonly notRead?: number
   /** The newest event that was handed on; the next slice begins behind it. */
   readonly cursor: ObjectId | null
   /** Newer events came after the replay was asked for and are not part of it. Null where ids were named. */

@@ -78,19 +78,30 @@ describe('events.replay', () => {
     expect(asked).toEqual({ replayId: expect.stringMatching(/^[0-9a-f]{24}$/), matched: 1 })
     await system.until(eventId, ({ state }) => state === 'done')
     expect(await finished(asked.replayId)).toEqual({
-      ...{ state: 'finished', matched: 1, started: 1, done: 1, failed: 0, by: 'alice', reason },
+      ...{ state: 'finished', matched: 1, started: 1, done: 1, failed: 0, notRead: 0, by: 'alice', reason },
       ...{ startedAt: expect.any(String), finishedAt: expect.any(String) },
     })
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid', access: 'unlocked', version: 3 })
     const shown = await alice.events.get.query({ id })
     expect(shown).toMatchObject({ state: 'done', reason: null, outcome: { kind: 'applied', version: 3 } })
-    expect(shown.replays).toEqual([{ at: expect.any(String), by: 'alice', reason }])
+    expect(shown.replays).toEqual([{ at: expect.any(String), by: 'alice', reason, notRead: null }])
     expect(shown.attempts.map(({ outcome }) => outcome)).toEqual(['dead', 'applied'])
     const { items } = await alice.audit.list.query()
     expect(items).toMatchObject([
       { by: 'alice', action: 'events.replay', reason, details: { ids: [id], matched: 1, replayId: asked.replayId } },
     ])
     expect(Math.abs(Date.parse(items[0]?.at ?? '') - Date.now())).toBeLessThan(10_000)
+  })
+
+  it('is logged once it is there, and never where it was refused or is a dry run', async () => {
+    const replayed = (): unknown[] => system.gateway.logs.filter(({ msg }) => msg === 'event.replayed')
+    const before = replayed().length
+    const [dead] = await insertDead(1)
+    await alice.events.replay.mutate({ ids: [String(dead?._id)], reason, dryRun: true })
+    await refusalOf(alice.events.replay.mutate({ ids: ['f'.repeat(24)], reason }))
+    expect(replayed()).toHaveLength(before)
+    const { replayId } = await alice.events.replay.mutate({ ids: [String(dead?._id)], reason })
+    expect(replayed().slice(before)).toMatchObject([{ by: 'alice', matched: 1, replayId }])
   })
 
   it('is dead again, with its reason, when the cause is not mended', async () => {

@@ -35,19 +35,19 @@ export const replayEventsProcedure = procedure.input(replaySchema).mutation(asyn
   if (dryRun) return { replayId: null, matched: await ctx.replays.match(request) }
   const meant = ids === undefined ? { filter } : { ids: ids.slice(0, 20), count: ids.length }
   const matched = await ctx.replays.match(request).catch(async (error: unknown) => {
-    await tell(ctx, reason, { ...meant, refused: toAppError(error).code })
+    await audit(ctx, reason, { ...meant, refused: toAppError(error).code })
     throw error
   })
   // The entry first: whatever dies in between, nothing happens that nobody has answered for.
   const replayId = new ObjectId()
-  await tell(ctx, reason, { ...meant, matched, replayId: String(replayId), includeDone })
+  const replay = { matched, replayId: String(replayId), includeDone }
+  await audit(ctx, reason, { ...meant, ...replay })
   await ctx.replays.start(replayId, request, matched)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...replay }, 'event.replayed')
   return { replayId: String(replayId), matched }
 })
 
-function tell(ctx: OperatorContext, reason: string, details: Record<string, unknown>): Promise<void> {
-  const { filter: _, ids: __, ...line } = details
-  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...line }, 'event.replayed')
+function audit(ctx: OperatorContext, reason: string, details: Record<string, unknown>): Promise<void> {
   return ctx.audit.record({ by: ctx.operator, action: 'events.replay', reason, details })
 }
 

@@ -22,11 +22,11 @@ beforeEach(async () => {
 })
 
 /** The runner of one process. */
-function makeRunner(logger = memoryLogger().logger): ReplayRunner {
+function makeRunner(logger = memoryLogger().logger, search: object = {}): ReplayRunner {
   const onError = (error: unknown): void => {
     throw error
   }
-  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, logger, onError })
+  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, logger, onError, ...search })
 }
 
 async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {
@@ -138,7 +138,7 @@ it('passes over an event that the server refuses to change, says so, and ends', 
   expect(await stateOf(id)).toBe('finished')
   expect(await events.countDocuments({ state: 'pending' })).toBe(149)
   const line = { msg: 'replay.event-refused', replayId: String(id), id: String(refused?._id), code: 121 }
-  expect(lines).toMatchObject([line])
+  expect(lines.filter(({ msg }) => msg === line.msg)).toMatchObject([line])
 })
 
 it('keeps the newest 50 replays of an event', async () => {
@@ -159,4 +159,64 @@ it('takes texts that look like operators for texts', async () => {
   const [record] = await events.find().toArray()
   expect(record?.replays).toMatchObject([{ by: '$$NOW', reason: '$state' }])
   expect(record).toMatchObject({ orderId: '$$ROOT', type: '$where' })
+})
+
+it('says which events it could not read again, in the log, with the events and in its progress', async () => {
+  const { logger, lines } = memoryLogger()
+  const id = await startReplay(150)
+  await makeRunner(logger).tick()
+  const told = lines.filter(({ msg }) => msg === 'replay.events-not-read')
+  expect(told).toMatchObject([
+    { replayId: String(id), why: 'provider_unknown', events: 100, first: expect.stringMatching(/^[0-9a-f]{24}$/) },
+    { replayId: String(id), why: 'provider_unknown', events: 50 },
+  ])
+  expect(await events.countDocuments({ 'replays.notRead': 'provider_unknown' })).toBe(150)
+  expect(await replays.progress(String(id))).toMatchObject({ started: 150, notRead: 150 })
+})
+
+/** Inserts events that nobody asks for, in the server. */
+async function insertOthers(count: number): Promise<void> {
+  const { _id, eventId: _, ...record } = sampleRecord()
+  const sources = db.collection('sources')
+  await sources.insertOne({ record })
+  await sources
+    .aggregate([
+      { $project: { _id: 0, record: 1, index: { $range: [0, count] } } },
+      { $unwind: '$index' },
+      { $replaceWith: { $mergeObjects: ['$record', { eventId: { $toString: '$index' } }] } },
+      { $merge: { into: EVENTS } },
+    ])
+    .toArray()
+  await sources.drop()
+}
+
+it('gets through records that match nothing in parts, each behind the one before, and ends', {
+  timeout: 60_000,
+}, async () => {
+  const wanted = (): EventDocument => sampleRecord({ type: 'wanted', state: 'dead', reason: 'some' })
+  await events.insertOne(wanted())
+  await insertOthers(30_000)
+  await events.insertMany([wanted(), wanted()])
+  const target = { filter: { type: { $eq: 'wanted' } } }
+  const id = new ObjectId()
+  await replays.start(id, { by: 'alice', reason: 'a test', target, ratePerSecond: null, includeDone: true }, 3)
+  const cursors: string[] = []
+  const note = async (): Promise<void> => void cursors.push(String((await jobs.findOne({ _id: id }))?.cursor))
+  // Long enough for no part, and too short for all records at once.
+  const runner = makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 5_000 })
+  const watch = setInterval(() => void note(), 10)
+  await runner.tick()
+  clearInterval(watch)
+  expect(await stateOf(id)).toBe('finished')
+  expect(await events.countDocuments({ type: 'wanted', state: 'pending' })).toBe(3)
+  const seen = [...new Set(cursors)].filter((cursor) => cursor !== 'null')
+  expect(seen.length).toBeGreaterThan(2)
+  expect(seen).toEqual(seen.toSorted())
+})
+
+it('ends in parts also where the last record is the last that was asked for', async () => {
+  const id = await startReplay(100)
+  await makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 100 }).tick()
+  expect(await stateOf(id)).toBe('finished')
+  expect(await handedOn()).toEqual([1])
 })

@@ -1,12 +1,13 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { BSON, type Db, type Document, type Filter, type ObjectId } from 'mongodb'
+import type { Db, Document, ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
 import { withBody } from '../inbox/bodies.ts'
-import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { EVENTS } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
-import { readAgain } from './read-again.ts'
+import { type ReadAgain, readAgain } from './read-again.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 
 /** What the runner works with. */
 export interface ReplayRunnerDeps {
@@ -16,6 +17,10 @@ export interface ReplayRunnerDeps {
   readonly random: () => number
   readonly logger: Logger
   readonly onError: (error: unknown) => void
+  /** Milliseconds that a search may take before it goes on in parts of a bounded number of records. Default: 1,000. */
+  readonly searchMs?: number
+  /** How many records a part of such a search examines at most. Default: 50,000. */
+  readonly partRecords?: number
 }
 
 const LOOK_MS = 250
@@ -26,6 +31,12 @@ const SLICE = 100
 const SLICE_MS = 5_000
 // Then others of this process have their turn.
 const TURN_EVENTS = 1_000
+const TURN_MS = 5_000
+// Together with a slice below the lease.
+const SEARCH_MS = 1_000
+const PART_MS = 4_000
+const PART_RECORDS = 50_000
+const LEAST_RECORDS = 100
 const NEWEST_REPLAYS = 50
 
 /**
@@ -36,9 +47,11 @@ export class ReplayRunner {
   readonly #deps: ReplayRunnerDeps
   #timer: { stop(): Promise<void> } | undefined
   #stopping = false
+  #partRecords: number
 
   constructor(deps: ReplayRunnerDeps) {
     this.#deps = deps
+    this.#partRecords = deps.partRecords ?? PART_RECORDS
   }
 
   start(): void {
@@ -75,13 +88,14 @@ export class ReplayRunner {
 
   async #advance(replay: ReplayDocument): Promise<void> {
     let budget = replay.ratePerSecond ?? TURN_EVENTS
+    let inParts = false
+    const turnEndsAt = performance.now() + TURN_MS
     for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
-      const limit = Math.min(SLICE, budget)
-      const slice = await this.#nextSlice(open, limit)
-      await this.#handOn(open, slice.updates)
+      const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
+      await this.#handOn(open, slice)
+      inParts = slice.inParts
       budget -= slice.updates.length
-      const wasSlow = !slice.isLast && slice.updates.length < limit
-      const endsTurn = budget <= 0 || wasSlow || this.#stopping
+      const endsTurn = budget <= 0 || slice.isSlow || performance.now() > turnEndsAt || this.#stopping
       // Where a rate is used up, so that no two processes hurry together.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
@@ -90,52 +104,78 @@ export class ReplayRunner {
   }
 
   /** An event whose change the server refuses would be refused again: it is logged and passed over. */
-  async #handOn({ _id }: ReplayDocument, updates: Slice['updates']): Promise<void> {
+  async #handOn({ _id }: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
     if (updates.length === 0) return
-    const { refused } = await sendUpdates(this.#deps.db, { update: EVENTS, updates })
+    const { db, logger } = this.#deps
+    const replayId = String(_id)
+    const { refused } = await sendUpdates(db, { update: EVENTS, updates })
     for (const { index, code } of refused) {
-      const id = String(updates[index]?.q._id)
-      this.#deps.logger.warn({ replayId: String(_id), id, code }, 'replay.event-refused')
+      logger.warn({ replayId, id: String(updates[index]?.q._id), code }, 'replay.event-refused')
+    }
+    // One line for a slice and reason: there may be millions of them.
+    for (const [why, ids] of Map.groupBy(notRead, (one) => one.why)) {
+      logger.warn({ replayId, why, events: ids.length, first: ids[0]?.id }, 'replay.events-not-read')
     }
   }
 
-  /** The next events with what is to become of them. Read one by one: a slice of bodies may be large. */
-  async #nextSlice(replay: ReplayDocument, limit: number): Promise<Slice> {
-    const { filter, cursor, until } = replay
-    const meant = BSON.EJSON.parse(filter) as Filter<EventDocument>
-    const range = { ...(until === null ? {} : { $lte: until }), ...(cursor === null ? {} : { $gt: cursor }) }
-    const found = this.#deps.db
-      .collection<EventDocument>(EVENTS)
-      .find({ $and: [meant, Object.keys(range).length === 0 ? {} : { _id: range }] })
-      .sort({ _id: 1 })
-      .limit(limit)
-    const updates: EventUpdate[] = []
-    let last = cursor
-    const endsAt = performance.now() + SLICE_MS
-    for await (const record of found) {
-      // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
-      const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id } }
-      updates.push({ q, u: dueAgain(replay, await readAgain(await withBody(this.#deps.db, record), this.#deps)) })
-      last = record._id
-      if (performance.now() > endsAt) return { updates, last, isLast: false }
+  /**
+   * The next events with what is to become of them. A search for which there is no index could examine all records from
+   * the cursor on, in vain and again and again: where it takes too long, it goes on in parts.
+   */
+  async #nextSlice(replay: ReplayDocument, { limit, inParts }: { limit: number; inParts: boolean }): Promise<Slice> {
+    const { db, searchMs = SEARCH_MS } = this.#deps
+    if (!inParts) {
+      const slice = await this.#read(replay, searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit)
+      if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
     }
-    return { updates, last, isLast: updates.length < limit }
+    const part = { limit, maxTimeMS: PART_MS, records: this.#partRecords }
+    const slice = await this.#read(replay, await searchRecords(db, replay, part), limit)
+    const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
+    this.#partRecords = Math.min(Math.max(records, LEAST_RECORDS), this.#deps.partRecords ?? PART_RECORDS)
+    return { ...slice, inParts: true }
+  }
+
+  /** Reads events one by one: a slice of bodies may be large. */
+  async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
+    const updates: EventUpdate[] = []
+    const notRead: NotRead[] = []
+    let last = replay.cursor
+    const endsAt = performance.now() + SLICE_MS
+    try {
+      for await (const record of found) {
+        const read = await readAgain(await withBody(this.#deps.db, record), this.#deps)
+        if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
+        // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
+        const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id } }
+        updates.push({ q, u: dueAgain(replay, read) })
+        last = record._id
+        if (performance.now() > endsAt)
+          return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: false }
+      }
+    } catch (error) {
+      if (!hasExpired(error)) throw error
+      return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: true }
+    }
+    const isThrough = updates.length < limit
+    const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
+    return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
   }
 
   /** Moves the cursor on. Null when another process has moved it; a replay that was cancelled meanwhile says so. */
   #note(
     { _id, cursor }: ReplayDocument,
-    { last, isLast, leaseMs }: Slice & { readonly leaseMs: number },
+    { last, isLast, notRead, leaseMs }: Slice & { readonly leaseMs: number },
   ): Promise<ReplayDocument | null> {
     const ifRunning = (then: unknown, member: string): Document => ({
       $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`],
     })
     const end = isLast ? { state: ifRunning('finished', 'state'), finishedAt: ifRunning('$$NOW', 'finishedAt') } : {}
+    const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }
     return this.#deps.db
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
         { _id, cursor: { $eq: cursor } },
-        [{ $set: { cursor: last, leaseUntil: { $add: ['$$NOW', leaseMs] }, ...end } }],
+        [{ $set: { cursor: last, notRead: counted, leaseUntil: { $add: ['$$NOW', leaseMs] }, ...end } }],
         { returnDocument: 'after' },
       )
   }
@@ -146,18 +186,34 @@ interface EventUpdate {
   readonly u: readonly Document[]
 }
 
+/** An event whose body could not be read by today's settings: what was read at its receipt counts. */
+interface NotRead {
+  readonly id: string
+  readonly why: string
+}
+
 interface Slice {
   readonly updates: readonly EventUpdate[]
-  /** The id of the last event that was read, for the cursor. */
+  readonly notRead: readonly NotRead[]
+  /** The id up to which everything is examined, for the cursor. */
   readonly last: ObjectId | null
   /** Whether the replay ends with it. */
   readonly isLast: boolean
+  /** Whether others have their turn now. */
+  readonly isSlow: boolean
+  /** Whether the database gave up the search. */
+  readonly hasExpired: boolean
+  /** Whether the next slice of this turn searches in parts at once. */
+  readonly inParts: boolean
 }
 
-function dueAgain({ _id, by, reason }: ReplayDocument, read: Document): Document[] {
-  const entry = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { id: _id, by, reason } }] }
+function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Document[] {
+  const notRead = 'failure' in read ? { notRead: read.failure } : {}
+  const entry = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { id: _id, by, reason, ...notRead } }] }
   const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [entry]] }
-  const literals = Object.fromEntries(Object.entries(read).map(([name, value]) => [name, { $literal: value }]))
+  const literals = Object.fromEntries(
+    Object.entries('members' in read ? read.members : {}).map(([name, value]) => [name, { $literal: value }]),
+  )
   return [
     {
       $set: {

@@ -61,7 +61,13 @@ export interface ShownEventDetails extends ShownEvent {
   readonly closed: { readonly at: string; readonly by: string; readonly reason: string } | null
   /** How often a repeated delivery has revived it. */
   readonly revivals: number
-  readonly replays: readonly { readonly at: string; readonly by: string; readonly reason: string }[]
+  readonly replays: readonly {
+    readonly at: string
+    readonly by: string
+    readonly reason: string
+    /** Why the body could not be read again; null where it was. */
+    readonly notRead: string | null
+  }[]
 }
 
 /** Shows a whole record. */
@@ -76,6 +82,11 @@ export function showEventDetails(record: EventDocument): ShownEventDetails {
     outcome: record.outcome,
     closed: record.closed === undefined ? null : { ...record.closed, at: record.closed.at.toISOString() },
     revivals: record.revivals ?? 0,
-    replays: (record.replays ?? []).map(({ at, by, reason }) => ({ at: at.toISOString(), by, reason })),
+    replays: (record.replays ?? []).map(({ at, by, reason, notRead = null }) => ({
+      at: at.toISOString(),
+      by,
+      reason,
+      notRead,
+    })),
   }
 }
