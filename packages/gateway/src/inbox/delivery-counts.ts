@@ -4,6 +4,7 @@ import { type Db, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createFlusher } from './flusher.ts'
+import { counterOf } from './record-expressions.ts'
 import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
 
 /** A delivery of an event that is stored already. */
@@ -110,8 +111,8 @@ function judge(deps: DeliveryCountsDeps, item: Counted, record: StoredRecord | u
 
 function toUpdate({ item, differs, revives }: Judged): object {
   const counted = {
-    deliveries: { $add: ['$deliveries', item.times] },
-    mismatches: { $add: ['$mismatches', differs ? item.times : 0] },
+    deliveries: { $add: [counterOf('deliveries'), item.times] },
+    mismatches: { $add: [counterOf('mismatches'), differs ? item.times : 0] },
     lastDeliveryAt: '$$NOW',
   }
   return {

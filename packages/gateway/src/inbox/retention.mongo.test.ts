@@ -70,32 +70,57 @@ describe('a record whose scheme signs no time', () => {
     expect(done).not.toHaveProperty('expireAt')
     expect(done.raw.length()).toBeGreaterThan(0)
 
-    const stripped = await strip(id)
-    expect(stripped.raw.length()).toBe(0)
-    expect(stripped).toMatchObject({ headers: {}, state: 'done', orderId, outcome: { kind: 'applied' } })
-    expect(stripped).not.toHaveProperty('stripAt')
+    const { _id, provider, bodyHash, receivedAt } = done
+    expect(await strip(id)).toEqual({
+      ...{ _id, provider, eventId: id, bodyHash, receivedAt, state: 'done', reason: 'expired' },
+      ...{ deliveries: 1, mismatches: 0 },
+    })
+    const [size] = await system.events
+      .aggregate([{ $match: { _id } }, { $project: { bytes: { $bsonSize: '$$ROOT' } } }])
+      .toArray()
+    expect(size?.bytes).toBeLessThan(300)
     const order = await orders.get.query({ id: orderId })
 
     expect(await system.deliver(body, { provider: 'shop' })).toBe(200)
     expect(await system.until(id, ({ deliveries }) => deliveries === 2)).toMatchObject({ state: 'done', mismatches: 0 })
+    expect(await system.deliver({ ...body, note: 'another body' }, { provider: 'shop' })).toBe(200)
+    await system.until(id, ({ deliveries, mismatches }) => deliveries === 3 && mismatches === 1)
     expect(await orders.get.query({ id: orderId })).toEqual(order)
   })
 
-  it('loses its body also when nobody handles its type, and is replayed by what was read before', async () => {
+  it('keeps its key also when nobody handles its type or it was closed, and is in no list of a state', async () => {
     const unhandled = randomUUID()
     await system.deliver(paymentEvent(unhandled, {}, 'customer.created'), { provider: 'shop' })
     const record = await settled(unhandled, 'unhandled')
     expect(record.stripAt?.getTime()).toBe(record.receivedAt.getTime() + DAYS_MS)
-    expect((await strip(unhandled)).raw.length()).toBe(0)
+    const closed = sampleRecord({ state: 'closed', reason: 'amount_mismatch', keepKey: true })
+    await system.events.insertOne(closed)
+    for (const id of [unhandled, closed.eventId]) expect(await strip(id)).toMatchObject({ state: 'done' })
+  })
 
+  it('is shown by its key and never replayed, for nothing is left to hand on', async () => {
     const id = randomUUID()
-    const orderId = await system.order()
-    await system.deliver(paymentEvent(id, { orderId }), { provider: 'shop' })
+    await system.deliver(paymentEvent(id, { orderId: await system.order() }), { provider: 'shop' })
     await settled(id, 'done')
     const { _id } = await strip(id)
-    await system.operator().events.replay.mutate({ ids: [String(_id)], reason: 'again', includeDone: true })
-    const again = await system.until(id, ({ replays, state }) => replays?.length === 1 && state === 'done')
-    expect(again).toMatchObject({ orderId, outcome: { kind: 'duplicate' }, stripAt: expect.any(Date) })
+    const { events } = system.operator()
+    const shown = { id: String(_id), provider: 'shop', eventId: id, state: 'done', reason: 'expired', orderId: '' }
+    expect(await events.list.query({ provider: 'shop', eventId: id })).toMatchObject({ items: [shown] })
+    expect(await events.get.query({ id: String(_id) })).toMatchObject({ ...shown, raw: '', headers: {}, attempts: [] })
+    expect(await events.reverify.query({ id: String(_id) })).toMatchObject({ valid: false, failure: 'body_expired' })
+    const again = { ids: [String(_id)], reason: 'again', includeDone: true }
+    expect(await events.replay.mutate(again)).toMatchObject({ matched: 0 })
+  })
+
+  it('keeps everything when it was replayed between being found and being stripped', async () => {
+    const record = sampleRecord({ keepKey: true, stripAt: PAST })
+    await system.events.insertOne(record)
+    // As a replay leaves it: an absent date is before any other.
+    const found = { _id: record._id, $expr: { $lte: ['$stripAt', '$$NOW'] } }
+    await system.events.updateOne({ _id: record._id }, { $unset: { stripAt: '' } })
+    expect(await system.events.countDocuments(found)).toBe(1)
+    await stripOldBodies(database.db, going)
+    expect((await system.record(record.eventId)).raw.length()).toBe(2)
   })
 
   it('keeps its body while the time has not come', async () => {

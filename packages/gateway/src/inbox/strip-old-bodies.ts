@@ -1,32 +1,30 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import { Binary, type Db, type Document, type ObjectId } from 'mongodb'
+import type { Db, ObjectId } from 'mongodb'
 import { EVENTS } from './event-document.ts'
+import { KEY_ONLY } from './key-only-record.ts'
 
 const AT_ONCE = 500
 
 /**
- * Empties records whose retention has ended but whose key must stay, because their scheme signs no time. In slices, so
+ * Leaves nothing but the key of records whose retention has ended, where their scheme signs no time: the key must stay. In slices, so
  * that no command outlasts the wait for its answer; what a stop leaves undone is done the next time.
  */
 export async function stripOldBodies(db: Db, stopping: AbortSignal): Promise<void> {
   for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
-    const due = await db
-      .collection(EVENTS)
-      .find({ $expr: IS_DUE, stripAt: { $type: 'date' } })
-      .project<{ _id: ObjectId }>({ _id: 1 })
-      .limit(AT_ONCE)
-      .toArray()
+    const due = await db.collection(EVENTS).find(IS_DUE).project<{ _id: ObjectId }>({ _id: 1 }).limit(AT_ONCE).toArray()
     found = due.length
-    if (found > 0) await strip(db, { _id: { $in: due.map(({ _id }) => _id) }, $expr: IS_DUE })
+    if (found > 0)
+      await strip(
+        db,
+        due.map(({ _id }) => _id),
+      )
   }
 }
 
-const IS_DUE = { $lte: ['$stripAt', '$$NOW'] }
+// An absent date sorts before every other: a record that was replayed meanwhile has none.
+const IS_DUE = { stripAt: { $type: 'date' }, $expr: { $lte: ['$stripAt', '$$NOW'] } }
 
-async function strip(db: Db, q: Document): Promise<void> {
-  const u = [
-    { $set: { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } } },
-    { $unset: ['stripAt', 'query', 'bodyId'] },
-  ]
-  await bulkUpdate(db, { update: EVENTS, updates: [{ q, u, multi: true }] })
+async function strip(db: Db, ids: readonly ObjectId[]): Promise<void> {
+  const q = { _id: { $in: ids }, ...IS_DUE }
+  await bulkUpdate(db, { update: EVENTS, updates: [{ q, u: [{ $replaceWith: KEY_ONLY }], multi: true }] })
 }

@@ -3,6 +3,7 @@ import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { withGone } from '../inbox/key-only-record.ts'
 import { beforeCursor, eventFilterSchema, idSchema, pageMembers, toMongoFilter, toObjectId } from './event-filter.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 import { reverifyEvent } from './reverify-event.ts'
@@ -21,7 +22,7 @@ export const listEventsProcedure = procedure
       .sort({ _id: -1 })
       .limit(limit + 1)
       .toArray()
-    const items = found.slice(0, limit).map(showEvent)
+    const items = found.slice(0, limit).map((record) => showEvent(withGone(record)))
     return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
   })
 
@@ -42,5 +43,5 @@ async function findEvent(db: Db, id: string): Promise<EventDocument> {
   const _id = toObjectId(id)
   const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
   if (found === null) throw notFound({}, { says: 'No event has this id' })
-  return withBody(db, found)
+  return withBody(db, withGone(found))
 }

@@ -4,6 +4,7 @@ import type { Db, Document, ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS } from '../inbox/event-document.ts'
+import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import { type ReadAgain, readAgain } from './read-again.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
@@ -146,7 +147,7 @@ export class ReplayRunner {
         const read = await readAgain(await withBody(this.#deps.db, record), this.#deps)
         if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
         // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
-        const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id } }
+        const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
         updates.push({ q, u: dueAgain(replay, read) })
         last = record._id
         if (performance.now() > endsAt)

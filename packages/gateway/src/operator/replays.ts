@@ -3,6 +3,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../errors.ts'
 import { EVENTS, type EventDocument, type EventState } from '../inbox/event-document.ts'
+import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import { toObjectId } from './event-filter.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 
@@ -53,7 +54,10 @@ export interface Replays {
 // Below the 5.5 s of a socket: beyond that the driver would ask again, and the answer would be `unavailable` after 11 s.
 const COUNT_MS = 4_500
 
-/** Which events a request means: those that are settled or waiting; done and closed ones only when it says so. */
+/**
+ * Which events a request means: those that are settled or waiting; done and closed ones only when it says so, and none of
+ * which only the key is left.
+ */
 export function replayable({
   target,
   includeDone,
@@ -62,7 +66,8 @@ export function replayable({
   const states: EventState[] = ['dead', 'unhandled', 'pending']
   if (includeDone) states.push('done')
   if (includeClosed || 'ids' in target) states.push('closed')
-  return { $and: ['ids' in target ? { _id: { $in: toIds(target.ids) } } : target.filter, { state: { $in: states } }] }
+  const meant = 'ids' in target ? { _id: { $in: toIds(target.ids) } } : target.filter
+  return { $and: [meant, { state: { $in: states } }, IS_COMPLETE] }
 }
 
 /** Opens the replays of a database. */
