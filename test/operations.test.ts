@@ -18,7 +18,9 @@ const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const system = stack.use(
+  await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000' } }),
+)
 const { orders } = fulfilmentClient(system.fulfilment)
 const operator = system.operator()
 const content = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'book', quantity: 2, unitAmount: 150 }] }

@@ -374,7 +374,7 @@ describe('events close and events release', () => {
   })
 
   it('release an event that a process holds', async () => {
-    const leaseUntil = new Date(Date.now() + 3_600_000)
+    const leaseUntil = new Date(Date.now() + 50_000)
     const held = sampleRecord({ state: 'processing', leaseOwner: 'stuck', leaseUntil })
     await system.events.insertOne(held)
     const { exitCode, document } = await runJson(['events', 'release', String(held._id), '--reason', 'it hangs'])

@@ -24,9 +24,9 @@ async function deadEvent(provider: 'acme' | 'shop' = 'acme'): Promise<{ id: stri
   return { id: String(_id), eventId, body }
 }
 
-/** An event in the hands of a process that never ends, with a lease of an hour. */
+/** An event in the hands of a process that never ends, with the lease of a live process. */
 async function heldEvent(members: Partial<EventDocument> = {}): Promise<EventDocument> {
-  const leaseUntil = new Date(Date.now() + 3_600_000)
+  const leaseUntil = new Date(Date.now() + 50_000)
   const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', leaseUntil, begun: true, ...members })
   await system.events.insertOne(held)
   return held
