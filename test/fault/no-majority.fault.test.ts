@@ -5,11 +5,14 @@ import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mix
 import { freeze, startReplicaSet } from '../support/mongod-under-test.ts'
 import { deleteOf, keyedPostOf, patchOf, putOf } from '../support/orders-writes.ts'
 import { paymentOf, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 130
 const FRESH = 40
 const ANSWERED_WITHIN_MS = 10_000
+
+const readiness = (port: number) => async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
 
 describe('a primary that has lost both secondaries', () => {
   it('FP-31: acknowledges nothing, first or repeated, until a majority holds it', async () => {
@@ -44,6 +47,10 @@ describe('a primary that has lost both secondaries', () => {
       expect(written, `PUT, PATCH, DELETE and POST of orders, ${turn}`).toEqual(writes.map(() => 503))
     }
 
+    for (const port of [stack.place.adminPort, stack.place.fulfilmentPort]) {
+      expect(await until(readiness(port), (status) => status !== 200)).toBe(503)
+    }
+
     // The primary holds them, and no majority does.
     await using client = await directClient(primary.port).connect()
     const fresh = { eventId: { $in: payments.map(({ id }) => id) } }
@@ -54,6 +61,7 @@ describe('a primary that has lost both secondaries', () => {
     expect(await events.countDocuments(fresh, { readConcern: 'majority' })).toBe(0)
 
     frozen.resume()
+    await stack.untilReady()
     await finished
     for (const payment of payments) source.add(payment)
     await source.run()
