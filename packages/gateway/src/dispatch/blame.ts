@@ -21,7 +21,7 @@ export interface FailedCall {
 export function judgeFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culprit' {
   if (!call.reached) return 'nobody'
   if (call.events === 1) return call.died || (call.wasClosed && call.wasWell) ? 'culprit' : 'nobody'
-  return call.died || call.wasClosed ? 'suspects' : 'nobody'
+  return call.died || (call.wasClosed && call.wasWell) ? 'suspects' : 'nobody'
 }
 
 /** Fulfilment failed at this event alone, again and again, and was well otherwise. */
