@@ -14,7 +14,7 @@ export interface KeyedRequest {
 }
 
 /** What a key has reserved: the order that its request makes, whoever finishes it. */
-export interface Reservation {
+interface Reservation {
   readonly orderId: string
   readonly createdAt: Date
 }

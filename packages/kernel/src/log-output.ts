@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 /** How many bytes of lines may wait for their reader. */
-export const MAX_WAITING_BYTES = 1_048_576
+const MAX_WAITING_BYTES = 1_048_576
 
 // PIPE_BUF of Linux: a pipe that several processes share takes so much from each without mixing their lines.
 const PIECE_BYTES = 4_096

@@ -18,7 +18,7 @@ export const eventTextSchema = z
   .refine((text) => text.trim() !== '' && !CONTROL.test(text), { error: 'is blank or has control characters' })
 
 /** A condition in the syntax of the If-Match header (RFC 9110 section 13.1.1). */
-export const ifMatchSchema = z
+const ifMatchSchema = z
   .string()
   .max(4_096)
   .refine(isEntityTagList, { error: 'a list of entity tags in double quotes, or *, is needed' })

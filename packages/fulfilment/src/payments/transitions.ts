@@ -5,7 +5,7 @@ import type { Outcome, PaymentKey, StoredPayment } from '../orders/order-documen
 export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as const
 
 /** A type of event that changes an order. */
-export type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
+type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
 
 /** The part of an order that payments decide. */
 export interface PaymentState {

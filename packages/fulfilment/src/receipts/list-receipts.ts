@@ -13,7 +13,7 @@ export interface ReceiptListRequest {
 }
 
 /** A receipt as an operator sees it. Times are ISO 8601, UTC. */
-export interface ReceiptView {
+interface ReceiptView {
   readonly key: string
   readonly orderId: string
   readonly paymentId: string

@@ -25,7 +25,7 @@ export function judgeFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culp
 }
 
 /** Fulfilment failed at this event alone, again and again, and was well otherwise. */
-export const FULFILMENT_FAILED = 'fulfilment_failed'
+const FULFILMENT_FAILED = 'fulfilment_failed'
 
 /**
  * Counts a failed call against an event that was put off because of it. A culprit that has used up `maxStarts` failed

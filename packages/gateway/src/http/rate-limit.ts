@@ -14,7 +14,7 @@ export interface RateLimitOptions {
 }
 
 /** How a key stands: what is left in this window, and the seconds until the next. */
-export interface Allowance {
+interface Allowance {
   readonly remaining: number
   readonly resetSeconds: number
 }

@@ -29,7 +29,7 @@ export interface WebhookRouteDeps extends ReceiveDeps {
 }
 
 /** What is counted of deliveries. */
-export interface DeliveryLimits {
+interface DeliveryLimits {
   /** Refused ones of each address. */
   readonly failed: RateLimit
   /** Bodies that were read in vain for each provider, although their address was beyond its limit. */

@@ -7,7 +7,7 @@ export interface BatchTerms {
 }
 
 /** The queue that batches feed: its clock in milliseconds, its room, and the way into it. */
-export interface FedQueue<Member> {
+interface FedQueue<Member> {
   readonly now: number
   readonly hasRoom: (bytes: number) => boolean
   readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteVerdict) => void }) => void

@@ -8,7 +8,7 @@ import { counterOf } from './record-expressions.ts'
 import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
 
 /** A delivery of an event that is stored already. */
-export interface RepeatedDelivery {
+interface RepeatedDelivery {
   readonly provider: string
   readonly bodyHash: string
   /** What it tells, read by the settings of today. */

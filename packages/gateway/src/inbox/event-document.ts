@@ -9,7 +9,7 @@ export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead
 export type EventState = (typeof EVENT_STATES)[number]
 
 /** One try of ours to give an event its effect. `at` is the database's clock. */
-export interface Attempt {
+interface Attempt {
   readonly at: Date
   readonly ms: number
   readonly outcome: string

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb'
 import { createFlusher } from './flusher.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
-export type TallyKind = 'delivery' | 'secret'
+type TallyKind = 'delivery' | 'secret'
 
 /** A count as it is stored: all processes add to it. */
 export interface Tally {

@@ -58,7 +58,7 @@ const COUNT_MS = 4_500
  * Which events a request means: those that are settled or waiting; done and closed ones only when it says so, and none of
  * which only the key is left.
  */
-export function replayable({
+function replayable({
   target,
   includeDone,
   includeClosed = false,

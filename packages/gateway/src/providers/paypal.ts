@@ -41,7 +41,7 @@ const shape = { certificates: z.array(z.string().max(65_536)).min(1).max(8).opti
 export const paypal = createPaypal({ fetch: (...asked) => globalThis.fetch(...asked), roots: rootCertificates })
 
 /** Creates the scheme of PayPal with what its certificates come from. */
-export function createPaypal(sources: CertificateSources): Scheme {
+function createPaypal(sources: CertificateSources): Scheme {
   return defineScheme('paypal', shape, {
     problemsOf: ({ certificates = [] }) =>
       certificates.some((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType !== 'rsa')

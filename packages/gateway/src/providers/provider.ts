@@ -51,7 +51,7 @@ export interface Provider {
 }
 
 /** A delivery proved authentic, or the reason why it is not. */
-export type Verdict = VerifiedDelivery | { readonly refused: Refusal }
+type Verdict = VerifiedDelivery | { readonly refused: Refusal }
 
 /** A provider's settings with the texts of its secrets at hand. */
 export interface ProviderSource {

@@ -34,7 +34,7 @@ export type Accepted =
   | { readonly secretId: string; readonly handshake: HandshakeAnswer }
 
 /** An event of a delivery and what became of it. */
-export interface StoredEvent {
+interface StoredEvent {
   readonly event: WebhookEvent
   readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
 }

@@ -16,7 +16,7 @@ export interface FuzzedDelivery {
 }
 
 /** A fuzzed delivery that HTTP can carry, and where to. */
-export interface SendableDelivery extends FuzzedDelivery {
+interface SendableDelivery extends FuzzedDelivery {
   /** The last part of the path: a provider's name, now and then nobody's. */
   readonly path: string
 }

@@ -4,7 +4,7 @@ import { createProvider, type Provider } from '../providers/provider.ts'
 import { providersSettings } from '../providers/provider-settings.ts'
 
 /** A secret of a provider under test; `notAfter` is ISO 8601. */
-export interface TestSecret {
+interface TestSecret {
   readonly value: string
   readonly notAfter?: string
 }

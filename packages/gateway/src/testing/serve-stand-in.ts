@@ -4,7 +4,7 @@ import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { FulfilmentStandIn, ReceivedCommand } from './fulfilment-stand-in.ts'
 
 /** One call as it came in. */
-export interface ReceivedCall {
+interface ReceivedCall {
   readonly procedure: string
   readonly method: string | undefined
   readonly headers: IncomingMessage['headers']
@@ -13,7 +13,7 @@ export interface ReceivedCall {
 }
 
 /** An answer in place of the stand-in's own; `hang` never answers. */
-export type CannedAnswer = { readonly status: number; readonly body: string } | 'hang' | 'reset'
+type CannedAnswer = { readonly status: number; readonly body: string } | 'hang' | 'reset'
 
 /** A stand-in for fulfilment behind HTTP, in tRPC's own form. */
 export interface ServedStandIn extends AsyncDisposable {

@@ -23,7 +23,7 @@ export interface OperatedOptions {
 }
 
 /** A delivery as a provider under test makes it. */
-export interface TestDelivery {
+interface TestDelivery {
   /** `acme` signs a time (the scheme of Stripe), `shop` signs none (a bare HMAC). Default: acme. */
   readonly provider?: 'acme' | 'shop'
   readonly secret?: string

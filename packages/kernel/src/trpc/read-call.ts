@@ -4,7 +4,7 @@ import { readRawBody } from '../http/raw-body.ts'
 import { parseStrictJson } from '../strict-json.ts'
 
 /** The largest body of a call: 500 events with the longest names fit. */
-export const MAX_CALL_BYTES = 1_048_576
+const MAX_CALL_BYTES = 1_048_576
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 

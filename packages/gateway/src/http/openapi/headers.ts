@@ -6,7 +6,7 @@ const ENTITY_TAG = { type: 'string', pattern: '^"[0-9]+"$' }
 const ORDER_PATH = { type: 'string', pattern: '^/api/orders/[A-Za-z0-9._~-]{1,128}$' }
 
 /** Every header that an answer may have, by the name of its component; `name` is what stands on the wire. */
-export const HEADERS = {
+const HEADERS = {
   RequestId: {
     name: 'X-Request-Id',
     object: always(text('Names the request in our logs: the one that was sent, where it is a plain one')),

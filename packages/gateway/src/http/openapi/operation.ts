@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 /** The JSON that an operation takes. */
-export interface RequestBody {
+interface RequestBody {
   readonly mediaTypes: readonly string[]
   readonly schema: JsonObject
   /** Name -> a body that is taken. */

@@ -32,7 +32,7 @@ const FRAMING: readonly Refusal[] = [
 ]
 
 /** What any request may meet: broken HTTP, and a fault of ours. */
-export const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
+const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
 
 const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
   method_not_allowed: ['Allow'],
