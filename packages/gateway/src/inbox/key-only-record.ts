@@ -3,7 +3,7 @@ import type { EventDocument } from './event-document.ts'
 import { counterOf } from './record-expressions.ts'
 
 /** Why a settled record has nothing left but its key. */
-export const EXPIRED = 'expired'
+const EXPIRED = 'expired'
 
 /**
  * What is left of a record whose retention has ended, but whose key must stay: enough to answer a copy with 200, to tell

@@ -13,7 +13,7 @@ export interface ReadAgainDeps {
 }
 
 /** The members of a record that are read out of its body. */
-export type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
+type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
 
 /**
  * What a body says by today's settings, or why it cannot be read now: what `reverifyEvent` found, `unreadable` (it is no
