@@ -3,6 +3,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims, type SettledClaim } from '../inbox/claims.ts'
+import { indexedClaims } from '../inbox/indexed-claims.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 const DAY_MS = 86_400_000
@@ -27,7 +28,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     maxInternalErrors: settings.MAX_STARTS,
   }
   const dispatcher = new Dispatcher({
-    claims: databaseErrors.watch(claims),
+    claims: databaseErrors.watch(indexedClaims(claims, { logger, now: () => performance.now() })),
     process: async (batch) =>
       reportMismatch(await processBatch({ fulfilment: payments, limits, random }, batch), { logger, metrics }),
     clock,

@@ -3,7 +3,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { type Candidate, judgeCandidate } from './count-deaths.ts'
-import { EVENTS, type EventDocument } from './event-document.ts'
+import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from './event-document.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { counterOf, listOf, msSince, raised, timeOf } from './record-expressions.ts'
 
@@ -195,10 +195,11 @@ const CLOCK_STEP_MS = 60_000
  */
 async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<ObjectId[]> {
   const sort = { state: 1, dueAt: 1 } as const
-  const first = await findIds(deps, { filter: { state: 'pending', ...isDue(deps) }, sort, limit })
+  const hint = DUE_INDEX
+  const first = await findIds(deps, { filter: { state: 'pending', ...isDue(deps) }, sort, limit, hint })
   if (first.length < limit || timed === 0) return first
   const filter = { state: 'pending', dueAt: { $gte: EPOCH }, ...isDue(deps) }
-  const overtaken = await findIds(deps, { filter, sort, limit: timed })
+  const overtaken = await findIds(deps, { filter, sort, limit: timed, hint })
   const places = new Set(overtaken.map(String))
   const others = first.filter((id) => !places.has(String(id)))
   return [...others.slice(0, limit - overtaken.length), ...overtaken]
@@ -207,7 +208,8 @@ async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<
 const EPOCH = new Date(0)
 
 function findAbandoned({ db }: ClaimsDeps, abandoned: Document, limit: number): Promise<Abandoned[]> {
-  const found = db.collection<EventDocument>(EVENTS).find(abandoned).project<Abandoned>({ leaseOwner: 1 })
+  const options = { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS }
+  const found = db.collection<EventDocument>(EVENTS).find(abandoned, options).project<Abandoned>({ leaseOwner: 1 })
   return found.sort({ state: 1, _id: 1 }).limit(limit).toArray()
 }
 
@@ -217,11 +219,16 @@ interface Search {
   readonly filter: Document
   readonly sort: Readonly<Record<string, 1>>
   readonly limit: number
+  /** The index: while it is being built, the server refuses the search instead of reading every record. */
+  readonly hint: string
 }
 
-async function findIds({ db }: ClaimsDeps, { filter, sort, limit }: Search): Promise<ObjectId[]> {
+const SEARCH_MS = 4_000
+
+async function findIds({ db }: ClaimsDeps, { filter, sort, limit, hint }: Search): Promise<ObjectId[]> {
   const events = db.collection(EVENTS)
-  const found = await events.find(filter).project<{ _id: ObjectId }>({ _id: 1 }).sort(sort).limit(limit).toArray()
+  const options = { hint, sort, limit, maxTimeMS: SEARCH_MS }
+  const found = await events.find(filter, options).project<{ _id: ObjectId }>({ _id: 1 }).toArray()
   return found.map(({ _id }) => _id)
 }
 
@@ -327,7 +334,7 @@ async function buryKillers(deps: ClaimsDeps, owners: Owners): Promise<number> {
   const events = deps.db.collection<EventDocument>(EVENTS)
   const fields = { fence: 1, lost: 1, losses: 1, leaseOwner: 1 } as const
   const candidates = await events
-    .find(q)
+    .find(q, { hint: PROCESSING_INDEX, maxTimeMS: SEARCH_MS })
     .project<Candidate>(fields)
     .sort({ state: 1, _id: 1 })
     .limit(MOST_JUDGED)

@@ -97,6 +97,11 @@ export const BODY_INDEX = 'body'
 // Ids come in no order, so every insert changes another page of their index: with small pages little is written each time.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
+/** The index by which records that are due are found. */
+export const DUE_INDEX = 'pending_due'
+/** The index by which records are found whose holder has gone. */
+export const PROCESSING_INDEX = 'processing'
+
 /**
  * The unique index is the deduplication. The others are partial, so that a settled record costs them nothing and an
  * insert appends to them in order.
@@ -105,13 +110,13 @@ export const EVENT_INDEXES: NeededIndexes = {
   collection: EVENTS,
   indexes: [
     { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true, storageEngine: SMALL_PAGES },
-    { name: 'pending_due', key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
+    { name: DUE_INDEX, key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
     {
       name: 'pending_oldest',
       key: { state: 1, provider: 1, _id: 1 },
       partialFilterExpression: { state: 'pending' },
     },
-    { name: 'processing', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
+    { name: PROCESSING_INDEX, key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'processing' } },
     { name: 'dead', key: { state: 1, _id: 1, reason: 1 }, partialFilterExpression: { state: 'dead' } },
     { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
     { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },

@@ -29,10 +29,18 @@ export function oldestUnsettledSeconds({ oldest }: Pick<InboxDepth, 'oldest'>): 
 }
 
 const COUNT_MS = 3_000
+// Without its index a count would read every record.
+const INDEX_OF = {
+  pending: 'pending_due',
+  processing: 'processing',
+  dead: 'dead',
+  unhandled: 'unhandled',
+  closed: 'closed',
+} as const
 
 /** How many events are in a state that has an index. */
 export function countState(db: Db, state: Exclude<EventState, 'done'>): Promise<number> {
-  return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS })
+  return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS, hint: INDEX_OF[state] })
 }
 
 async function orNull<T>(read: Promise<T>): Promise<T | null> {
@@ -40,7 +48,10 @@ async function orNull<T>(read: Promise<T>): Promise<T | null> {
 }
 
 async function readOldest(db: Db): Promise<Map<string, number>> {
-  const groups = await Promise.all([ofProviders(db, OLDEST_PENDING), ofProviders(db, OLDEST_PROCESSING)])
+  const groups = await Promise.all([
+    ofProviders(db, OLDEST_PENDING, 'pending_oldest'),
+    ofProviders(db, OLDEST_PROCESSING, 'processing'),
+  ])
   const oldest = new Map<string, number>()
   for (const { _id, seconds } of groups.flat()) oldest.set(_id, Math.max(seconds, oldest.get(_id) ?? 0))
   return oldest
@@ -59,7 +70,10 @@ const OLDEST_PROCESSING: readonly Document[] = [
 ]
 const AGE = { $project: { seconds: { $divide: [{ $subtract: ['$$NOW', '$receivedAt'] }, 1_000] } } }
 
-function ofProviders(db: Db, oldest: readonly Document[]): Promise<{ _id: string; seconds: number }[]> {
+function ofProviders(db: Db, oldest: readonly Document[], hint: string): Promise<{ _id: string; seconds: number }[]> {
   const pipeline = [...oldest, AGE]
-  return db.collection(EVENTS).aggregate<{ _id: string; seconds: number }>(pipeline, { maxTimeMS: COUNT_MS }).toArray()
+  return db
+    .collection(EVENTS)
+    .aggregate<{ _id: string; seconds: number }>(pipeline, { maxTimeMS: COUNT_MS, hint })
+    .toArray()
 }

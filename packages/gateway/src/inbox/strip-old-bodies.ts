@@ -4,6 +4,7 @@ import { EVENTS } from './event-document.ts'
 import { KEY_ONLY } from './key-only-record.ts'
 
 const AT_ONCE = 500
+const SEARCH_MS = 4_000
 
 /**
  * Leaves nothing but the key of records whose retention has ended, where their scheme signs no time: the key must stay. In slices, so
@@ -11,7 +12,12 @@ const AT_ONCE = 500
  */
 export async function stripOldBodies(db: Db, stopping: AbortSignal): Promise<void> {
   for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
-    const due = await db.collection(EVENTS).find(IS_DUE).project<{ _id: ObjectId }>({ _id: 1 }).limit(AT_ONCE).toArray()
+    const due = await db
+      .collection(EVENTS)
+      .find(IS_DUE, { hint: 'strip', maxTimeMS: SEARCH_MS })
+      .project<{ _id: ObjectId }>({ _id: 1 })
+      .limit(AT_ONCE)
+      .toArray()
     found = due.length
     if (found > 0)
       await strip(

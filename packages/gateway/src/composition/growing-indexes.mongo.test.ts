@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { Secret } from '@oncehook/kernel/secret'
+import { MongoClient } from 'mongodb'
+import { expect, it } from 'vitest'
+import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
+import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
+import { DUE_INDEX, EVENT_INDEXES, EVENTS, PROCESSING_INDEX } from '../inbox/event-document.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+
+it('takes deliveries and reads no collection from end to end while the indexes of claims are being built', async () => {
+  await using server = await startThrowawayMongod(await findMongod({ env: process.env, say: () => undefined }))
+  await using client = await new MongoClient(server.uri).connect()
+  const db = client.db('own')
+  const events = db.collection(EVENTS)
+  await ensureIndexes(db, [EVENT_INDEXES])
+  const due = { provider: 'acme', eventId: randomUUID(), type: 'payment.succeeded', state: 'pending', fence: 0 }
+  await events.insertOne({ ...due, facts: {}, objectId: 'p', orderId: 'o', requestId: 'r', attempts: [] })
+  const claimIndexes = EVENT_INDEXES.indexes.filter(({ name }) => [DUE_INDEX, PROCESSING_INDEX].includes(name))
+  for (const { name } of claimIndexes) await events.dropIndex(name)
+  const hang = (mode: string): Promise<unknown> =>
+    client.db('admin').command({ configureFailPoint: 'hangAfterStartingIndexBuild', mode })
+  await hang('alwaysOn')
+  const built = events.createIndexes([...claimIndexes])
+  await expect.poll(async () => (await events.indexes()).map(({ name }) => name)).toContain(DUE_INDEX)
+  await db.command({ profile: 2 })
+
+  await using gateway = await startGateway({ database: { uri: new Secret(server.uri), name: 'own' } })
+  expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200)
+  await expect.poll(() => gateway.logs.filter(({ msg }) => msg === 'index.not-ready')).toHaveLength(1)
+  await fetch(`${gateway.adminUrl}/metrics`)
+  const scans = await db
+    .collection('system.profile')
+    .find({ ns: `own.${EVENTS}`, planSummary: 'COLLSCAN' })
+    .toArray()
+  expect(scans.map(({ command }) => command)).toEqual([])
+  expect(await events.findOne({ eventId: due.eventId })).toMatchObject({ state: 'pending', fence: 0 })
+
+  await hang('off')
+  await built
+  await expect.poll(() => events.findOne({ eventId: due.eventId })).not.toMatchObject({ fence: 0 })
+}, 120_000)

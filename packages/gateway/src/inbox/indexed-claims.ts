@@ -1,0 +1,43 @@
+import type { Logger } from '@oncehook/kernel/logger'
+import { MongoServerError } from 'mongodb'
+import type { Claims } from './claims.ts'
+
+/** What the searches are watched with. */
+export interface IndexedClaimsDeps {
+  readonly logger: Logger
+  /** Milliseconds on a clock that is never set back. */
+  readonly now: () => number
+}
+
+const LOG_EVERY_MS = 60_000
+const BAD_VALUE = 2
+
+/**
+ * The same claims, but for the searches: while the index of one is missing or still being built, it finds nothing. That
+ * is logged once a minute; what this process holds in memory goes on.
+ */
+export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps): Claims {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const orElse = async <T>(search: Promise<T>, nothing: T): Promise<T> => {
+    try {
+      return await search
+    } catch (error) {
+      if (!isIndexMissing(error)) throw error
+      if (now() - loggedAt >= LOG_EVERY_MS) {
+        loggedAt = now()
+        logger.warn({ error }, 'index.not-ready')
+      }
+      return nothing
+    }
+  }
+  return {
+    ...claims,
+    claimDue: (limit) => orElse(claims.claimDue(limit), []),
+    takeOver: (limit) => orElse(claims.takeOver(limit), { taken: [], buried: 0 }),
+  }
+}
+
+/** The server refuses a hint that names no index, or one that is not built yet. */
+function isIndexMissing(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === BAD_VALUE && /\bhint\b/i.test(error.message)
+}
