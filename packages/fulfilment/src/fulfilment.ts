@@ -178,6 +178,8 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
     }),
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    maxConnections: settings.MAX_CONNECTIONS,
   })
   lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })
   return opened.port

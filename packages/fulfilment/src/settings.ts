@@ -22,6 +22,7 @@ export const fulfilmentSchema = z.object({
   MONGODB_URI: mongoUriSetting(),
   FULFILMENT_DB: textSetting('oncehook_fulfilment'),
   SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
+  MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
   RECEIPT_SINK: z.string().default('log:'),
   RECEIPT_FROM: z.string().optional(),

@@ -43,6 +43,7 @@ export const gatewaySchema = z.object({
   SIGNATURE_TOLERANCE_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 300 }),
   HEADERS_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 5_000 }),
   REQUEST_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 10_000 }),
+  MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
   DISPATCH_BATCH: integerSetting({ min: 1, max: 500, fallback: 500 }),
   DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),

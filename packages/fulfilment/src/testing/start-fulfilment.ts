@@ -18,6 +18,7 @@ export interface StartOptions {
   readonly receiptFrom?: string
   readonly idempotencyTtlSeconds?: number
   readonly keyLeaseMs?: number
+  readonly maxConnections?: number
   readonly receiptLeaseMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
@@ -50,6 +51,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         readMongoUri: () => options.uri,
         FULFILMENT_DB: options.database,
         SERVICE_TOKEN_SECRET: secret,
+        MAX_CONNECTIONS: options.maxConnections ?? 1_000,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
         RECEIPT_SINK: options.receiptSink ?? 'log:',
         RECEIPT_FROM: options.receiptFrom,

@@ -43,6 +43,7 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
     }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+    maxConnections: settings.MAX_CONNECTIONS,
   })
   const lookForLate = setInterval(() => webhooks.budget.endLate(), LATE_BODIES_MS).unref()
   lifecycle.onStop({
