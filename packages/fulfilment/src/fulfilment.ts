@@ -178,7 +178,6 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
       makeRequestId: randomUUID,
       onRefused: (refused) => logRefused(logger, refused),
     }),
-    maxHeaderBytes: MAX_HEADER_BYTES,
     maxConnections: settings.MAX_CONNECTIONS,
   })
   lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })

@@ -9,7 +9,10 @@ it('MAX_CONNECTIONS: beyond it the connection that is idle for the longest time 
   await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name, maxConnections: 2 })
   await using resources = new AsyncDisposableStack()
   const open = async () => {
-    const socket = resources.adopt(connect(Number(new URL(fulfilment.url).port), '127.0.0.1'), (one) => void one.destroy())
+    const socket = resources.adopt(
+      connect(Number(new URL(fulfilment.url).port), '127.0.0.1'),
+      (one) => void one.destroy(),
+    )
     await once(socket, 'connect')
     return socket
   }

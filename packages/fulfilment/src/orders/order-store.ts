@@ -19,13 +19,14 @@ export async function isStored(orders: Orders, id: string): Promise<boolean> {
   return (await reachable(found)) !== null
 }
 
-/** Inserts an order, durably on a majority. False: the id is taken. */
+/** Inserts an order, durably on a majority. False: the id is taken, durably too. */
 export async function insertOrder(orders: Orders, order: LiveOrder): Promise<boolean> {
   try {
     await orders.insertOne(order)
     return true
   } catch (error) {
-    if (isDuplicateKey(error)) return false
+    // A mongos may leave out that no majority confirmed it: the order that has the id may yet be rolled back.
+    if (isDuplicateKey(error) && (await isStored(orders, order._id))) return false
     throw toUnavailable(error) ?? error
   }
 }

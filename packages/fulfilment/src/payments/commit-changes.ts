@@ -2,7 +2,8 @@ import { type RefusedStatement, sendUpdates, type UpdateReply } from '@oncehook/
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
-import { ORDERS, PAYMENT_INDEX } from '../orders/order-document.ts'
+import { DURABLE_READ } from '../durable-read.ts'
+import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/order-document.ts'
 import type { UpdateStatement } from './order-update.ts'
 
 /**
@@ -35,7 +36,28 @@ export async function commitChanges(
     return statements.map(() => 'unknown')
   }
   errors.countReply({ writeErrors: reply.refused })
-  return landingsOf(reply, statements.length)
+  const landings = landingsOf(reply, statements.length)
+  return landings.includes('payment_used') ? confirmPaymentsUsed(db, statements, landings) : landings
+}
+
+/**
+ * Reads whether a majority holds the other payment: a mongos may leave out that none confirmed it. What it does not hold
+ * may yet be rolled back, so that nothing is known.
+ */
+async function confirmPaymentsUsed(
+  db: Db,
+  statements: readonly UpdateStatement[],
+  landings: readonly Landing[],
+): Promise<Landing[]> {
+  const orders = db.collection<OrderDocument>(ORDERS)
+  const confirm = async (landing: Landing, index: number): Promise<Landing> => {
+    const payment = statements[index]?.u.$push.paidBy
+    if (landing !== 'payment_used' || payment === undefined) return landing
+    const paid = { $exists: true, $elemMatch: { provider: { $eq: payment.provider }, id: { $eq: payment.id } } }
+    const found = await orders.findOne({ paidBy: paid }, { ...DURABLE_READ, projection: { _id: 1 } }).catch(() => null)
+    return found === null ? 'unknown' : landing
+  }
+  return Promise.all(landings.map(confirm))
 }
 
 /** Reads the reply of the update command, a landing for each of its `count` statements. */

@@ -1,4 +1,4 @@
-import { APPLIED_KEPT, type StoredReceipt } from '../orders/order-document.ts'
+import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/order-document.ts'
 import { receiptKey } from '../receipts/receipt-key.ts'
 import type { OrderChange } from './decide-order.ts'
 import type { PaymentState } from './transitions.ts'
@@ -6,7 +6,7 @@ import type { PaymentState } from './transitions.ts'
 /** One statement of an update command. */
 export interface UpdateStatement {
   readonly q: object
-  readonly u: object
+  readonly u: { readonly $push: { readonly applied?: object; readonly paidBy?: PaymentKey } }
 }
 
 // Due at once: the worker compares with the database's clock, which is past this in any case.

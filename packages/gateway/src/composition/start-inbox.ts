@@ -26,6 +26,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
   lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
   return createInbox({
     db: mongo.accepting.db,
+    isSharded: () => mongo.accepting.isSharded,
     owner,
     now: clock.now,
     retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
-import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { createBodies } from './bodies.ts'
 import type { Claim } from './claims.ts'
+import { confirmDuplicates } from './confirm-duplicates.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
@@ -43,6 +44,8 @@ export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 /** What the inbox works with. */
 export interface InboxDeps {
   readonly db: Db
+  /** Whether a mongos answers. Default: none does. */
+  readonly isSharded?: () => boolean
   /** Names this process as holder of what it inserts. */
   readonly owner: string
   readonly now: () => number
@@ -146,12 +149,15 @@ function keyOf({ provider, event }: Arrival, body: StoredBody): string {
   return `${provider}\n${event.id}\n${body.hash}`
 }
 
-async function insert({ db, errors }: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
+async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
+  const { db, errors, isSharded } = deps
   try {
     // The raw command costs the driver half of what insertMany does, and its reply tells write-concern errors apart.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
-    return verdictsOf(reply, documents.length)
+    const verdicts = verdictsOf(reply, documents.length)
+    const isOpen = isSharded?.() === true && hidesWriteConcern(reply, documents.length)
+    return isOpen ? await confirmDuplicates(db, documents, verdicts) : verdicts
   } catch (error) {
     errors.count(error)
     throw error

@@ -61,6 +61,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   return {
     inbox: createInbox({
       ...{ db, owner, now: Date.now, retentionMs: HOUR_MS, counts, errors: createDatabaseErrors(new Registry()) },
+      isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),
       admits: () => true,
       onClaimed: (claim) => born.push(claim),

@@ -1,18 +1,21 @@
 import type { Db, Document } from 'mongodb'
 import { SettingsError } from '../settings.ts'
 
+/** What answers at an address: the primary of a replica set, or a mongos in front of several. */
+export type Deployment = 'replica_set' | 'sharded'
+
 /**
  * Checks what answers at the address: the primary of a replica set, or a mongos.
  * @throws SettingsError for a standalone server, and for a node that knows another one as its primary
  * @throws Error while a node has no primary: an election may make it one
  */
-export async function checkDeployment(db: Db): Promise<void> {
+export async function checkDeployment(db: Db): Promise<Deployment> {
   const hello = await askHello(db)
-  if (isMongos(hello)) return
+  if (isMongos(hello)) return 'sharded'
   if (typeof hello.setName !== 'string') {
     throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
   }
-  if (hello.isWritablePrimary === true) return
+  if (hello.isWritablePrimary === true) return 'replica_set'
   if (hello.arbiterOnly === true || typeof hello.primary === 'string') {
     throw new SettingsError([
       'MONGODB_URI connects to one node that is not the primary: leave directConnection out and name the replicaSet',

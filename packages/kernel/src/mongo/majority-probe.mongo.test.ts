@@ -41,7 +41,7 @@ describe('createMajorityProbe', () => {
   })
 
   it('does not count a node that answers without a majority behind it, and sees the majority come back', async () => {
-    await using set = await startReplicaSet(3)
+    await using set = await startReplicaSet(3, { electionsByHand: true })
     const primary = await set.primary()
     const replicate = (mode: 'alwaysOn' | 'off'): Promise<unknown> =>
       Promise.all(

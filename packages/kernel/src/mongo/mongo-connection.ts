@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 import { createAddressFingerprint } from './address-fingerprint.ts'
-import { assertWritable, checkDeployment } from './check-deployment.ts'
+import { assertWritable, checkDeployment, type Deployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
 import { forwardDatabase } from './forward-database.ts'
@@ -34,6 +34,8 @@ export interface MongoConnection {
   readonly client: MongoClient
   /** The database, whichever client counts now. */
   readonly db: Db
+  /** Whether a mongos answers: it may leave out of a reply that no majority confirmed it. */
+  readonly isSharded: boolean
   /**
    * Connects and runs `prepare` (indexes). While the deployment cannot be reached or refuses the credentials it tries
    * again every second; it gives up only for what a person must put right.
@@ -74,12 +76,13 @@ export const MAJORITY = { w: 'majority', j: true, wtimeout: 4_000 } as const
 export function createMongoConnection(options: MongoOptions): MongoConnection {
   const { database, logger } = options
   let prepare: ((db: Db) => Promise<void>) | undefined
+  let deployment: Deployment = 'replica_set'
   let opened = false
   let closed = false
   const verify = async (client: MongoClient): Promise<void> => {
     const own = client.db(database)
     await client.connect()
-    await checkDeployment(own)
+    deployment = await checkDeployment(own)
     await prepare?.(own)
   }
   const readUri = options.readUri ?? (() => options.uri)
@@ -104,6 +107,9 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       return clients.current
     },
     db,
+    get isSharded() {
+      return deployment === 'sharded'
+    },
     async open(preparation) {
       prepare = preparation
       for (let tries = 0; !opened && !closed; tries += 1) {

@@ -29,6 +29,14 @@ export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
   return verdicts
 }
 
+/**
+ * Whether the reply of an unordered write command may leave out that no majority confirmed it: a mongos drops its
+ * write-concern error when every statement was refused. A duplicate in such a reply is to be confirmed by a majority read.
+ */
+export function hidesWriteConcern(reply: Document, count: number): boolean {
+  return (reply.writeErrors ?? []).length === count
+}
+
 /** Whether a single write was refused cleanly by a unique index; `index` narrows it to one by name. */
 export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false

@@ -1,0 +1,52 @@
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { Secret } from '@oncehook/kernel/secret'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'
+import { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { adminCommand, startReplicaSet } from '../../../test/support/mongod-under-test.ts'
+import { parseOrderContent } from './orders/order.ts'
+import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { insertOrder } from './orders/order-store.ts'
+import { commitChanges } from './payments/commit-changes.ts'
+import { sampleOrder } from './testing/samples.ts'
+
+it('behind an old mongos: nothing is taken for used before a majority holds what uses it', async () => {
+  await using set = await startReplicaSet(3, { electionsByHand: true })
+  const primary = await set.primary()
+  await using mongos = await startOldMongos(primary.port)
+  const { logger } = memoryLogger()
+  const uri = new Secret(`mongodb://127.0.0.1:${mongos.port}/`)
+  const mongo = createMongoConnection({ uri, database: 'own', appName: 'behind-mongos', maxPoolSize: 4, logger })
+  await using _ = { [Symbol.asyncDispose]: () => mongo.close() }
+  await mongo.open((db) => ensureIndexes(db, [ORDER_INDEXES]))
+  const orders = mongo.db.collection<OrderDocument>(ORDERS)
+  const insert = (id: string): Promise<boolean | string> =>
+    insertOrder(orders, newOrder(id, parseOrderContent(sampleOrder()), new Date())).catch(
+      (error: { code: string }) => error.code,
+    )
+  const errors = createDatabaseErrors(new Registry())
+  const paid = { provider: 'acme', id: 'pay_1' }
+  const pay = (id: string) =>
+    commitChanges({ db: mongo.db, errors }, [{ q: { _id: id }, u: { $push: { paidBy: paid } } }])
+  const replicate = (mode: 'alwaysOn' | 'off'): Promise<unknown> =>
+    Promise.all(
+      set.nodes
+        .filter((node) => node !== primary)
+        .map(({ port }) => adminCommand(port, { configureFailPoint: 'stopReplProducer', mode })),
+    )
+
+  for (const id of ['one', 'two', 'three']) expect(await insert(id)).toBe(true)
+  await replicate('alwaysOn')
+  await expect.poll(() => insert(crypto.randomUUID())).toBe('unavailable')
+  expect(await insert('four')).toBe('unavailable')
+  expect(await insert('four')).toBe('unavailable')
+  expect(await insert('one')).toBe(false)
+  expect(await pay('one')).toEqual(['unknown'])
+  expect(await pay('two')).toEqual(['unknown'])
+  await replicate('off')
+  await expect.poll(() => insert('four')).toBe(false)
+  await expect.poll(() => pay('three')).toEqual(['payment_used'])
+}, 120_000)

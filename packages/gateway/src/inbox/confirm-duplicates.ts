@@ -1,0 +1,36 @@
+import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import type { Db } from 'mongodb'
+import { EVENTS, type EventDocument } from './event-document.ts'
+
+type Key = Pick<EventDocument, 'provider' | 'eventId'>
+
+// What a majority holds is never rolled back, so a record that such a read finds is durable.
+const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 3_000 } as const
+
+/**
+ * Reads which duplicates a majority holds. The others are `unknown`: an earlier record refused them, and it may yet be
+ * rolled back.
+ */
+export async function confirmDuplicates(
+  db: Db,
+  documents: readonly Key[],
+  verdicts: readonly WriteVerdict[],
+): Promise<WriteVerdict[]> {
+  const refused = documents.filter((_, index) => verdicts[index] === 'duplicate')
+  if (refused.length === 0) return [...verdicts]
+  const $or = refused.map(({ provider, eventId }) => ({ provider, eventId }))
+  const found = await db
+    .collection(EVENTS)
+    .find({ $or }, DURABLE_READ)
+    .project<Key>({ _id: 0, provider: 1, eventId: 1 })
+    .toArray()
+  const durable = new Set(found.map(nameOf))
+  return documents.map((document, index) => {
+    const verdict = verdicts[index] ?? 'unknown'
+    return verdict === 'duplicate' && !durable.has(nameOf(document)) ? 'unknown' : verdict
+  })
+}
+
+function nameOf({ provider, eventId }: Key): string {
+  return `${provider}\n${eventId}`
+}
