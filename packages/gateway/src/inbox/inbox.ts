@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'

@@ -1,4 +1,4 @@
-import { MAJORITY } from '@oncehook/kernel/mongo/mongo-connection'
+import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { Db } from 'mongodb'
 import { BODIES, type BodyDocument, CHECK_AGAIN_MS } from './bodies.ts'
 import { BODY_INDEX, EVENTS } from './event-document.ts'

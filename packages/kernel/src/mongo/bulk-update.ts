@@ -1,10 +1,12 @@
 import { type Db, type Document, MongoServerError } from 'mongodb'
-import { MAJORITY } from './mongo-connection.ts'
+import { MAJORITY } from './majority.ts'
 
 /** A collection and the statements of one update command for it, each as the server takes them (`q`, `u`, …). */
 export interface BulkUpdate {
   readonly update: string
   readonly updates: readonly object[]
+  /** Milliseconds that the command may take, and the wait for its majority. Default: 4 s for the majority. */
+  readonly withinMs?: number
 }
 
 /** A statement that changed nothing because the server refused it: its place in the command, and why. */
@@ -42,8 +44,12 @@ export async function bulkUpdate(db: Db, command: BulkUpdate): Promise<number> {
  * As `bulkUpdate`, for callers that judge each statement: refused ones are part of the reply.
  * @throws MongoError when it is not known that a majority holds the others
  */
-export async function sendUpdates(db: Db, { update, updates }: BulkUpdate): Promise<UpdateReply> {
+export async function sendUpdates(db: Db, { update, updates, withinMs }: BulkUpdate): Promise<UpdateReply> {
+  const limits =
+    withinMs === undefined
+      ? { writeConcern: MAJORITY }
+      : { writeConcern: { ...MAJORITY, wtimeout: withinMs }, maxTimeMS: withinMs }
   // The driver throws for a missing majority, but not for a statement that was refused: `ok` is 1 then.
-  const reply: Document = await db.command({ update, updates, ordered: false, writeConcern: MAJORITY })
+  const reply: Document = await db.command({ update, updates, ordered: false, ...limits })
   return { n: Number(reply.n), refused: (reply.writeErrors ?? []) as RefusedStatement[] }
 }

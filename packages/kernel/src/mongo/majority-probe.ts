@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { bulkUpdate } from './bulk-update.ts'
 
 /** What a majority probe works with. */
 export interface MajorityProbeOptions {
@@ -14,7 +15,6 @@ export const READINESS = 'readiness'
 
 const EVERY_MS = 5_000
 // Below the time that a probe gives to its checks, which also has to reach the server and come back.
-const MAJORITY = { w: 'majority', j: true, wtimeout: 1_800 } as const
 const MAX_MS = 1_800
 
 /**
@@ -40,7 +40,5 @@ export function createMajorityProbe({ db, id, now }: MajorityProbeOptions): () =
 /** A real change each time: a write that changes nothing would not have to reach any other node. */
 async function touch(db: Db, id: string): Promise<void> {
   const update = { q: { _id: id }, u: { $currentDate: { at: true } }, upsert: true }
-  const reply = await db.command({ update: READINESS, updates: [update], writeConcern: MAJORITY, maxTimeMS: MAX_MS })
-  const { writeErrors = [], writeConcernError } = reply
-  if (writeErrors.length > 0 || writeConcernError !== undefined) throw new Error('No majority confirms a write')
+  await bulkUpdate(db, { update: READINESS, updates: [update], withinMs: MAX_MS })
 }

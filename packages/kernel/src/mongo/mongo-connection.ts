@@ -66,9 +66,6 @@ const BOUNDS = {
   readConcernLevel: 'local',
 } as const satisfies MongoClientOptions
 
-/** What every raw write command of ours carries: `db.command` takes no write concern from the client. */
-export const MAJORITY = { w: 'majority', j: true, wtimeout: 4_000 } as const
-
 /**
  * Creates a connection that is not open yet.
  * @throws SettingsError when the address is malformed or asks for other reads and writes than ours

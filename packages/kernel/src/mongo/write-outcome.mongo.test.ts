@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { unavailable } from '../error-codes.ts'
 import { armFailPoint } from '../testing/fail-point.ts'
 import { testDatabase } from '../testing/test-database.ts'
-import { MAJORITY } from './mongo-connection.ts'
+import { MAJORITY } from './majority.ts'
 import { errorClass, isDuplicateKey, toUnavailable, verdictsOf } from './write-outcome.ts'
 
 const APP = 'kernel-write-outcome'
