@@ -111,7 +111,7 @@ function prepare({ settings, headers }: Subject): () => void {
   const delivery: Delivery = { rawBody: body, rawHeaders, query: '' }
   const provider = makeProvider({ settings, secrets: [{ value: SECRET }] })
   return () => {
-    const verdict = provider.verify(delivery, SECONDS * 1_000)
+    const verdict = provider.verify(delivery, SECONDS * 1_000, fetch)
     if (!('secretId' in verdict)) throw new Error(`${settings.scheme} refuses`)
   }
 }

@@ -69,6 +69,16 @@ describe('an update command', () => {
   })
 })
 
+describe('the network', () => {
+  it('is reached by a fetch that comes in as an argument', () => {
+    const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
+    const bound = files.filter((file) =>
+      /(?<!typeof )globalThis\.fetch/.test(readFileSync(join(repository, file), 'utf8')),
+    )
+    expect(bound.filter((file) => !file.endsWith('/main.ts'))).toEqual([])
+  })
+})
+
 describe('a start of the gateway', () => {
   /** The packages that come with a file, in however many steps. */
   function packagesBehind(first: string): Set<string> {

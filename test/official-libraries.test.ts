@@ -62,7 +62,7 @@ function simulate(scheme: string, { now = NOW, body }: { now?: number; body?: Bu
 }
 
 async function accepts({ provider }: Pick<Both, 'provider'>, delivery: Delivery, now = NOW): Promise<boolean> {
-  return 'secretId' in (await provider.verify(delivery, now))
+  return 'secretId' in (await provider.verify(delivery, now, fetch))
 }
 
 // Some libraries ask the clock of the process.

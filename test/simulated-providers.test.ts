@@ -45,7 +45,7 @@ function toDelivery({ headers, body, query }: SignedDelivery): Delivery {
 }
 
 async function receive(provider: Provider, delivery: Delivery): Promise<WebhookEvent> {
-  const verdict = await provider.verify(delivery, NOW)
+  const verdict = await provider.verify(delivery, NOW, fetch)
   if ('refused' in verdict) throw new Error(verdict.refused)
   const [event, ...more] = provider.readEvents(verdict)
   expect(more).toEqual([])
@@ -110,7 +110,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
     // A provider that has to be asked signs nothing, or (Mercado Pago) nothing but the time.
     const usual = provider.signsTime || scheme === 'paypal' ? 3 : 2
     expect(spoiled.length).toBe(settings.fetch === undefined ? usual : Number(provider.signsTime))
-    for (const one of spoiled) expect(await provider.verify(toDelivery(one), NOW)).toHaveProperty('refused')
+    for (const one of spoiled) expect(await provider.verify(toDelivery(one), NOW, fetch)).toHaveProperty('refused')
   })
 
   it('is refused under another secret', async () => {
@@ -118,7 +118,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
     if (settings.scheme === 'mollie-classic') return // it has none: only what its API says counts
     const other = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
     const delivery = toDelivery(signDelivery(other.signer, other.request(paid, NOW)))
-    expect(await readProvider(settings).verify(delivery, NOW)).toHaveProperty('refused')
+    expect(await readProvider(settings).verify(delivery, NOW, fetch)).toHaveProperty('refused')
   })
 })
 
@@ -131,7 +131,7 @@ describe('standard webhooks with a pair of keys', () => {
     expect(await receive(provider, toDelivery(signDelivery(signer, request)))).toMatchObject({ id: 'evt_1' })
     for (const corruption of corruptions) {
       const spoiled = toDelivery(signCorrupted(signer, request, corruption))
-      expect(await provider.verify(spoiled, NOW)).toHaveProperty('refused')
+      expect(await provider.verify(spoiled, NOW, fetch)).toHaveProperty('refused')
     }
   })
 })

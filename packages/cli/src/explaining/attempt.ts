@@ -10,11 +10,12 @@ export interface Attempt {
   readonly delivery: Delivery
   /** Milliseconds. */
   readonly now: number
+  readonly fetch: typeof globalThis.fetch
 }
 
 /** The id of the secret by which the gateway would accept it, or null. */
 export async function findSignerOf(attempt: Attempt): Promise<string | null> {
-  const finding = await prepare(attempt)(attempt.delivery, attempt.now)
+  const finding = await prepare(attempt)(attempt.delivery, attempt.now, attempt.fetch)
   return 'secretId' in finding ? finding.secretId : null
 }
 

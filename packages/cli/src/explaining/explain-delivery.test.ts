@@ -78,6 +78,7 @@ async function explain(one: Delivered, { others = [], now = NOW, url, notAfter }
     delivery,
     target: null,
     now,
+    fetch,
     signedTime: findSignedTime(known.settings, delivery),
   }
   return explainDelivery(given, url)

@@ -30,11 +30,11 @@ const MAX_UNPACKED_BYTES = 16_000_000
  * proved when the gateway's own code accepts the delivery with just that put right.
  */
 export async function explainDelivery(given: GivenCase, url: string | undefined): Promise<Explanation> {
-  const { asked, others, delivery, target, signedTime, now } = given
+  const { asked, others, delivery, target, signedTime, now, fetch } = given
   const scheme = SCHEMES.get(asked.settings.scheme)
   if (scheme === undefined) throw new UsageError(`There is no scheme ${asked.settings.scheme}`)
   const tried = readTriedSecrets(asked, scheme)
-  const attempt: Attempt = { scheme, settings: asked.settings, secrets: toLiveSecrets(tried), delivery, now }
+  const attempt: Attempt = { scheme, settings: asked.settings, secrets: toLiveSecrets(tried), delivery, now, fetch }
   const acceptedBy = await findSignerOf(attempt)
   if (acceptedBy !== null) return { acceptedBy, causes: [], tried: 1 }
   const variations = [

@@ -25,6 +25,7 @@ describe.each(readVectorFiles())('explain with the vectors of $scheme', ({ schem
         delivery,
         target: null,
         now: vector.now * 1000,
+        fetch,
         signedTime: findSignedTime(settings, delivery),
       }
       const { acceptedBy, causes } = await explainDelivery(given, undefined)

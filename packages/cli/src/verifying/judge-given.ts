@@ -10,6 +10,7 @@ import { type GatewayVerdict, verifyDelivery } from './verify-delivery.ts'
 export interface JudgedDelivery extends GivenDelivery, KnownProviders {
   /** Milliseconds. */
   readonly now: number
+  readonly fetch: typeof globalThis.fetch
   readonly signedTime: SignedTime | null
   readonly verdict: GatewayVerdict
 }
@@ -30,7 +31,7 @@ export async function readGiven(
   const providers = await findKnownProviders(options, context)
   const given = await readDelivery(file, options, context)
   const signedTime = findSignedTime(providers.asked.settings, given.delivery)
-  return { ...given, ...providers, signedTime, now: options.now ?? context.now() }
+  return { ...given, ...providers, signedTime, now: options.now ?? context.now(), fetch: context.fetch }
 }
 
 /**
@@ -44,7 +45,7 @@ export async function judgeGiven(
   context: CliContext,
 ): Promise<JudgedDelivery> {
   const given = await readGiven(file, options, context)
-  return { ...given, verdict: await verifyDelivery(given.asked, given.delivery, given.now) }
+  return { ...given, verdict: await verifyDelivery(given.asked, given) }
 }
 
 /** What `verify` prints. */

@@ -9,18 +9,27 @@ export type GatewayVerdict =
   | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
+/** A delivery, the instant at which it is judged, and by what certificates are read. */
+interface Checked {
+  readonly delivery: Delivery
+  /** Milliseconds. */
+  readonly now: number
+  readonly fetch: typeof globalThis.fetch
+}
+
 const MAX_BYTES = 16_000_000
 
 /**
- * Judges a delivery by the gateway's own code, as of `now` (milliseconds). `counts` is false where the gateway would
+ * Judges a delivery by the gateway's own code, as of `now`. `counts` is false where the gateway would
  * have to ask the provider before anything comes of it.
  * @throws UsageError when the gateway would not start with these settings
  * @throws CommandFailure when something cannot be fetched that is needed to judge
  */
-export async function verifyDelivery(known: KnownProvider, delivery: Delivery, now: number): Promise<GatewayVerdict> {
+export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<GatewayVerdict> {
+  const { delivery, now, fetch } = checked
   const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
   if ('problems' in provider) throw new UsageError(`The gateway would not start: ${provider.problems.join('; ')}`)
-  const verdict = await Promise.resolve(provider.verify(delivery, now)).catch((error: unknown) => {
+  const verdict = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('The certificate cannot be fetched: name it in the setting certificates', { cause: error })
   })
   if ('refused' in verdict) return { accepted: false, refusal: verdict.refused }

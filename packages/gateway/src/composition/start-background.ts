@@ -30,13 +30,13 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   if (lifecycle.isStopping) return null
   const { db } = mongo.background
   addInboxGauges(registry, () => readInboxDepth(db))
-  const { settings, logger, clock, providers, databaseErrors } = foundation
+  const { settings, logger, clock, fetch, providers, databaseErrors } = foundation
   const operator = createOperatorApi({
     tokens: settings.OPERATOR_TOKENS,
     errors: databaseErrors,
     parts: {
       ...{ db, audit: createAudit(db), replays: createReplays(db), fulfilment: client },
-      ...{ providers: providers.current, retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS, clock, logger },
+      ...{ providers: providers.current, fetch, retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS, clock, logger },
     },
   })
   return { operator, housekeeping: startHousekeeping(foundation) }

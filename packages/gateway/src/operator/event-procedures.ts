@@ -35,7 +35,7 @@ export const getEventProcedure = procedure
 
 /** `events.reverify`: the stored bytes against the secrets, as of the time of receipt. */
 export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ ctx, input }) => {
-  const { valid, secretId, failure } = await reverifyEvent(await findEvent(ctx.db, input.id), ctx.providers())
+  const { valid, secretId, failure } = await reverifyEvent(await findEvent(ctx.db, input.id), ctx)
   return { valid, secretId, failure }
 })
 

@@ -17,6 +17,8 @@ export interface OperatorParts {
   readonly audit: Audit
   readonly replays: Replays
   readonly providers: () => Providers
+  /** By which certificates are read that a check needs. */
+  readonly fetch: typeof globalThis.fetch
   /** Milliseconds for which a settled event is kept. */
   readonly retentionMs: number
   readonly fulfilment: FulfilmentClient

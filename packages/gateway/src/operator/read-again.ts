@@ -2,15 +2,8 @@ import { LATE, within } from '@oncehook/kernel/within'
 import type { WebhookEvent } from '../event.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { Providers } from '../providers/read-providers.ts'
 import type { Confirmed } from '../providers/scheme.ts'
-import { reverifyEvent } from './reverify-event.ts'
-
-/** What an event is read again with. */
-export interface ReadAgainDeps {
-  readonly providers: () => Providers
-  readonly fetch: typeof globalThis.fetch
-}
+import { type ReverifyDeps, reverifyEvent } from './reverify-event.ts'
 
 /** The members of a record that are read out of its body. */
 type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
@@ -25,7 +18,7 @@ export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: 
 const CONFIRM_MS = 3_000
 
 /** Reads a stored body by today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
-export async function readAgain(record: EventDocument, deps: ReadAgainDeps): Promise<ReadAgain> {
+export async function readAgain(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
   try {
     return await read(record, deps)
   } catch {
@@ -33,12 +26,12 @@ export async function readAgain(record: EventDocument, deps: ReadAgainDeps): Pro
   }
 }
 
-async function read(record: EventDocument, { providers, fetch }: ReadAgainDeps): Promise<ReadAgain> {
-  const provider = providers().get(record.provider)
+async function read(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
+  const provider = deps.providers().get(record.provider)
   if (provider === undefined) return { failure: 'provider_unknown' }
-  const { verified, failure } = await reverifyEvent(record, providers())
+  const { verified, failure } = await reverifyEvent(record, deps)
   if (verified === null) return { failure: failure ?? 'unreadable' }
-  const answers = await confirmAll(provider, provider.readEvents(verified), fetch)
+  const answers = await confirmAll(provider, provider.readEvents(verified), deps.fetch)
   const event = answers
     .flatMap((answer) => ('event' in answer ? [answer.event] : []))
     .find(({ id }) => id === record.eventId)
@@ -58,7 +51,7 @@ async function read(record: EventDocument, { providers, fetch }: ReadAgainDeps):
 async function confirmAll(
   { confirm }: Provider,
   events: readonly WebhookEvent[],
-  fetch: ReadAgainDeps['fetch'],
+  fetch: ReverifyDeps['fetch'],
 ): Promise<readonly Confirmed[]> {
   if (confirm === undefined) return events.map((event) => ({ event }))
   const unavailable = [{ refused: 'unavailable' }]

@@ -12,16 +12,22 @@ export interface Reverified {
   readonly verified: VerifiedDelivery | null
 }
 
+/** What a stored event is checked with. */
+export interface ReverifyDeps {
+  readonly providers: () => Providers
+  readonly fetch: typeof globalThis.fetch
+}
+
 /** Checks a stored event again. */
-export async function reverifyEvent(record: EventDocument, providers: Providers): Promise<Reverified> {
-  const provider = providers.get(record.provider)
+export async function reverifyEvent(record: EventDocument, { providers, fetch }: ReverifyDeps): Promise<Reverified> {
+  const provider = providers().get(record.provider)
   if (provider === undefined) return failed('provider_unknown')
   const rawBody = Buffer.from(record.raw.value())
   const rawHeaders = Object.entries(record.headers).flat()
   // An empty form may be signed: only its hash tells it from one that is gone.
   if (rawBody.length === 0 && record.bodyHash !== hash('sha256', rawBody, 'base64')) return failed('body_expired')
   const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
-  const verdict = await provider.verify(delivery, record.receivedAt.getTime())
+  const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)
   if ('refused' in verdict) return failed(verdict.refused)
   return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
 }

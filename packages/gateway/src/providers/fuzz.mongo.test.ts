@@ -46,7 +46,7 @@ async function statusOf(promise: Promise<number>, name: string): Promise<number>
 
 /** What the functions of a provider make of a delivery, in the order in which the route calls them. */
 async function judge({ provider, delivery, now }: FuzzedDelivery): Promise<number> {
-  const verdict = await provider.verify(delivery, now)
+  const verdict = await provider.verify(delivery, now, fetch)
   return 'refused' in verdict ? 401 : read(provider, verdict)
 }
 

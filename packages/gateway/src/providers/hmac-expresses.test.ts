@@ -66,7 +66,7 @@ async function verdictOf({ settings }: Expression, vector: Vector): Promise<Vect
   const tolerance = toleranceSeconds === undefined ? {} : { toleranceSeconds }
   const secrets = secretsOf(vector)
   const provider = makeProvider({ settings: { scheme: 'hmac', ...settings(vector), ...tolerance }, secrets })
-  const verdict = await provider.verify(deliveryOf(vector), vector.now * 1_000)
+  const verdict = await provider.verify(deliveryOf(vector), vector.now * 1_000, fetch)
   return 'secretId' in verdict ? 'accepted' : 'refused'
 }
 

@@ -35,16 +35,23 @@ describe('a delivery of Hook0 whose signature covers headers of its own', () => 
     const record = await deliver('evt_1', covered)
     expect(record?.headers).toMatchObject(covered)
     expect(record?.headers).not.toHaveProperty('x-other')
-    expect(record && (await reverifyEvent(record, configured))).toMatchObject({ valid: true, secretId: 'only' })
+    expect(record && (await reverifyEvent(record, { providers: () => configured, fetch }))).toMatchObject({
+      valid: true,
+      secretId: 'only',
+    })
     const forged = record && { ...record, headers: { ...record.headers, 'x-tenant': 'other' } }
-    expect(forged && (await reverifyEvent(forged, configured))).toMatchObject({ failure: 'signature_mismatch' })
+    expect(forged && (await reverifyEvent(forged, { providers: () => configured, fetch }))).toMatchObject({
+      failure: 'signature_mismatch',
+    })
   })
 
   it('is taken where it covers what lets somebody in, but that is not kept', async () => {
     const secretive = { authorization: 'Bearer canary', 'x-api-key': 'canary', 'x-auth-token': 'canary' }
     const record = await deliver('evt_2', { 'content-type': 'application/json', ...secretive })
     expect(JSON.stringify(record?.headers)).not.toContain('canary')
-    expect(record && (await reverifyEvent(record, configured))).toMatchObject({ failure: 'header_missing' })
+    expect(record && (await reverifyEvent(record, { providers: () => configured, fetch }))).toMatchObject({
+      failure: 'header_missing',
+    })
   })
 })
 
@@ -59,7 +66,7 @@ describe('an id that stands between values with full stops', () => {
     const signature = `t=1760000000,h=${names},v1=${createHmac('sha256', value).update(text).digest('hex')}`
     const headers = { 'x-hook0-signature': signature, 'x-event-type': type, 'x-event-id': eventId, 'x-tenant': tenant }
     const delivery = { rawBody: Buffer.from(body), rawHeaders: Object.entries(headers).flat(), query: '' }
-    return provider?.verify(delivery, 1_760_000_000_000)
+    return provider?.verify(delivery, 1_760_000_000_000, fetch)
   }
 
   it('is the one that was signed, and cannot be pushed into a neighbour', () => {

@@ -156,7 +156,7 @@ describe('the signature of Mercado Pago', () => {
     query: 'data.id=123456&type=payment',
   }
   const accepts = async (changed: Partial<typeof delivery>): Promise<boolean> =>
-    'secretId' in (await provider.verify({ ...delivery, ...changed }, seconds * 1_000))
+    'secretId' in (await provider.verify({ ...delivery, ...changed }, seconds * 1_000, fetch))
 
   function flip(text: string, bit: number): string {
     const bytes = Buffer.from(text, 'latin1')

@@ -146,7 +146,7 @@ describe('a call with any one bit changed', () => {
     for (let bit = 0; bit < body.length * 8; bit += 1) {
       const rawBody = Buffer.from(body)
       rawBody[bit >> 3] = (rawBody[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      const verdict = await provider.verify({ rawBody, rawHeaders: [], query: '' }, 0)
+      const verdict = await provider.verify({ rawBody, rawHeaders: [], query: '' }, 0, fetch)
       if ('refused' in verdict) continue
       const [claimed] = provider.readEvents(verdict as VerifiedDelivery)
       expect(claimed?.objectId, `bit ${bit}`).not.toBe('tr_paid')
@@ -160,7 +160,7 @@ describe('a call with any one bit changed', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 8 }), rawHeaders, async (parts, lines) => {
         const rawBody = Buffer.from(parts.join(''))
-        const verdict = await provider.verify({ rawBody, rawHeaders: lines, query: '' }, 0)
+        const verdict = await provider.verify({ rawBody, rawHeaders: lines, query: '' }, 0, fetch)
         if ('refused' in verdict) return
         expect(provider.readEvents(verdict)[0]?.objectId).toMatch(/^(?:tr|ord)_[A-Za-z0-9.]+$/)
       }),

@@ -2,15 +2,11 @@ import { type KeyObject, X509Certificate } from 'node:crypto'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { readCapped } from './provider-api.ts'
 
-/** What certificates are fetched and judged with. */
-export interface CertificateSources {
-  readonly fetch: typeof globalThis.fetch
-  /** The certificates of authorities that are trusted, in PEM. */
-  readonly roots: readonly string[]
-}
-
-/** The public key of the certificate under an address at `now` (milliseconds), or null where there is none to trust. */
-export type FindKey = (url: string, now: number) => Promise<KeyObject | null>
+/**
+ * The public key of the certificate under an address at `now` (milliseconds), or null where there is none to trust. It is
+ * fetched by `fetch` where none is kept.
+ */
+export type FindKey = (url: string, now: number, fetch: typeof globalThis.fetch) => Promise<KeyObject | null>
 
 const MAX_KEPT = 16
 const MAX_FETCHING = 4
@@ -28,16 +24,16 @@ export function isCertificateAddress(url: string): boolean {
 }
 
 /**
- * Creates the finder of PayPal's certificates: from PayPal's own hosts over https, without redirects, within 3 s and
+ * Creates the finder of PayPal's certificates, which trusts `roots` (in PEM): from PayPal's own hosts over https, without redirects, within 3 s and
  * 64 KiB, at most 4 at once. A chain that leads to a trusted root is kept, 16 of them; time is checked at every use, and
  * one that does not count now is fetched again, once in 5 minutes. The promise rejects with `unavailable` where a certificate cannot be fetched now.
  */
-export function createCertificateFinder({ fetch, roots }: CertificateSources): FindKey {
+export function createCertificateFinder(roots: readonly string[]): FindKey {
   const kept = new Map<string, KeptChain>()
   const fetching = new Map<string, Promise<Chain | null>>()
   const trusted = roots.map((pem) => new X509Certificate(pem))
 
-  async function fetchChain(url: string, now: number): Promise<Chain | null> {
+  async function fetchChain(url: string, now: number, fetch: typeof globalThis.fetch): Promise<Chain | null> {
     const pem = await fetchPem(url, fetch)
     const chain = pem === null ? null : buildChain(readCertificates(pem), trusted)
     kept.delete(url)
@@ -47,20 +43,20 @@ export function createCertificateFinder({ fetch, roots }: CertificateSources): F
     return chain
   }
 
-  function chainOf(url: string, now: number): Promise<Chain | null> {
+  function chainOf(url: string, now: number, fetch: typeof globalThis.fetch): Promise<Chain | null> {
     const under = fetching.get(url)
     if (under !== undefined) return under
     if (fetching.size >= MAX_FETCHING) return Promise.reject(unavailable({ reason: 'certificates_busy' }))
-    const started = fetchChain(url, now).finally(() => fetching.delete(url))
+    const started = fetchChain(url, now, fetch).finally(() => fetching.delete(url))
     fetching.set(url, started)
     return started
   }
 
-  return async (url, now) => {
+  return async (url, now, fetch) => {
     if (!isCertificateAddress(url)) return null
     const known = kept.get(url)
     const isFresh = known !== undefined && (isChainValid(known.chain, now) || now - known.fetchedAt < ASK_AGAIN_MS)
-    const chain = isFresh ? known.chain : await chainOf(url, now)
+    const chain = isFresh ? known.chain : await chainOf(url, now, fetch)
     const [leaf] = chain ?? []
     if (chain === null || leaf === undefined || !isOfPaypal(leaf)) return null
     return isChainValid(chain, now) ? leaf.publicKey : null
@@ -79,7 +75,7 @@ function isChainValid(chain: Chain, now: number): boolean {
   return chain.every((certificate) => isValidAt(certificate, now))
 }
 
-async function fetchPem(url: string, fetch: CertificateSources['fetch']): Promise<string | null> {
+async function fetchPem(url: string, fetch: typeof globalThis.fetch): Promise<string | null> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
     const body = await readCapped(response, MAX_BYTES)

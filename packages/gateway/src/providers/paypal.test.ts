@@ -15,7 +15,8 @@ function finder(answer: () => Response | Promise<Response>) {
     asked.push(...call)
     return await answer()
   }
-  return { find: createCertificateFinder({ fetch: fetch as typeof globalThis.fetch, roots: [root] }), asked }
+  const findKey = createCertificateFinder([root])
+  return { find: (wanted: string, at: number) => findKey(wanted, at, fetch as typeof globalThis.fetch), asked }
 }
 
 const chain = (...pem: string[]) => finder(() => new Response(pem.join('\n')))
@@ -119,6 +120,6 @@ describe('paypal', () => {
       settings: { scheme: 'paypal', ...vector.settings },
       secrets: [{ value: vector.secret }],
     })
-    expect(provider.verify(deliveryOf(vector), now)).toHaveProperty('secretId', 's1')
+    expect(provider.verify(deliveryOf(vector), now, fetch)).toHaveProperty('secretId', 's1')
   })
 })

@@ -6,8 +6,8 @@ import { type Delivery, singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnits } from './money.ts'
 import {
-  type CertificateSources,
   createCertificateFinder,
+  type FindKey,
   isCertificateAddress,
   isValidAt,
   readCertificates,
@@ -38,10 +38,11 @@ const shape = { certificates: z.array(z.string().max(65_536)).min(1).max(8).opti
  * first, so that no narrow window can stand. The CRC does not keep a body from being exchanged for another with the same
  * one by whoever caught a delivery: the 30 days within which PayPal's deliveries can be sent again limit that.
  */
-export const paypal = createPaypal({ fetch: (...asked) => globalThis.fetch(...asked), roots: rootCertificates })
+export const paypal = createPaypal(rootCertificates)
 
-/** Creates the scheme of PayPal with what its certificates come from. */
-function createPaypal(sources: CertificateSources): Scheme {
+/** A chain has to lead to one of `roots` (PEM). All providers of a process share the certificates that are kept. */
+function createPaypal(roots: readonly string[]): Scheme {
+  let finder: FindKey | undefined
   return defineScheme('paypal', shape, {
     problemsOf: ({ certificates = [] }) =>
       certificates.some((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType !== 'rsa')
@@ -53,15 +54,19 @@ function createPaypal(sources: CertificateSources): Scheme {
     redelivery: { hours: 72, source: 'reported: up to 25 attempts' },
     signsTime: () => false,
     prepare({ certificates, toleranceSeconds }, secrets) {
-      const findKey = createCertificateFinder(sources)
+      // Only now: most processes never need the roots.
+      finder ??= createCertificateFinder(roots)
+      const findKey = finder
       const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
-      return (delivery, now) => {
+      return (delivery, now, fetch) => {
         const sent = readHeaders(delivery)
         if (typeof sent === 'string') return { refused: sent }
         const age = (now - Date.parse(sent.time)) / 1_000
         if (!(age <= PAYPAL_MAX_AGE_SECONDS && age >= -toleranceSeconds)) return { refused: 'timestamp_outside_window' }
         if (pinned === undefined) {
-          return findKey(sent.url, now).then((key) => findWebhook({ sent, now }, secrets, key === null ? [] : [key]))
+          return findKey(sent.url, now, fetch).then((key) =>
+            findWebhook({ sent, now }, secrets, key === null ? [] : [key]),
+          )
         }
         const keys = pinned.filter((certificate) => isValidAt(certificate, now)).map(({ publicKey }) => publicKey)
         return findWebhook({ sent, now }, secrets, keys)

@@ -32,7 +32,7 @@ describe('createProvider', () => {
   describe.each(files)('with the vectors of $scheme', ({ scheme, cases }) => {
     it.each(cases)('$verdict: $why', async (vector) => {
       const delivery = deliveryOf(vector)
-      const result = await providerOf(scheme, vector).verify(delivery, vector.now * 1000)
+      const result = await providerOf(scheme, vector).verify(delivery, vector.now * 1000, fetch)
       if (vector.verdict === 'refused') expect(result).toEqual({ refused: expect.any(String) })
       else expect(result).toMatchObject({ secretId: vector.secret === '' ? UNSIGNED : 's1', rawBody: delivery.rawBody })
     })
@@ -51,8 +51,8 @@ describe('createProvider', () => {
         secret: 'whsec_test_secret',
         timestamp: seconds,
       })
-      expect(provider.verify(deliver(body, { 'stripe-signature': header }), now)).toHaveProperty('secretId')
-      expect(provider.verify(deliver(changed, { 'stripe-signature': header }), now)).toEqual({
+      expect(provider.verify(deliver(body, { 'stripe-signature': header }), now, fetch)).toHaveProperty('secretId')
+      expect(provider.verify(deliver(changed, { 'stripe-signature': header }), now, fetch)).toEqual({
         refused: 'signature_mismatch',
       })
     })
@@ -67,8 +67,11 @@ describe('createProvider', () => {
         [`${family}-timestamp`]: String(seconds),
         [`${family}-signature`]: library.sign('msg_0001', new Date(now), body.toString()),
       }
-      expect(provider.verify(deliver(body, headers), now)).toMatchObject({ secretId: 's1', signedId: 'msg_0001' })
-      expect(provider.verify(deliver(changed, headers), now)).toEqual({ refused: 'signature_mismatch' })
+      expect(provider.verify(deliver(body, headers), now, fetch)).toMatchObject({
+        secretId: 's1',
+        signedId: 'msg_0001',
+      })
+      expect(provider.verify(deliver(changed, headers), now, fetch)).toEqual({ refused: 'signature_mismatch' })
     })
   })
 
@@ -88,14 +91,16 @@ describe('createProvider', () => {
 
     it('tells which one signed', () => {
       const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets })
-      expect(provider.verify(signedWith('whsec_the_new_secret'), now)).toMatchObject({ secretId: 's1' })
-      expect(provider.verify(signedWith('whsec_the_old_secret'), now)).toMatchObject({ secretId: 's2' })
+      expect(provider.verify(signedWith('whsec_the_new_secret'), now, fetch)).toMatchObject({ secretId: 's1' })
+      expect(provider.verify(signedWith('whsec_the_old_secret'), now, fetch)).toMatchObject({ secretId: 's2' })
     })
 
     it('takes an old one until its time has come, the new one after it too', () => {
       const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets })
-      expect(provider.verify(signedWith('whsec_the_old_secret'), now + 1)).toEqual({ refused: 'signature_mismatch' })
-      expect(provider.verify(signedWith('whsec_the_new_secret'), now + 1)).toMatchObject({ secretId: 's1' })
+      expect(provider.verify(signedWith('whsec_the_old_secret'), now + 1, fetch)).toEqual({
+        refused: 'signature_mismatch',
+      })
+      expect(provider.verify(signedWith('whsec_the_new_secret'), now + 1, fetch)).toMatchObject({ secretId: 's1' })
     })
   })
 })

@@ -38,9 +38,9 @@ export interface Provider {
   readonly takesForms: boolean
   /**
    * Proves a delivery authentic at `now` (milliseconds), or says why it is not. A promise only where something must be
-   * fetched for it; that rejects only with `unavailable`.
+   * fetched for it, by `fetch`; that rejects only with `unavailable`.
    */
-  verify(delivery: Delivery, now: number): Verdict | Promise<Verdict>
+  verify(delivery: Delivery, now: number, fetch: typeof globalThis.fetch): Verdict | Promise<Verdict>
   readonly readEvents: ReadEvents
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake
@@ -88,8 +88,8 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     takesForms: scheme.takesForms ?? false,
     readEvents: scheme.prepareReader(settings),
     answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
-    verify(delivery, now) {
-      const finding = check(delivery, now)
+    verify(delivery, now, fetch) {
+      const finding = check(delivery, now, fetch)
       return finding instanceof Promise
         ? finding.then((found) => toVerdict(delivery, found))
         : toVerdict(delivery, finding)

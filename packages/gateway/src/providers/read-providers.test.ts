@@ -35,7 +35,7 @@ function problemsOf(providers: unknown, sources?: Parameters<typeof read>[1]): r
 
 /** Whether the provider called acme takes a delivery of the body x with these headers. */
 function takes(providers: Providers, rawHeaders: readonly string[]): boolean {
-  const result = providers.get('acme')?.verify({ rawBody: Buffer.from('x'), rawHeaders, query: '' }, 0)
+  const result = providers.get('acme')?.verify({ rawBody: Buffer.from('x'), rawHeaders, query: '' }, 0, fetch)
   return result !== undefined && 'secretId' in result
 }
 
@@ -162,7 +162,7 @@ describe('readProviders', () => {
     const provider = read({ acme: settings }).get('acme')
     const rawBody = Buffer.from('{}')
     const signature = createHmac('sha256', Buffer.from(text, 'hex')).update(rawBody).digest('hex')
-    const verify = (value: string) => provider?.verify({ rawBody, rawHeaders: ['x', value], query: '' }, 0)
+    const verify = (value: string) => provider?.verify({ rawBody, rawHeaders: ['x', value], query: '' }, 0, fetch)
     expect(await verify(signature)).toMatchObject({ secretId: 'a' })
     expect(await verify(signature.toUpperCase())).toEqual({ refused: 'header_malformed' })
   })
@@ -178,7 +178,7 @@ describe('readProviders', () => {
     const sources = { env: { TOKEN: 'canary_token' }, files: { '/run/token': 'canary_token\n' } }
     const delivery = { rawBody: Buffer.from('{"event":"charge.completed","data":{"id":1}}'), query: '' }
     const provider = read({ acme: asking(token) }, sources).get('acme')
-    const verdict = await provider?.verify({ ...delivery, rawHeaders: ['verif-hash', secret] }, 0)
+    const verdict = await provider?.verify({ ...delivery, rawHeaders: ['verif-hash', secret] }, 0, fetch)
     if (provider?.confirm === undefined || verdict === undefined || 'refused' in verdict) throw new Error('Refused')
     const [event] = provider.readEvents(verdict)
     if (event === undefined) throw new Error('No event')

@@ -17,9 +17,13 @@ export const UNSIGNED = 'unsigned'
 
 /**
  * Checks a delivery at `now` (milliseconds). No delivery makes it throw; a promise only where something must be fetched
- * to check it, and that rejects only with `unavailable`.
+ * to check it, by `fetch`, and that rejects only with `unavailable`.
  */
-export type CheckSignature = (delivery: Delivery, now: number) => Finding | Promise<Finding>
+export type CheckSignature = (
+  delivery: Delivery,
+  now: number,
+  fetch: typeof globalThis.fetch,
+) => Finding | Promise<Finding>
 
 /** What the text of a secret is to a scheme: bytes of a key, a key of another kind, or nothing, which is told without quoting it. */
 export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string } | { readonly problem: string }

@@ -31,7 +31,7 @@ const authentic: readonly Authentic[] = readVectorFiles().flatMap(({ scheme, cas
 
 /** Whether a delivery is taken for authentic; whatever throws fails the test. */
 async function accepts({ provider, now }: Authentic, delivery: Delivery): Promise<boolean> {
-  return 'secretId' in (await provider.verify(delivery, now))
+  return 'secretId' in (await provider.verify(delivery, now, fetch))
 }
 
 function flipBit(bytes: Buffer, bit: number): Buffer {

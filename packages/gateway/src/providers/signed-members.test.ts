@@ -27,7 +27,7 @@ function* bodiesOf({ rawBody }: Delivery): Generator<{ bit: number; rawBody: Buf
 describe('paypal', () => {
   const { provider, delivery, now } = firstOf('paypal')
   const accepts = async (changed: Partial<Delivery>): Promise<boolean> =>
-    'secretId' in (await provider.verify({ ...delivery, ...changed }, now))
+    'secretId' in (await provider.verify({ ...delivery, ...changed }, now, fetch))
 
   it('refuses a body with any one bit changed: its CRC is signed', async () => {
     expect(await accepts({})).toBe(true)
@@ -55,7 +55,7 @@ describe('adyen', () => {
   it('refuses a body with any one bit changed, or what it says has not changed', async () => {
     let refused = 0
     for (const { bit, rawBody } of bodiesOf(delivery)) {
-      if ('refused' in (await provider.verify({ ...delivery, rawBody }, now))) refused += 1
+      if ('refused' in (await provider.verify({ ...delivery, rawBody }, now, fetch))) refused += 1
       else expect(meaningOf(rawBody), `bit ${bit}`).toEqual(meaningOf(delivery.rawBody))
     }
     expect(refused).toBeGreaterThan(delivery.rawBody.length * 4)
@@ -72,7 +72,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
     const delivery = deliveryOf(vector)
     const [name = '', token = ''] = delivery.rawHeaders
     const accepts = async (value: string): Promise<boolean> =>
-      'secretId' in (await provider.verify({ ...delivery, rawHeaders: [name, value] }, vector.now * 1_000))
+      'secretId' in (await provider.verify({ ...delivery, rawHeaders: [name, value] }, vector.now * 1_000, fetch))
     expect(await accepts(token)).toBe(true)
     for (let bit = 0; bit < token.length * 8; bit += 1) {
       const value = flipBit(Buffer.from(token, 'latin1'), bit).toString('latin1')
@@ -91,7 +91,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
       isStored: true,
     } as const
     const { rawHeaders, rawBody } = stored
-    const verify = (one: Delivery) => provider.verify(one, vector.now * 1_000)
+    const verify = (one: Delivery) => provider.verify(one, vector.now * 1_000, fetch)
     expect(await verify(stored)).toHaveProperty('secretId')
     expect(await verify({ rawHeaders, rawBody, query: '' })).toEqual({ refused: 'signature_mismatch' })
     const otherBody = flipBit(rawBody, 0)
@@ -117,14 +117,14 @@ describe.each(['adyen', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal'
   const body = fc.oneof(fc.uint8Array({ maxLength: 64 }), fc.json().map(Buffer.from))
 
   it('is refused and never throws, whichever half of a delivery it is', async () => {
-    expect(await provider.verify(delivery, now)).toHaveProperty('secretId')
+    expect(await provider.verify(delivery, now, fetch)).toHaveProperty('secretId')
     await fc.assert(
       fc.asyncProperty(lines, body, fc.string(), async (header, bytes, query) => {
         const rawHeaders = header.flat()
         const rawBody = Buffer.from(bytes)
-        expect(await provider.verify({ rawHeaders, rawBody, query }, now)).toHaveProperty('refused')
+        expect(await provider.verify({ rawHeaders, rawBody, query }, now, fetch)).toHaveProperty('refused')
         const half = provider.signedHeaders.length === 0 ? { ...delivery, rawBody } : { ...delivery, rawHeaders }
-        expect(await provider.verify(half, now)).toHaveProperty('refused')
+        expect(await provider.verify(half, now, fetch)).toHaveProperty('refused')
       }),
       { numRuns: 300 },
     )

@@ -15,7 +15,7 @@ export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
-  /** By which events that are not signed well enough are read from their provider. */
+  /** By which certificates are read, and from their provider events that are not signed well enough. */
   readonly fetch: typeof globalThis.fetch
 }
 
@@ -45,7 +45,7 @@ interface StoredEvent {
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId, endsAt } = received
-  const verdict = provider.verify(delivery, deps.clock.now())
+  const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
   const verified = verdict instanceof Promise ? await askedProvider(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   refuseMediaType(delivery.rawHeaders, provider.takesForms)
