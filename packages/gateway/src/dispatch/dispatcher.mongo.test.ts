@@ -7,6 +7,7 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { describe, expect, it, vi } from 'vitest'
 import type { Claim } from '../inbox/claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
+import { indexedClaims } from '../inbox/indexed-claims.ts'
 import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -61,7 +62,8 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   let lost = 0
   let settled = 0
   const dispatcher: Dispatcher = new Dispatcher({
-    ...{ claims: open.claims({ leaseMs, maxStarts }), clock, random: Math.random, logger },
+    claims: indexedClaims(open.claims({ leaseMs, maxStarts }), { logger, now: () => performance.now() }),
+    ...{ clock, random: Math.random, logger },
     ...{ batchSize, concurrency, leaseMs, maxStarts },
     process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random }, batch),
     onSettled() {

@@ -32,8 +32,8 @@ export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps
   }
   return {
     ...claims,
-    claimDue: (limit) => orElse(claims.claimDue(limit), []),
-    takeOver: (limit) => orElse(claims.takeOver(limit), { taken: [], buried: 0 }),
+    claimDue: (...args) => orElse(claims.claimDue(...args), []),
+    takeOver: (...args) => orElse(claims.takeOver(...args), { taken: [], buried: 0 }),
   }
 }
 
