@@ -93,6 +93,37 @@ describe('an event that cannot succeed', () => {
     log.push(...source.log)
     mended.push(order.id)
   })
+
+  it('FP-10: delivered again once its cause is corrected it is done; closed by an operator it stays as it is', async () => {
+    const [revived, closed] = await createOrders(stack, 2)
+    if (revived === undefined || closed === undefined) throw new Error('There are no orders')
+    const [first, second] = [revived, closed].map((order) => paymentOf(order, { amount: order.amountDue + 500 }))
+    if (first === undefined || second === undefined) throw new Error('There are no events')
+    await using source = newSource()
+    for (const event of [first, second]) source.add(event)
+    await source.run()
+    const eventIds = [first.id, second.id]
+    const dead = await until(
+      () => stack.events.find({ eventId: { $in: eventIds }, state: 'dead' }).toArray(),
+      (found) => found.length === 2,
+    )
+    const items = [{ sku: 'corrected', quantity: 1, unitAmount: first.amount }]
+    const headers = { 'content-type': 'application/merge-patch+json', 'if-match': '"1"' }
+    const patch = { method: 'PATCH', headers, body: JSON.stringify({ items }) }
+    expect(await stack.orders.send(`/${revived.id}`, patch)).toMatchObject({ status: 200 })
+    const id = String(dead.find(({ eventId }) => eventId === second.id)?._id)
+    await callOperator(stack, 'events.close', { id, reason: 'the customer has the money back' })
+
+    for (const event of [first, second]) source.add(event)
+    await source.run()
+    await untilEqual(() => stack.events.countDocuments({ eventId: first.id, state: 'done', revivals: 1 }), 1)
+    await untilEqual(() => stack.events.countDocuments({ eventId: second.id, state: 'closed', deliveries: 2 }), 1)
+    await stack.untilSettled()
+    expect(await stack.orders.read(revived.id)).toMatchObject({ status: 'paid', version: 3 })
+    expect(await stack.orders.read(closed.id)).toMatchObject({ status: 'pending', version: 1 })
+    log.push(...source.log)
+    mended.push(revived.id)
+  })
 })
 
 describe('the order of events', () => {

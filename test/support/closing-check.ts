@@ -1,3 +1,4 @@
+import type { WithId } from 'mongodb'
 import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
@@ -26,8 +27,9 @@ interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts
  * I1 every event answered 200 has one record, byte for byte, settled; I2 no record twice; I3 an event is applied once and
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
  * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused; I8 no record is in
- * process under a lease that ended more than a lease ago; I9 a settled record changes only by an audited replay; I10 no
- * service ended unasked, crashed or let out what it must not; I11 the fault struck and the volume was reached.
+ * process under a lease that ended more than a lease ago; I9 a settled record changes only by a replay, a revival or a
+ * closing that the audit names; I10 no service ended unasked, crashed or let out what it must not; I11 the fault struck and
+ * the volume was reached.
  */
 export async function closingCheck(
   stack: CheckedStack,
@@ -54,7 +56,8 @@ export async function closingCheck(
   ]
 }
 
-const SETTLED = new Set(['done', 'unhandled'])
+// A closed event has failed for good: an operator has said so.
+const SETTLED = new Set(['done', 'unhandled', 'closed'])
 
 function checkEvent({ event, message, answers, corruption }: SentEvent, records: readonly EventRecord[]): string[] {
   const problems: string[] = []
@@ -85,7 +88,10 @@ function checkOrder(order: OrderRecord, { log, recorded }: Sent): string[] {
   const foreign = markers.filter((eventId) => !recorded.has(eventId))
   if (foreign.length > 0) problems.push(`I6 ${order._id} shows ${foreign} without a record`)
 
-  const accepted = log.filter(({ event, answers }) => event.orderId === order._id && answers.includes(200))
+  const isClosed = (eventId: string): boolean => recorded.get(eventId)?.some(({ state }) => state === 'closed') ?? false
+  const accepted = log.filter(
+    ({ event, answers }) => event.orderId === order._id && answers.includes(200) && !isClosed(event.id),
+  )
   const isToBePaid = accepted.some(({ event }) => event.type === 'payment.succeeded')
   if ((order.status === 'paid') !== isToBePaid) problems.push(`I3 ${order._id} is ${order.status}`)
   if ((order.access === 'unlocked') !== isToBePaid) problems.push(`I5 ${order._id} is ${order.access}`)
@@ -120,17 +126,27 @@ async function checkLeases({ events }: CheckedStack, leaseMs: number): Promise<s
   return forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`)
 }
 
-/** Every verdict of an event is among its attempts: a second one takes a replay, and a replay an entry in the audit log. */
-async function checkReplays({ events }: CheckedStack, records: readonly EventRecord[]): Promise<string[]> {
+/**
+ * Every verdict of an event is among its attempts: a second one takes a replay, or a revival by a repeated delivery. The
+ * audit names each of these, and who closed a closed event.
+ */
+async function checkReplays({ events }: CheckedStack, records: readonly WithId<EventRecord>[]): Promise<string[]> {
   const problems: string[] = []
-  const audit = await events.db.collection<AuditEntry>('audit').find({ action: 'events.replay' }).toArray()
-  for (const { eventId, attempts, replays = [] } of records) {
+  const audit = await events.db.collection<AuditEntry>('audit').find().toArray()
+  const entries = Map.groupBy(audit, ({ action, details }) => `${action} ${details?.id}`)
+  for (const { _id, eventId, state, attempts, replays = [], revivals = 0 } of records) {
     const verdicts = attempts.filter(({ outcome }) => outcome !== 'deferred').length
-    if (verdicts > 1 + replays.length)
-      problems.push(`I9 ${eventId} was settled ${verdicts} times after ${replays.length} replays`)
+    const again = replays.length + revivals
+    if (verdicts > 1 + again)
+      problems.push(`I9 ${eventId} was settled ${verdicts} times and made due again ${again} times`)
     const isAudited = (replay: Replay): boolean =>
-      audit.some(({ by, reason }) => by === replay.by && reason === replay.reason)
+      audit.some(({ action, by, reason }) => action === 'events.replay' && by === replay.by && reason === replay.reason)
     if (!replays.every(isAudited)) problems.push(`I9 ${eventId} was replayed, and the audit log has no entry`)
+    const audited = (action: string) => entries.get(`${action} ${_id}`) ?? []
+    if (audited('events.revive').length < revivals)
+      problems.push(`I9 ${eventId} was revived ${revivals} times, and the audit log has fewer entries`)
+    if (state === 'closed' && audited('events.close').every(({ details }) => details?.refused !== undefined))
+      problems.push(`I9 ${eventId} was closed, and the audit log has no entry`)
   }
   return problems
 }

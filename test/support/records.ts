@@ -33,6 +33,8 @@ export interface EventRecord {
   readonly leaseUntil?: Date
   readonly leaseOwner?: string
   readonly replays?: readonly Replay[]
+  /** How often a repeated delivery has revived it. Absent means never. */
+  readonly revivals?: number
 }
 
 /** A replay of an event, as its record shows it. */
@@ -46,6 +48,7 @@ export interface AuditEntry {
   readonly by: string
   readonly action: string
   readonly reason: string | null
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** A document of fulfilment's collection `orders`: one unit of change. */
