@@ -27,9 +27,9 @@ export interface IdempotencyRow extends KeyedRequest, Reservation {
   readonly leaseUntil: Date
   /**
    * From then on the key is as if it had never been used, whether or not the row has been removed yet. Counts from the
-   * answer: absent while there is none.
+   * answer. While there is none, the row may be removed a year after its last claim.
    */
-  readonly expiresAt?: Date
+  readonly expiresAt: Date
   /** The JSON of the order as it was made. */
   readonly answer?: string
 }
@@ -109,10 +109,17 @@ const UNANSWERED = { $eq: [{ $type: '$answer' }, 'missing'] }
 const EXPIRED = { $and: [{ $eq: ['$state', 'done'] }, { $lte: ['$expiresAt', '$$NOW'] }] }
 const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 
+// Never absent: release 0.1.0 takes a row without a date for one that has expired, and would make a second order.
+const UNANSWERED_TTL_MS = 365 * 86_400_000
+
 /** One statement decides on the database's clock, so that no two runs can hold a key. */
 function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
   const after = (ms: number) => ({ $add: ['$$NOW', ms] })
-  const lease = { run: { $literal: fresh.run }, leaseUntil: after(times.leaseMs) }
+  const lease = {
+    run: { $literal: fresh.run },
+    leaseUntil: after(times.leaseMs),
+    expiresAt: after(UNANSWERED_TTL_MS),
+  }
   const row = {
     _id: '$_id',
     principal: { $literal: request.principal },
