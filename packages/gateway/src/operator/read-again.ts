@@ -17,26 +17,35 @@ export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: 
 
 const CONFIRM_MS = 3_000
 
+/** What the events of a delivery are by today's settings, or why it cannot be read now. */
+export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readonly failure: string }
+
 /** Reads a stored body by today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
 export async function readAgain(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
+  return pickEvent(await readDelivery(record, deps), record.eventId)
+}
+
+/** Reads all events of a stored body by today's settings. Never throws. */
+export async function readDelivery(record: EventDocument, deps: ReverifyDeps): Promise<DeliveryRead> {
   try {
-    return await read(record, deps)
+    const provider = deps.providers().get(record.provider)
+    if (provider === undefined) return { failure: 'provider_unknown' }
+    const { verified, failure } = await reverifyEvent(record, deps)
+    if (verified === null) return { failure: failure ?? 'unreadable' }
+    return { answers: await confirmAll(provider, provider.readEvents(verified), deps.fetch) }
   } catch {
     return { failure: 'unreadable' }
   }
 }
 
-async function read(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
-  const provider = deps.providers().get(record.provider)
-  if (provider === undefined) return { failure: 'provider_unknown' }
-  const { verified, failure } = await reverifyEvent(record, deps)
-  if (verified === null) return { failure: failure ?? 'unreadable' }
-  const answers = await confirmAll(provider, provider.readEvents(verified), deps.fetch)
-  const event = answers
+/** One event of a delivery that was read. */
+export function pickEvent(read: DeliveryRead, eventId: string): ReadAgain {
+  if ('failure' in read) return read
+  const event = read.answers
     .flatMap((answer) => ('event' in answer ? [answer.event] : []))
-    .find(({ id }) => id === record.eventId)
+    .find(({ id }) => id === eventId)
   if (event === undefined) {
-    const refusal = answers.find((answer) => 'refused' in answer)
+    const refusal = read.answers.find((answer) => 'refused' in answer)
     return { failure: refusal?.refused ?? 'event_missing' }
   }
   const {

@@ -1,9 +1,12 @@
+import { createHmac } from 'node:crypto'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { ObjectId } from 'mongodb'
+import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
+import { BODIES, type BodyDocument } from '../inbox/bodies.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
+import { makeProvider } from '../testing/make-provider.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { ReplayRunner } from './replay-runner.ts'
@@ -11,7 +14,8 @@ import { createReplays } from './replays.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const { db } = stack.use(await testDatabase(process.env))
+const database = stack.use(await testDatabase(process.env))
+const { db } = database
 await ensureIndexes(db, [EVENT_INDEXES, ...REPLAY_INDEXES])
 const events = db.collection<EventDocument>(EVENTS)
 const jobs = db.collection<ReplayDocument>(REPLAYS)
@@ -62,6 +66,48 @@ it('hands on everything in slices, in one round where no rate was asked for', as
   expect(await handedOn()).toEqual([1])
   expect(await events.countDocuments({ state: 'pending' })).toBe(250)
   expect(await stateOf(id)).toBe('finished')
+})
+
+it('fetches and reads a body that many events share once for a slice', async () => {
+  await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
+  const finds: CommandStartedEvent[] = []
+  client.on('commandStarted', (event) => {
+    if (event.command.find === BODIES) finds.push(event)
+  })
+  const secret = 'the-secret-of-this-test'
+  const made = makeProvider({ settings: { scheme: 'gocardless' }, secrets: [{ value: secret }] })
+  let reads = 0
+  const readEvents: typeof made.readEvents = (delivery) => {
+    reads += 1
+    return made.readEvents(delivery)
+  }
+  const ids = Array.from({ length: 100 }, (_, index) => `EV${index}`)
+  const items = ids.map((id) => ({
+    ...{ id, created_at: '2026-01-01T00:00:00.000Z', resource_type: 'payments', action: 'confirmed' },
+    ...{ links: { payment: `PM${id}` }, resource_metadata: { order_id: `ord_${id}` } },
+  }))
+  const rawBody = Buffer.from(JSON.stringify({ events: items }))
+  const headers = { 'webhook-signature': createHmac('sha256', secret).update(rawBody).digest('hex') }
+  const bodyId = 'acme:shared'
+  await db
+    .collection<BodyDocument>(BODIES)
+    .insertOne({ _id: bodyId, raw: new Binary(rawBody), checkAt: new Date('2100-01-01T00:00:00Z') })
+  const now = Date.now()
+  await events.insertMany(
+    ids.map((eventId, index) =>
+      sampleRecord({
+        ...{ eventId, bodyId, headers, raw: new Binary(Buffer.alloc(0)), state: 'dead', reason: 'some' },
+        ...{ orderId: '', receivedAt: new Date(now - 1_000 + index) },
+      }),
+    ),
+  )
+  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  await replays.start(new ObjectId(), request, await replays.match(request))
+  const providers = () => new Map([['acme', { ...made, readEvents }]])
+  await makeRunner(memoryLogger().logger, { db: client.db(database.name), providers }).tick()
+  const found = await events.find({ state: 'pending' }).toArray()
+  expect(new Set(found.map(({ orderId }) => orderId))).toEqual(new Set(ids.map((id) => `ord_${id}`)))
+  expect({ finds: finds.length, reads }).toEqual({ finds: 1, reads: 1 })
 })
 
 it('lets a small replay end beside a large one that was asked for before it', async () => {

@@ -2,13 +2,13 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
-import { withBody } from '../inbox/bodies.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import type { Providers } from '../providers/read-providers.ts'
-import { type ReadAgain, readAgain } from './read-again.ts'
+import type { ReadAgain } from './read-again.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
+import { createSliceReader } from './slice-reader.ts'
 
 /** What the runner works with. */
 export interface ReplayRunnerDeps {
@@ -140,11 +140,12 @@ export class ReplayRunner {
   async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
     const updates: EventUpdate[] = []
     const notRead: NotRead[] = []
+    const readRecord = createSliceReader(this.#deps.db, this.#deps)
     let last = replay.cursor
     const endsAt = performance.now() + SLICE_MS
     try {
       for await (const record of found) {
-        const read = await readAgain(await withBody(this.#deps.db, record), this.#deps)
+        const read = await readRecord(record)
         if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
         // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
         const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }

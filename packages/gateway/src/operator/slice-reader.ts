@@ -1,0 +1,32 @@
+import type { Db } from 'mongodb'
+import { withBody } from '../inbox/bodies.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
+import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
+import type { ReverifyDeps } from './reverify-event.ts'
+
+/**
+ * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked
+ * and parsed once, and only one body is kept.
+ * @throws MongoError when a body cannot be fetched
+ */
+export function createSliceReader(db: Db, deps: ReverifyDeps): (record: EventDocument) => Promise<ReadAgain> {
+  let last: { readonly key: string; readonly read: DeliveryRead } | undefined
+  return async (record) => {
+    if (record.bodyId === undefined) return readAgain(record, deps)
+    const key = deliveryKeyOf(record)
+    if (last?.key !== key) last = { key, read: await readDelivery(await withBody(db, record), deps) }
+    const { read } = last
+    // The next event asks the provider again.
+    if (isUnavailable(read)) last = undefined
+    return pickEvent(read, record.eventId)
+  }
+}
+
+/** Everything that a check and a reading depend on; the times of receipt differ by milliseconds in one delivery. */
+function deliveryKeyOf({ provider, bodyId, requestId, headers, query }: EventDocument): string {
+  return JSON.stringify([provider, bodyId, requestId, headers, query])
+}
+
+function isUnavailable(read: DeliveryRead): boolean {
+  return 'answers' in read && read.answers.some((answer) => 'refused' in answer && answer.refused === 'unavailable')
+}
