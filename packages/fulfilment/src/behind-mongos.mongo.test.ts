@@ -8,7 +8,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { adminCommand, startReplicaSet } from '../../../test/support/mongod-under-test.ts'
 import { parseOrderContent } from './orders/order.ts'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { ORDER_INDEXES, ORDERS, type OrderDocument, unstoredOrder } from './orders/order-document.ts'
 import { insertOrder } from './orders/order-store.ts'
 import { commitChanges } from './payments/commit-changes.ts'
 import { sampleOrder } from './testing/samples.ts'
@@ -24,7 +24,8 @@ it('behind an old mongos: nothing is taken for used before a majority holds what
   await mongo.open((db) => ensureIndexes(db, [ORDER_INDEXES]))
   const orders = mongo.db.collection<OrderDocument>(ORDERS)
   const insert = (id: string): Promise<boolean | string> =>
-    insertOrder(orders, newOrder(id, parseOrderContent(sampleOrder()), new Date())).catch(
+    insertOrder(orders, unstoredOrder(id, parseOrderContent(sampleOrder()))).then(
+      (made) => made !== null,
       (error: { code: string }) => error.code,
     )
   const errors = createDatabaseErrors(new Registry())

@@ -139,7 +139,6 @@ function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, onAppl
     orders: {
       orders: db.collection<OrderDocument>(ORDERS),
       keys: createIdempotencyKeys(db, times),
-      clock,
       random,
       logger,
       newOrderId: () => createOrderId(randomBytes),

@@ -45,8 +45,8 @@ it('FP-24: asks for a journaled majority in every write of every use', async () 
   await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } })))
 
   expect(writes.map(({ commandName }) => commandName)).toEqual([
-    ...['findAndModify', 'insert', 'findAndModify'],
-    ...['insert', 'update', 'update', 'update', 'update'],
+    ...['findAndModify', 'findAndModify', 'findAndModify'],
+    ...['findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify'],
     ...['update', 'update', 'update'],
   ])
   for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
@@ -110,7 +110,6 @@ async function openDatabase(names: ReadonlySet<string>) {
   const deps = {
     orders: db.collection<OrderDocument>(ORDERS),
     keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000 }),
-    clock: systemClock,
     random: Math.random,
     logger,
     newOrderId: () => createOrderId(randomBytes),

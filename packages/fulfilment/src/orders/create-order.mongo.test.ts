@@ -183,7 +183,7 @@ describe('orders.create', () => {
     {
       // Fulfilments of other tests have the same name.
       const how = { errorCode: 8000, errorLabels: [], namespace: `${database.name}.${ORDERS}` }
-      const inserts = { commands: ['insert'], appName: 'oncehook-fulfilment', how }
+      const inserts = { commands: ['findAndModify'], appName: 'oncehook-fulfilment', how }
       await using _ = await armFailPoint(database.uri, inserts)
       expect(await refusalOf(create(request))).toMatchObject({ reason: 'unavailable', httpStatus: 503, retry: 'later' })
     }

@@ -2,7 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import { newOrder, toOrder } from './order-document.ts'
+import { newOrder, toOrder, unstoredOrder } from './order-document.ts'
 import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
@@ -47,10 +47,10 @@ export async function createOrder(deps: CreateDeps, { order, idempotency }: Crea
   return runKeyed(deps, idempotency, content)
 }
 
-async function makeOrder({ orders, clock, newOrderId }: CreateDeps, content: OrderContent): Promise<Order> {
-  const order = newOrder(newOrderId(), content, new Date(clock.now()))
-  if (!(await insertOrder(orders, order))) throw new Error('A random order id is taken')
-  return toOrder(order)
+async function makeOrder({ orders, newOrderId }: CreateDeps, content: OrderContent): Promise<Order> {
+  const made = await insertOrder(orders, unstoredOrder(newOrderId(), content))
+  if (made === null) throw new Error('A random order id is taken')
+  return toOrder(made)
 }
 
 async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderContent): Promise<Created> {
@@ -59,6 +59,7 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
     const row = await deps.keys.claim(request, fresh)
     const isOurs = row.run === fresh.run
     if (!isOurs && !(await isMadeUnanswered(deps, row, request))) return replay(row, request)
+    // The database's time too, but that of the key: the answer must be known where the order is there already.
     const document = newOrder(row.orderId, content, row.createdAt)
     // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
     if (isOurs) await insertOrder(deps.orders, document)

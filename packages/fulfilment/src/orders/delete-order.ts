@@ -1,5 +1,5 @@
 import { type Conditions, readConditions } from '../conditions.ts'
-import { isLive, type LiveOrder } from './order-document.ts'
+import { isLive, type LiveOrder, type OrderDocument } from './order-document.ts'
 import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
@@ -32,13 +32,14 @@ export function deleteOrder(deps: OrderDeps, { id, ...conditions }: DeleteReques
     const found = await readOrder(deps.orders, id)
     if (!isLive(found)) return { deleted: false }
     check(found.version)
-    return (await bury(deps, found)) ? { deleted: true } : null
+    return (await bury(deps, found)) === null ? null : { deleted: true }
   })
 }
 
-function bury({ orders, clock }: OrderDeps, order: LiveOrder): Promise<boolean> {
+function bury({ orders }: OrderDeps, order: LiveOrder): Promise<OrderDocument | null> {
   return updateOrder(orders, order, {
-    $set: { status: 'deleted', deletedAt: new Date(clock.now()) },
+    $set: { status: 'deleted' },
+    $currentDate: { deletedAt: true },
     $inc: { version: 1 },
     $unset: Object.fromEntries(GONE.map((member) => [member, ''])),
   })

@@ -4,7 +4,7 @@ import type { Filter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import type { Order, OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
-import type { Orders } from './order-store.ts'
+import { HIDDEN, type Orders } from './order-store.ts'
 
 /** Where a page ended: when its last order was made (milliseconds, in the range of a Date), and the id of it. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
@@ -54,7 +54,7 @@ async function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: nu
   try {
     return await orders
       .find(filter, DURABLE_READ)
-      .project<LiveOrder>({ applied: 0, receipts: 0, paidBy: 0 })
+      .project<LiveOrder>(HIDDEN)
       .sort({ createdAt: -1, _id: -1 })
       .limit(limit)
       .toArray()

@@ -113,18 +113,19 @@ export function storedContent(content: OrderContent) {
 /** The optional members of a content: an update removes those that are left out. */
 export const OPTIONAL_MEMBERS = ['email', 'note', 'metadata'] as const
 
+type Times = 'createdAt' | 'updatedAt'
+
+/** An order that is not stored yet. The database gives it the times that it lacks. */
+export type UnstoredOrder = Omit<LiveOrder, Times> & Partial<Pick<LiveOrder, Times>>
+
+/** An order that is to be made, without times. */
+export function unstoredOrder(id: string, content: OrderContent): UnstoredOrder {
+  return { _id: id, version: 1, ...FRESH, ...storedContent(content), applied: [], receipts: [] }
+}
+
 /** The stored form of an order that has just been made. */
 export function newOrder(id: string, content: OrderContent, now: Date): LiveOrder {
-  return {
-    _id: id,
-    version: 1,
-    ...FRESH,
-    ...storedContent(content),
-    applied: [],
-    receipts: [],
-    createdAt: now,
-    updatedAt: now,
-  }
+  return { ...unstoredOrder(id, content), createdAt: now, updatedAt: now }
 }
 
 /** The state in which an order begins, also one that is made anew after a deletion. */

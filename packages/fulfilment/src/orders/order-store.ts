@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
-import type { Collection, UpdateFilter } from 'mongodb'
+import type { Collection, Document, UpdateFilter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
-import type { LiveOrder, OrderDocument } from './order-document.ts'
+import { isLive, type LiveOrder, type OrderDocument, type UnstoredOrder } from './order-document.ts'
 
 /** The orders as they are stored. */
 export type Orders = Collection<OrderDocument>
@@ -19,26 +19,39 @@ export async function isStored(orders: Orders, id: string): Promise<boolean> {
   return (await reachable(found)) !== null
 }
 
-/** Inserts an order, durably on a majority. False: the id is taken, durably too. */
-export async function insertOrder(orders: Orders, order: LiveOrder): Promise<boolean> {
+/** What no reader of an order sees. */
+export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0 } as const
+
+/** The times of an order that is made now, by the database's clock: the clocks of processes differ. */
+export const MADE_NOW = { createdAt: '$$NOW', updatedAt: '$$NOW' } as const
+
+/** Inserts an order, durably on a majority; its answer is what is stored. Null: the id is taken, durably too. */
+export async function insertOrder(orders: Orders, order: UnstoredOrder): Promise<LiveOrder | null> {
+  // No stored order matches, so a taken id is a duplicate key, as with an insert. Only an update knows `$$NOW`.
+  const filter = { _id: { $eq: order._id }, version: { $exists: false } }
+  const pipeline = [{ $replaceWith: { $mergeObjects: [MADE_NOW, { $literal: order }] } }]
   try {
-    await orders.insertOne(order)
-    return true
+    const made = await orders.findOneAndUpdate(filter, pipeline, { upsert: true, returnDocument: 'after' })
+    if (!isLive(made)) throw new Error('An upsert gave no order')
+    return made
   } catch (error) {
     // A mongos may leave out that no majority confirmed it: the order that has the id may yet be rolled back.
-    if (isDuplicateKey(error) && (await isStored(orders, order._id))) return false
+    if (isDuplicateKey(error) && (await isStored(orders, order._id))) return null
     throw toUnavailable(error) ?? error
   }
 }
 
-/** Changes an order, durably on a majority, if it still has the version that was read. False: somebody was faster. */
-export async function updateOrder(
+/**
+ * Changes an order, durably on a majority, if it still has the version that was read. Resolves to what is stored then,
+ * without what no reader sees. Null: somebody was faster.
+ */
+export function updateOrder(
   orders: Orders,
   read: Pick<OrderDocument, '_id' | 'version'>,
-  update: UpdateFilter<OrderDocument>,
-): Promise<boolean> {
-  const result = await reachable(orders.updateOne({ _id: { $eq: read._id }, version: read.version }, update))
-  return result.matchedCount === 1
+  update: UpdateFilter<OrderDocument> | Document[],
+): Promise<OrderDocument | null> {
+  const filter = { _id: { $eq: read._id }, version: read.version }
+  return reachable(orders.findOneAndUpdate(filter, update, { returnDocument: 'after', projection: HIDDEN }))
 }
 
 async function reachable<T>(answer: Promise<T>): Promise<T> {

@@ -30,7 +30,7 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
     if (request.ifMatch === undefined) throw preconditionRequired()
     check(found.version)
     const content = patchedContent(toOrder(found), request.patch)
-    const order = await replaceContent(deps.orders, found, { content, now: new Date(deps.clock.now()) })
+    const order = await replaceContent(deps.orders, found, content)
     return order === null ? null : toOrder(order)
   })
 }

@@ -1,16 +1,22 @@
-import type { Clock } from '@oncehook/kernel/clock'
 import { type Conditions, readConditions } from '../conditions.ts'
 import { idMismatch } from '../errors.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import { FRESH, isLive, type LiveOrder, newOrder, storedContent, type Tombstone, toOrder } from './order-document.ts'
-import { insertOrder, type Orders, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
+import {
+  FRESH,
+  isLive,
+  type LiveOrder,
+  storedContent,
+  type Tombstone,
+  toOrder,
+  unstoredOrder,
+} from './order-document.ts'
+import { insertOrder, MADE_NOW, type Orders, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import { replaceContent } from './replace-content.ts'
 
 /** What writing orders works with. */
 export interface OrderDeps {
   readonly orders: Orders
-  readonly clock: Clock
   readonly random: () => number
 }
 
@@ -32,10 +38,9 @@ export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order:
     const found = await readOrder(deps.orders, request.id)
     check(isLive(found) ? found.version : null)
     const content = readContent(request)
-    const now = new Date(deps.clock.now())
-    if (isLive(found)) return answer(await replaceContent(deps.orders, found, { content, now }), false)
-    const made = found === null ? null : revived(found, content, now)
-    return answer(await (made === null ? insert(deps, newOrder(request.id, content, now)) : revive(deps, made)), true)
+    if (isLive(found)) return answer(await replaceContent(deps.orders, found, content), false)
+    if (found !== null) return answer(await revive(deps, found, content), true)
+    return answer(await insertOrder(deps.orders, unstoredOrder(request.id, content)), true)
   })
 }
 
@@ -49,27 +54,13 @@ function answer(order: LiveOrder | null, created: boolean): { order: Order; crea
   return order === null ? null : { order: toOrder(order), created }
 }
 
-async function insert({ orders }: OrderDeps, order: LiveOrder): Promise<LiveOrder | null> {
-  return (await insertOrder(orders, order)) ? order : null
-}
-
 /** The next life of a deleted order: all of it new, but for what must never be forgotten. */
-function revived(grave: Tombstone, content: OrderContent, now: Date): LiveOrder {
-  const { deletedAt: _, ...kept } = grave
-  return { ...kept, ...FRESH, ...storedContent(content), version: grave.version + 1, createdAt: now, updatedAt: now }
-}
-
-async function revive({ orders }: OrderDeps, order: LiveOrder): Promise<LiveOrder | null> {
-  // The version has moved by one since the tombstone was read; the receipts are the worker's, so they stay untouched.
-  const { _id, version, applied: _a, receipts: _r, paidBy: _p, ...members } = order
-  const written = await updateOrder(
-    orders,
-    { _id, version: version - 1 },
-    {
-      $set: members,
-      $inc: { version: 1 },
-      $unset: { deletedAt: '' },
-    },
-  )
-  return written ? order : null
+async function revive({ orders }: OrderDeps, grave: Tombstone, content: OrderContent): Promise<LiveOrder | null> {
+  // The receipts are the worker's, so they stay as they are now.
+  const members = { ...FRESH, ...storedContent(content), version: grave.version + 1 }
+  const written = await updateOrder(orders, grave, [
+    { $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: members }, MADE_NOW] } },
+    { $unset: 'deletedAt' },
+  ])
+  return isLive(written) ? written : null
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { orderPaid } from '../errors.ts'
 import type { OrderContent } from './order.ts'
-import { contentOf, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
+import { contentOf, isLive, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
 import { type Orders, updateOrder } from './order-store.ts'
 
 /**
@@ -12,22 +12,19 @@ import { type Orders, updateOrder } from './order-store.ts'
 export async function replaceContent(
   orders: Orders,
   read: LiveOrder,
-  { content, now }: { content: OrderContent; now: Date },
+  content: OrderContent,
 ): Promise<LiveOrder | null> {
   const before = contentOf(read)
   if (isDeepStrictEqual(before, content)) return read
   if (read.status === 'paid' && !isSamePrice(before, content)) throw orderPaid({ orderId: read._id })
   const left = OPTIONAL_MEMBERS.filter((member) => content[member] === undefined)
-  const stored = storedContent(content)
   const written = await updateOrder(orders, read, {
-    $set: { ...stored, updatedAt: now },
+    $set: storedContent(content),
+    $currentDate: { updatedAt: true },
     $inc: { version: 1 },
     ...(left.length === 0 ? {} : { $unset: Object.fromEntries(left.map((member) => [member, ''])) }),
   })
-  if (!written) return null
-  // The optional members that stay are part of the content.
-  const { email: _email, note: _note, metadata: _metadata, ...kept } = read
-  return { ...kept, ...stored, version: read.version + 1, updatedAt: now }
+  return isLive(written) ? written : null
 }
 
 function isSamePrice(one: OrderContent, other: OrderContent): boolean {

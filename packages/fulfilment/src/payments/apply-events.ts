@@ -103,7 +103,7 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
 function decide(group: Group, order: OrderDocument | null, context: DecisionContext): Sent | null {
   const incoming = group.map(({ event }) => event)
   const decision = decideOrder(order, incoming, context)
-  const statement = decision.change === null ? null : orderUpdate(decision.change, context.now)
+  const statement = decision.change === null ? null : orderUpdate(decision.change)
   for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
   if (statement !== null) return { group, decision, statement }
   settle(group, decision)

@@ -16,7 +16,7 @@ const AT_ONCE = new Date(0)
  * The statement that makes a change true, or does nothing: it matches only the version that was read, without any of
  * the events. It uses field operators, so that what the receipt worker writes meanwhile is not lost.
  */
-export function orderUpdate({ order, markers, state, versionsUp }: OrderChange, now: Date): UpdateStatement {
+export function orderUpdate({ order, markers, state, versionsUp }: OrderChange): UpdateStatement {
   const q = {
     _id: { $eq: order._id },
     version: order.version,
@@ -25,7 +25,11 @@ export function orderUpdate({ order, markers, state, versionsUp }: OrderChange, 
   const applied = { $each: markers, $slice: -APPLIED_KEPT }
   if (state === null) return { q, u: { $push: { applied } } }
   const { status, access, payment } = state
-  const effect = { $set: { status, access, payment, updatedAt: now }, $inc: { version: versionsUp } }
+  const effect = {
+    $set: { status, access, payment },
+    $currentDate: { updatedAt: true },
+    $inc: { version: versionsUp },
+  }
   const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state }) : {}
   return { q, u: { ...effect, $push: { applied, ...pays } } }
 }

@@ -15,7 +15,7 @@ const OF_A_MEMBER = ['setName', 'hosts', 'primary', 'me', 'setVersion', 'electio
 
 /**
  * Starts such a proxy in front of a port of loopback. It says that it is a mongos, and it leaves the write-concern error
- * out of a reply in which every statement was refused.
+ * out of a reply in which every statement, or the command, was refused.
  */
 export async function startOldMongos(port: number): Promise<OldMongos> {
   const sockets = new Set<Socket>()
@@ -68,5 +68,6 @@ function asMongos(reply: Document): void {
     for (const name of OF_A_MEMBER) delete reply[name]
     reply.msg = 'isdbgrid'
   }
-  if (reply.writeErrors !== undefined && Number(reply.n) === 0) delete reply.writeConcernError
+  const isRefused = Number(reply.ok) === 0 || (reply.writeErrors !== undefined && Number(reply.n) === 0)
+  if (isRefused) delete reply.writeConcernError
 }
