@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SettledClaim } from '../inbox/claims.ts'
-import { countFailedCall, type FailedCall, judgeFailedCall } from './blame.ts'
+import { countFailedCall, type FailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
 
-const well: FailedCall = { events: 1, reached: true, died: false, wasClosed: true, wasWell: true }
+const well: FailedCall = { events: 1, reached: true, died: false, wasClosed: true, wasWell: true, isOutage: false }
 
 function putOff(failedCalls: number): SettledClaim {
   return {
@@ -29,39 +29,66 @@ describe('judgeFailedCall', () => {
     ['one event of several may be it', { events: 9 }, 'suspects'],
     ['one event fails, and nobody knows how fulfilment is', { wasWell: false }, 'nobody'],
     ['a probe fails', { wasClosed: false }, 'nobody'],
+    ['it dies at one event after the other', { died: true, isOutage: true }, 'nobody'],
+    ['it dies at several in an outage', { died: true, isOutage: true, events: 9 }, 'nobody'],
     ['fulfilment cannot even tell a version', { reached: false, events: 9 }, 'nobody'],
   ])('%s', (_, members, verdict) => {
     expect(judgeFailedCall({ ...well, ...members })).toBe(verdict)
   })
 
-  it('finds no culprit in an outage: where nothing was reached, or nothing went through', () => {
+  it('finds no culprit where it died at two events in a row, or where nothing was reached or went through', () => {
     const call = fc.record({
       events: fc.integer({ min: 1, max: 500 }),
       reached: fc.boolean(),
-      died: fc.constant(false),
+      died: fc.boolean(),
       wasClosed: fc.boolean(),
-      wasWell: fc.constant(false),
+      wasWell: fc.boolean(),
+      isOutage: fc.boolean(),
     })
-    fc.assert(fc.property(call, (one) => judgeFailedCall(one) !== 'culprit'))
+    const isAway = (one: FailedCall) => one.isOutage || !one.reached || !(one.died || one.wasWell)
+    fc.assert(fc.property(call, (one) => !isAway(one) || judgeFailedCall(one) === 'nobody'))
   })
 })
 
 describe('countFailedCall', () => {
+  const culprit = { isCulprit: true, maxStarts: 3, unconfirmed: 0 }
+
+  it('does not end one by failures that others may have caused', () => {
+    expect(countFailedCall(putOff(2), { ...culprit, unconfirmed: 1 })).toMatchObject({
+      settlement: { state: 'pending', failedCalls: 3 },
+    })
+  })
+
   it('counts, and puts off as long as before', () => {
-    expect(countFailedCall(putOff(1), true, 3)).toMatchObject({
+    expect(countFailedCall(putOff(1), culprit)).toMatchObject({
       claim: { failedCalls: 2 },
       settlement: { state: 'pending', delayMs: 7, failedCalls: 2 },
     })
   })
 
   it('ends a culprit whose budget is used up, with a reason', () => {
-    expect(countFailedCall(putOff(2), true, 3)).toMatchObject({
+    expect(countFailedCall(putOff(2), culprit)).toMatchObject({
       settlement: { state: 'dead', reason: 'fulfilment_failed' },
       attempt: { outcome: 'dead', code: 'fulfilment_failed' },
     })
   })
 
   it('never ends one that is only a suspect', () => {
-    expect(countFailedCall(putOff(99), false, 3)).toMatchObject({ settlement: { state: 'pending', failedCalls: 100 } })
+    expect(countFailedCall(putOff(99), { ...culprit, isCulprit: false })).toMatchObject({
+      settlement: { state: 'pending', failedCalls: 100 },
+    })
+  })
+})
+
+describe('takeBackFailedCalls', () => {
+  it('leaves what was counted before the outage', () => {
+    expect(takeBackFailedCalls(putOff(5), 2)).toMatchObject({
+      claim: { failedCalls: 3 },
+      settlement: { state: 'pending', delayMs: 7, failedCalls: 3 },
+    })
+  })
+
+  it('never counts below zero', () => {
+    expect(takeBackFailedCalls(putOff(1), 2)).toMatchObject({ settlement: { failedCalls: 0 } })
   })
 })

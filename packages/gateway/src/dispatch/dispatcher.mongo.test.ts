@@ -1,6 +1,7 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -84,6 +85,11 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** What a call ends with when fulfilment dies. */
+function connectionReset(): AppError {
+  return unavailable({}, { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
 }
 
 function arrivalOf(id: string) {
@@ -515,7 +521,7 @@ describe.concurrent('Dispatcher', () => {
         setTimeout(() => {
           isUp = true
         }, 300)
-        throw unavailable({}, { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
+        throw connectionReset()
       }
       await running.record(...many(30), 'bad')
       await untilState(running, 'done', 30)
@@ -540,6 +546,41 @@ describe.concurrent('Dispatcher', () => {
         await untilState(running, 'done', 1 + 20 * (outages + 1))
       }
       expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
+    })
+
+    it.each([
+      ['from the start', false],
+      ['after it was well', true],
+    ])('counts no outage in which fulfilment dies at each event, %s', async (_, wasWell) => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { maxStarts: 2 })
+      const { standIn, open } = running
+      if (wasWell) {
+        await running.record('before')
+        await untilState(running, 'done', 1)
+      }
+      const before = standIn.calls.length
+      standIn.onCall = () => {
+        throw connectionReset()
+      }
+      await running.record(...many(3))
+      const alone = () => standIn.calls.slice(before).filter(({ length }) => length === 1)
+      await until(() => expect(alone().length).toBeGreaterThan(4))
+      expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
+      failWith(standIn, null)
+      await untilState(running, 'done', wasWell ? 4 : 3)
+    })
+
+    it('lets it kill fulfilment no more often than MAX_STARTS where it is the only event', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { maxStarts: 3 })
+      running.standIn.onCall = () => {
+        throw connectionReset()
+      }
+      await running.record('bad')
+      await untilState(running, 'dead', 1)
+      expect(await running.open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
+      expect(running.standIn.calls).toHaveLength(3)
     })
 
     it('does not hold the others while a call with it hangs', async () => {

@@ -6,10 +6,11 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { within } from '@oncehook/kernel/within'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
-import { countFailedCall, judgeFailedCall } from './blame.ts'
+import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
 import type { CallFailure, ProcessedBatch } from './process-batch.ts'
 import { runEvery } from './run-every.ts'
+import { type Sending, SinceSuccess } from './since-success.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
 /** What the dispatcher works with. Times are milliseconds. */
@@ -52,6 +53,7 @@ export class Dispatcher {
   readonly #maxHeld: number
   readonly #waiting: WaitingClaims
   readonly #growth: BacklogGrowth
+  readonly #sinceSuccess = new SinceSuccess()
   readonly #held = new Map<Claim, Way>()
   readonly #running = new Map<Promise<void>, Way>()
   #timers: readonly { stop(): Promise<void> }[] = []
@@ -185,10 +187,10 @@ export class Dispatcher {
 
   async #run({ claims, way }: Batch): Promise<void> {
     if (!(await this.#begun(claims, way))) return
-    const wasClosed = this.#breaker.closed
+    const before = { wasClosed: this.#breaker.closed, sending: this.#sinceSuccess.sending }
     const { settled, asked, failure } = await this.#deps.process(claims)
     if (failure === null && asked) this.#succeeded()
-    const putOff = failure === null ? [] : await this.#failed(failure, wasClosed)
+    const putOff = failure === null ? [] : await this.#failed(failure, before)
     const all = [...settled, ...putOff]
     const lost = await this.#settle(all)
     if (lost === null) return
@@ -198,6 +200,7 @@ export class Dispatcher {
 
   #succeeded(): void {
     this.#breaker.succeeded()
+    this.#sinceSuccess.succeeded()
     this.#wellAt = this.#deps.clock.now()
   }
 
@@ -206,14 +209,12 @@ export class Dispatcher {
    * several events are not put off but tried again at once, in smaller company; and only a second failure without a
    * success in between opens the breaker.
    */
-  async #failed({ error, reached, died, putOff }: CallFailure, wasClosed: boolean): Promise<readonly SettledClaim[]> {
+  async #failed(failure: CallFailure, { wasClosed, sending }: Before): Promise<readonly SettledClaim[]> {
+    const { error, reached, putOff } = failure
     const now = this.#deps.clock.now()
     const wasWell = this.#wellAt !== null && Math.abs(now - this.#wellAt) < WELL_FOR_MS
     this.#wellAt = null
-    const blamed = judgeFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell })
-    const { maxStarts } = this.#deps
-    const counted =
-      blamed === 'nobody' ? putOff : putOff.map((one) => countFailedCall(one, blamed === 'culprit', maxStarts))
+    const counted = this.#blame(failure, { wasClosed, wasWell, sending })
     if (!(reached && wasClosed && wasWell)) {
       await this.#backOff(error)
       return counted
@@ -222,6 +223,24 @@ export class Dispatcher {
     if (counted.length === 1 || this.#stopping) return counted
     for (const { claim } of counted) this.#add(claim, false)
     return []
+  }
+
+  /** Counts a failed call against its events, and takes back what has been counted since an outage began. */
+  #blame({ reached, died, putOff }: CallFailure, before: Before & { readonly wasWell: boolean }): SettledClaim[] {
+    const { wasClosed, wasWell, sending } = before
+    const since = this.#sinceSuccess
+    const [only] = putOff
+    if (died && only !== undefined && putOff.length === 1) since.diedAlone(idOf(only), sending)
+    const { isOutage } = since
+    const blamed = judgeFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell, isOutage })
+    if (isOutage) return putOff.map((one) => takeBackFailedCalls(one, since.takeBack(idOf(one))))
+    if (blamed === 'nobody') return [...putOff]
+    const isCulprit = blamed === 'culprit'
+    return putOff.map((one) => {
+      since.count(idOf(one), isCulprit ? 'alone' : 'together')
+      const unconfirmed = since.together(idOf(one))
+      return countFailedCall(one, { isCulprit, maxStarts: this.#deps.maxStarts, unconfirmed })
+    })
   }
 
   /**
@@ -324,6 +343,16 @@ export class Dispatcher {
     for (const one of this.#held.values()) if (one === way) count += 1
     return count
   }
+}
+
+/** What was known when a call was sent. */
+interface Before {
+  readonly wasClosed: boolean
+  readonly sending: Sending
+}
+
+function idOf({ claim }: SettledClaim): string {
+  return claim._id.toHexString()
 }
 
 function halfOf(lanes: number): number {
