@@ -1,9 +1,11 @@
 import { hash, randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { sampleRecord } from '../testing/sample-record.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
 import type { BatchArrival, Evidence } from './inbox.ts'
 import { removeUnusedBodies } from './remove-unused-bodies.ts'
@@ -167,6 +169,18 @@ describe('removeUnusedBodies', () => {
     }
     await removeUnusedBodies(open.db, going)
     expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
+  })
+
+  it('checks and removes many with few commands', async () => {
+    const ids = Array.from({ length: 250 }, () => `acme:${randomUUID()}`)
+    await bodies.insertMany(ids.map((_id) => ({ _id, raw: new Binary(Buffer.from('{}')), checkAt: PAST })))
+    const used = ids.filter((_, index) => index % 10 === 0)
+    await open.events.insertMany(used.map((bodyId) => sampleRecord({ bodyId })))
+    const before = open.commands.length
+    await removeUnusedBodies(open.db, going)
+    expect(open.commands.length - before).toBeLessThan(20)
+    const left = await bodies.find({ _id: { $in: ids } }).toArray()
+    expect(left.map(({ _id }) => _id).toSorted()).toEqual(used.toSorted())
   })
 
   it('removes nothing that a delivery stores again between the check and the removal', async () => {

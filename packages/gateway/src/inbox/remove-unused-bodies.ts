@@ -1,7 +1,17 @@
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { Db } from 'mongodb'
 import { BODIES, type BodyDocument, CHECK_AGAIN_MS } from './bodies.ts'
 import { BODY_INDEX, EVENTS } from './event-document.ts'
+
+/** Bodies that are checked together, with the date that claims them. */
+interface Slice {
+  readonly ids: readonly string[]
+  readonly checkAt: Date
+}
+
+const SLICE = 100
+const DUE = { checkAt: { $type: 'date' }, $expr: { $lte: ['$checkAt', '$$NOW'] } }
 
 /**
  * Removes bodies that no record refers to any more. A check is claimed by a majority write before the records are looked
@@ -9,28 +19,41 @@ import { BODY_INDEX, EVENTS } from './event-document.ts'
  * records, so a body that it counts on is never removed. Several processes may do this at once.
  */
 export async function removeUnusedBodies(db: Db, stopping: AbortSignal): Promise<void> {
-  const bodies = db.collection<BodyDocument>(BODIES)
   while (!stopping.aborted) {
-    const claimed = await claimCheck(db)
-    if (claimed === null) return
-    const { _id, checkAt } = claimed
-    if (await isUsed(db, _id)) continue
-    await bodies.deleteOne({ _id, checkAt }, { writeConcern: MAJORITY })
+    const slice = await claimSlice(db)
+    if (slice === null) return
+    const { checkAt } = slice
+    const used = await findUsed(db, slice)
+    const unused = slice.ids.filter((id) => !used.has(id))
+    if (unused.length === 0) continue
+    const bodies = db.collection<BodyDocument>(BODIES)
+    await bodies.deleteMany({ _id: { $in: unused }, checkAt }, { writeConcern: MAJORITY })
   }
 }
 
-function claimCheck(db: Db): Promise<Pick<BodyDocument, '_id' | 'checkAt'> | null> {
-  return db
+/** Puts off the next check of the bodies whose time has come. What another process has taken keeps another date. */
+async function claimSlice(db: Db): Promise<Slice | null> {
+  const found = await db
     .collection<BodyDocument>(BODIES)
-    .findOneAndUpdate(
-      { checkAt: { $type: 'date' }, $expr: { $lte: ['$checkAt', '$$NOW'] } },
-      [{ $set: { checkAt: { $add: ['$$NOW', CHECK_AGAIN_MS] } } }],
-      { sort: { checkAt: 1 }, projection: { checkAt: 1 }, returnDocument: 'after', writeConcern: MAJORITY },
-    )
+    .aggregate<{ _id: string; next: Date }>([
+      { $match: DUE },
+      { $sort: { checkAt: 1 } },
+      { $limit: SLICE },
+      { $project: { next: { $add: ['$$NOW', CHECK_AGAIN_MS] } } },
+    ])
+    .toArray()
+  const [first] = found
+  if (first === undefined) return null
+  const ids = found.map(({ _id }) => _id)
+  const u = { $set: { checkAt: first.next } }
+  await bulkUpdate(db, { update: BODIES, updates: [{ q: { _id: { $in: ids }, ...DUE }, u, multi: true }] })
+  return { ids, checkAt: first.next }
 }
 
-async function isUsed(db: Db, bodyId: string): Promise<boolean> {
+/** Those of the bodies that a record refers to. */
+async function findUsed(db: Db, { ids }: Slice): Promise<ReadonlySet<string>> {
+  const stages = [{ $match: { bodyId: { $in: ids } } }, { $group: { _id: '$bodyId' } }]
   // Without the index this would read all records: then it fails, and is tried again later.
-  const found = await db.collection(EVENTS).findOne({ bodyId }, { projection: { _id: 1 }, hint: BODY_INDEX })
-  return found !== null
+  const used = await db.collection(EVENTS).aggregate<{ _id: string }>(stages, { hint: BODY_INDEX }).toArray()
+  return new Set(used.map(({ _id }) => _id))
 }
