@@ -7,6 +7,7 @@ import { createAddressFingerprint } from './address-fingerprint.ts'
 import { assertWritable, checkDeployment, type Deployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
+import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from './deployment-identity.ts'
 import { forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'
 import { RenewableClient } from './renewable-client.ts'
@@ -74,13 +75,16 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   const { database, logger } = options
   let prepare: ((db: Db) => Promise<void>) | undefined
   let deployment: Deployment = 'replica_set'
+  let identity: DeploymentIdentity | null = null
   let opened = false
   let closed = false
   const verify = async (client: MongoClient): Promise<void> => {
     const own = client.db(database)
     await client.connect()
     deployment = await checkDeployment(own)
+    if (identity !== null) await assertSameDeployment(own, identity)
     await prepare?.(own)
+    identity ??= await ensureIdentity(own)
   }
   const readUri = options.readUri ?? (() => options.uri)
   const fingerprint = createAddressFingerprint(readUri)

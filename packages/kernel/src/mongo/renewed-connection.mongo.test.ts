@@ -114,6 +114,36 @@ describe('a connection whose credentials change', () => {
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   }, 60_000)
 
+  it.each([
+    ['of another name', 'other'],
+    ['of the same name', 'secured'],
+  ])(
+    'does not switch to another replica set, %s: that needs a restart',
+    async (_, setName) => {
+      await using server = await startSecuredMongod(process.env)
+      await using other = await startSecuredMongod(process.env, { setName })
+      using files = folder()
+      const user = { name: 'service', password: PASSWORD }
+      for (const each of [server, other]) await each.createUser('own', user)
+      const uri = server.uriOf('own', user)
+      writeFileSync(files.path('uri'), uri.reveal())
+      await using made = await openConnection(uri, {
+        readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
+      })
+      expect(await made.write()).toBe(4)
+      writeFileSync(files.path('uri'), other.uriOf('own', user).reveal())
+      const problem = 'MONGODB_URI names another deployment than before: a restart is needed to use it'
+      await expect.poll(made.messages, { timeout: 10_000 }).toHaveLength(2)
+      expect(made.lines[1]).toMatchObject({ msg: 'mongodb.renewal-failed', problems: [problem] })
+      expect(await made.write()).toBe(4)
+      expect(await server.db('own').collection('things').countDocuments()).toBe(8)
+      expect(await other.db('own').listCollections().toArray()).toEqual([])
+      writeFileSync(files.path('uri'), uri.reveal())
+      await expect.poll(made.messages, { timeout: 10_000 }).toContain('mongodb.renewed')
+    },
+    60_000,
+  )
+
   it('takes the password that was put right while it still tries to open', async () => {
     await using server = await startSecuredMongod(process.env)
     using files = folder()

@@ -21,14 +21,17 @@ export interface SecuredMongod extends AsyncDisposable {
 const READY_MS = 60_000
 
 /** Starts such a server; it vanishes with its data. */
-export async function startSecuredMongod(env: NodeJS.ProcessEnv): Promise<SecuredMongod> {
+export async function startSecuredMongod(
+  env: NodeJS.ProcessEnv,
+  { setName = 'secured' }: { readonly setName?: string } = {},
+): Promise<SecuredMongod> {
   const { binary, version } = await findMongod({ env, say: () => undefined })
   const root = { name: 'root', password: randomBytes(12).toString('hex') }
   const server = await MongoMemoryReplSet.create({
     binary: { systemBinary: binary, version },
     instanceOpts: [{ launchTimeout: READY_MS }],
     replSet: {
-      name: 'secured',
+      name: setName,
       ip: '127.0.0.1',
       storageEngine: 'wiredTiger',
       args: ['--nounixsocket', ...SMALL_SERVER],

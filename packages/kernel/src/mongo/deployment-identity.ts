@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import type { Db } from 'mongodb'
+import { SettingsError } from '../settings.ts'
+
+// The collection of the mark: one document.
+const DEPLOYMENT = 'deployment'
+
+/** Tells one deployment from another: the name of its replica set, and the random mark of the database. */
+export interface DeploymentIdentity {
+  readonly setName: string | null
+  /** Null where the database has none. */
+  readonly mark: string | null
+}
+
+interface Mark {
+  readonly _id: 'mark'
+  readonly value: string
+}
+
+/** Tells which deployment a database is in, and marks one that has no mark yet. */
+export async function ensureIdentity(db: Db): Promise<DeploymentIdentity> {
+  const present = await readIdentity(db)
+  if (present.mark !== null) return present
+  const value = { $ifNull: ['$value', randomUUID()] }
+  await db.collection<Mark>(DEPLOYMENT).updateOne({ _id: 'mark' }, [{ $set: { value } }], { upsert: true })
+  return readIdentity(db)
+}
+
+/**
+ * Refuses another deployment than the known one, before anything is written there: records that a process remembers as
+ * stored are missing there.
+ * @throws SettingsError
+ */
+export async function assertSameDeployment(db: Db, known: DeploymentIdentity): Promise<void> {
+  const { setName, mark } = await readIdentity(db)
+  if (setName === known.setName && mark === known.mark) return
+  throw new SettingsError(['MONGODB_URI names another deployment than before: a restart is needed to use it'])
+}
+
+async function readIdentity(db: Db): Promise<DeploymentIdentity> {
+  const { setName } = await db.command({ hello: 1 })
+  const found = await db.collection<Mark>(DEPLOYMENT).findOne({ _id: 'mark' })
+  return { setName: typeof setName === 'string' ? setName : null, mark: found?.value ?? null }
+}
