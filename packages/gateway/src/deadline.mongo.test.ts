@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -102,6 +103,8 @@ describe('a request', () => {
     expect(await send(reused, { ...delivery, bodyAt: 0 })).toMatchObject({ status: 200 })
     mongo.freeze()
     await sleep(1_500)
+    using loop = monitorEventLoopDelay()
+    loop.enable()
     const changed = { ...delivery, ...signed(body.replace('evt_1', 'evt_2')) }
     const answers = await Promise.all([
       opened().then((socket) => send(socket, { ...changed, bodyAt: 8_500 })),
@@ -113,7 +116,9 @@ describe('a request', () => {
       opened().then((socket) => send(socket, { ...put, headAt: 4_000, bodyAt: Number.POSITIVE_INFINITY })),
     ])
     expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 408, 500, 503, 408])
-    expect(answers.filter(({ ms }) => ms >= 10_000)).toEqual([])
+    // The gateway runs in this process: what a busy machine takes from it is no wait of a request.
+    const lateMs = Math.min((2 * loop.max) / 1_000_000, 400)
+    expect(answers.filter(({ ms }) => ms >= 10_000 + lateMs)).toEqual([])
   })
 })
 
