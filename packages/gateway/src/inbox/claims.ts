@@ -156,7 +156,9 @@ export const ORDER_UNKNOWN = 'order_unknown'
 
 /** The fields by which a process holds a record. */
 export const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
-const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
+/** What counts toward the end of an event as a cause of failures. A dead one keeps it until an operator replays it. */
+export const FAILURE_COUNTS = ['failedCalls', 'internalErrors']
+const SUSPICION = [...FAILURE_COUNTS, 'losses']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
 
@@ -368,7 +370,7 @@ const DIED = {
 }
 const BURY = [
   { $set: { state: 'dead', reason: 'worker_died', lastError: DIED, settledAt: '$$NOW' } },
-  { $unset: [...HOLD, ...SUSPICION] },
+  { $unset: [...HOLD, 'losses'] },
 ]
 
 async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], change: Record<string, unknown>): Promise<void> {
@@ -442,7 +444,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
     case 'dead':
       return [
         { $set: { ...common, ...failed, state: 'dead', reason: { $literal: settlement.reason }, settledAt: '$$NOW' } },
-        unset,
+        { $unset: [...HOLD, 'losses'] },
       ]
     case 'unhandled':
       return [

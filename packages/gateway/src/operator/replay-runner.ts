@@ -2,6 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, ObjectId } from 'mongodb'
 import { runEvery } from '../dispatch/run-every.ts'
+import { FAILURE_COUNTS } from '../inbox/claims.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import type { Providers } from '../providers/read-providers.ts'
@@ -228,6 +229,8 @@ function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Documen
         replays: { $slice: [replays, -NEWEST_REPLAYS] },
       },
     },
-    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed'] },
+    {
+      $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...FAILURE_COUNTS],
+    },
   ]
 }
