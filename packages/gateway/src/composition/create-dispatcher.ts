@@ -1,6 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
+import { RecentAnswers } from '../dispatch/recent-answers.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims, type SettledClaim } from '../inbox/claims.ts'
 import { indexedClaims } from '../inbox/indexed-claims.ts'
@@ -26,11 +27,13 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     maxAgeMs: settings.RETRY_MAX_AGE_MS,
     orderUnknownMs: HOUR_MS,
     maxInternalErrors: settings.MAX_STARTS,
+    internalMs: HOUR_MS,
   }
+  const recent = new RecentAnswers(() => performance.now())
+  const processing = { fulfilment: payments, limits, random, recent }
   const dispatcher = new Dispatcher({
     claims: databaseErrors.watch(indexedClaims(claims, { logger, now: () => performance.now() })),
-    process: async (batch) =>
-      reportMismatch(await processBatch({ fulfilment: payments, limits, random }, batch), { logger, metrics }),
+    process: async (batch) => reportMismatch(await processBatch(processing, batch), { logger, metrics }),
     clock,
     random,
     logger,

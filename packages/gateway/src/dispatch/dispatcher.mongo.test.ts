@@ -13,6 +13,7 @@ import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../te
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { processBatch } from './process-batch.ts'
+import { RecentAnswers } from './recent-answers.ts'
 
 // Other tests may keep the machine busy meanwhile.
 vi.setConfig({ testTimeout: 30_000 })
@@ -20,7 +21,14 @@ vi.setConfig({ testTimeout: 30_000 })
 const HOUR_MS = 3_600_000
 // Nothing is to happen meanwhile, and for that there is no event to wait for.
 const TWO_POLLS_MS = 1_200
-const limits = { baseMs: 20, capMs: 100, maxAgeMs: HOUR_MS, orderUnknownMs: HOUR_MS, maxInternalErrors: 4 }
+const limits = {
+  baseMs: 20,
+  capMs: 100,
+  maxAgeMs: HOUR_MS,
+  orderUnknownMs: HOUR_MS,
+  maxInternalErrors: 4,
+  internalMs: 0,
+}
 
 /** Waits until a look at something passes: `expect.poll` does not know tests that run at the same time. */
 function until(look: () => Promise<void> | void): Promise<void> {
@@ -62,11 +70,12 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   const { logger, lines } = memoryLogger()
   let lost = 0
   let settled = 0
+  const recent = new RecentAnswers(() => performance.now())
   const dispatcher: Dispatcher = new Dispatcher({
     claims: indexedClaims(open.claims({ leaseMs, maxStarts }), { logger, now: () => performance.now() }),
     ...{ clock, random: Math.random, logger },
     ...{ batchSize, concurrency, leaseMs, maxStarts },
-    process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random }, batch),
+    process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random, recent }, batch),
     onSettled() {
       settled += 1
     },
@@ -492,7 +501,6 @@ describe.concurrent('Dispatcher', () => {
       await running.record(...many(60), 'bad')
       await until(async () => expect(await open.record('bad')).toMatchObject({ state: 'dead' }))
       expect(await open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
-      expect(await open.record('bad')).not.toHaveProperty('failedCalls')
       await until(async () => {
         expect(await open.events.countDocuments({ eventId: { $in: many(60) }, state: 'done' })).toBe(60)
       })
@@ -581,6 +589,10 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'dead', 1)
       expect(await running.open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
       expect(running.standIn.calls).toHaveLength(3)
+      await running.record('bad')
+      await running.open.counts.flush()
+      await until(async () => expect(await running.open.record('bad')).toMatchObject({ state: 'dead', revivals: 1 }))
+      expect(running.standIn.calls, 'deaths after another delivery').toHaveLength(4)
     })
 
     it('does not hold the others while a call with it hangs', async () => {
@@ -606,6 +618,18 @@ describe.concurrent('Dispatcher', () => {
       const done = { eventId: { $in: many(60) }, state: 'done' } as const
       await until(async () => expect(await open.events.countDocuments(done)).toBe(60))
       for (const call of hanging) call.reject(unavailable())
+    })
+
+    it('ends none by a fault that fulfilment has with every order', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database)
+      const { standIn } = running
+      standIn.answer = () => ({ refused: 'internal', retry: 'later' })
+      await running.record(...many(3))
+      await until(() => expect(standIn.calls.flat().length).toBeGreaterThan(3 * limits.maxInternalErrors))
+      expect(await running.open.events.countDocuments({ state: 'dead' })).toBe(0)
+      standIn.answer = () => null
+      await untilState(running, 'done', 3)
     })
 
     it('ends one that fulfilment has a fault of its own with, and shows that as the reason', async () => {

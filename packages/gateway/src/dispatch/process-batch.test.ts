@@ -5,8 +5,12 @@ import type { WebhookEvent } from '../event.ts'
 import type { Claim } from '../inbox/claims.ts'
 import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type ProcessDeps, processBatch } from './process-batch.ts'
+import { RecentAnswers } from './recent-answers.ts'
 
-const limits = { baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000, maxInternalErrors: 8 }
+const limits = {
+  ...{ baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000 },
+  ...{ maxInternalErrors: 8, internalMs: 100_000 },
+}
 
 function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<Claim> = {}): Claim {
   return {
@@ -19,7 +23,7 @@ function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<C
 
 function open(orders: string[]): ProcessDeps & { standIn: ReturnType<typeof createFulfilmentStandIn> } {
   const standIn = createFulfilmentStandIn(orders.map((id) => [`order of ${id}`, 1]))
-  return { standIn, fulfilment: standIn.procedures, limits, random: () => 0.5 }
+  return { standIn, fulfilment: standIn.procedures, limits, random: () => 0.5, recent: new RecentAnswers(() => 0) }
 }
 
 describe('processBatch', () => {

@@ -5,13 +5,15 @@ import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply
 import { isBrokenConnection } from './broken-connection.ts'
 import { HANDLERS } from './handlers.ts'
 import type { PaymentCommand } from './payment-command.ts'
-import { decideRetry, type RetryLimits } from './retry-policy.ts'
+import type { RecentAnswers } from './recent-answers.ts'
+import { decideRetry, INTERNAL, type RetryLimits } from './retry-policy.ts'
 
 /** What a batch is processed with. */
 export interface ProcessDeps {
   readonly fulfilment: PaymentProcedures
   readonly limits: RetryLimits
   readonly random: () => number
+  readonly recent: RecentAnswers
 }
 
 /** A call of fulfilment that failed as a whole. */
@@ -45,15 +47,16 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
   }
   const answer = await ask(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
-  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim => settle(deps, { claim, result, ms })
+  if ('results' in answer && answer.results.some(([, result]) => isVerdict(result))) deps.recent.gaveVerdict()
+  const othersWork = 'results' in answer && deps.recent.hasVerdict
+  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim => settle(deps, { claim, result, ms, othersWork })
   if ('results' in answer) {
     return { settled: [...refused, ...answer.results].map(judge), asked: asked.length > 0, failure: null }
   }
   const { error, reached, died } = answer
   // Whatever the reason why the call as a whole failed, nothing was decided about any single event.
-  const uncounted = { ...deps, limits: { ...deps.limits, maxInternalErrors: Number.POSITIVE_INFINITY } }
   const result: ApplyResult = { refused: error.code, retry: 'later' }
-  const putOff = asked.map(([claim]) => keepSuspicion(settle(uncounted, { claim, result, ms })))
+  const putOff = asked.map(([claim]) => keepSuspicion(settle(deps, { claim, result, ms, othersWork })))
   return { settled: refused.map(judge), asked: true, failure: { error, reached, died, putOff } }
 }
 
@@ -82,6 +85,7 @@ async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentC
   }
   try {
     const answers = await applyPayments(watched, commands)
+    if (isFaultOfAll(commands, answers)) return { error: toAppError(new Error(FAULT)), reached: false, died: false }
     return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]) }
   } catch (thrown) {
     // Releases that do not fit are no fault of an event either.
@@ -90,7 +94,24 @@ async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentC
   }
 }
 
-const UNKNOWN: ApplyResult = { refused: 'unavailable', retry: 'later' }
+const FAULT = 'Fulfilment answered every order of a call with a fault of its own'
+
+/** Nothing is wrong with any single order then, so it is as if the call had failed. */
+function isFaultOfAll(commands: readonly PaymentCommand[], answers: readonly ApplyResult[]): boolean {
+  const [first] = commands
+  return commands.some(({ orderId }) => orderId !== first?.orderId) && answers.every(isFault)
+}
+
+function isFault(result: ApplyResult): boolean {
+  return 'refused' in result && result.refused === INTERNAL
+}
+
+function isVerdict(result: ApplyResult): boolean {
+  return 'outcome' in result || (result.refused !== INTERNAL && result.refused !== UNAVAILABLE)
+}
+
+const UNAVAILABLE = 'unavailable'
+const UNKNOWN: ApplyResult = { refused: UNAVAILABLE, retry: 'later' }
 
 // A replay may find a type that still nobody handles.
 const UNHANDLED = 'type_unhandled'
@@ -99,9 +120,10 @@ interface Judged {
   readonly claim: Claim
   readonly result: ApplyResult
   readonly ms: number
+  readonly othersWork: boolean
 }
 
-function settle({ limits, random }: ProcessDeps, { claim, result, ms }: Judged): SettledClaim {
+function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork }: Judged): SettledClaim {
   if ('outcome' in result) {
     const settlement: Settlement = { state: 'done', outcome: { kind: result.outcome, version: result.version } }
     return { claim, settlement, attempt: { ms, outcome: result.outcome, code: null, message: null } }
@@ -113,7 +135,7 @@ function settle({ limits, random }: ProcessDeps, { claim, result, ms }: Judged):
       attempt: { ms, outcome: 'unhandled', code: null, message: null },
     }
   }
-  const settlement = decideRetry({ ...claim, code: result.refused, retry: result.retry }, limits, random)
+  const settlement = decideRetry({ ...claim, othersWork, code: result.refused, retry: result.retry }, limits, random)
   return { claim, settlement, attempt: toAttempt(result.refused, settlement, ms) }
 }
 

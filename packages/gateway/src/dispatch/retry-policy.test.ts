@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { decideRetry, type FailedTry } from './retry-policy.ts'
 
 const HOUR_MS = 3_600_000
-const limits = { baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS, maxInternalErrors: 8 }
+const limits = {
+  ...{ baseMs: 2_000, capMs: 900_000, maxAgeMs: 72 * HOUR_MS, orderUnknownMs: HOUR_MS },
+  ...{ maxInternalErrors: 8, internalMs: HOUR_MS },
+}
 const zeroToOne = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const waiting = fc.constantFrom<RetryClass>('now', 'later')
 
@@ -16,6 +19,7 @@ function tried(members: Partial<FailedTry>): FailedTry {
     failedForMs: 0,
     orderUnknownForMs: 0,
     internalErrors: 0,
+    othersWork: true,
     ...members,
   }
 }
@@ -70,6 +74,16 @@ describe('decideRetry', () => {
       state: 'dead',
       reason: 'order_unknown',
     })
+  })
+
+  it.each([
+    ['ends it', { internalErrors: 7, failedForMs: HOUR_MS }, { state: 'dead', reason: 'internal' }],
+    ['does not end it before an hour', { internalErrors: 7, failedForMs: HOUR_MS - 1 }, { internalErrors: 8 }],
+    ['does not count it while no other works', { internalErrors: 7, othersWork: false }, { internalErrors: 7 }],
+    ['is the reason after the longest time', { othersWork: false, failedForMs: 72 * HOUR_MS }, { reason: 'internal' }],
+  ])('%s: an event at a fault of fulfilment', (_, members, settlement) => {
+    const fault = tried({ code: 'internal', failedForMs: HOUR_MS, ...members })
+    expect(decideRetry(fault, limits, () => 0)).toMatchObject(settlement)
   })
 
   it('counts the hour for no other refusal', () => {

@@ -8,8 +8,10 @@ export interface RetryLimits extends Backoff {
   readonly maxAgeMs: number
   /** After this long an event for an order that nobody has made is dead. */
   readonly orderUnknownMs: number
-  /** After so many refusals in a row for a fault of its own with an event, the event is dead. */
+  /** After so many counted refusals for a fault of its own with an event, and not before `internalMs`, it is dead. */
   readonly maxInternalErrors: number
+  /** How long an event has failed at least before such a fault ends it. */
+  readonly internalMs: number
 }
 
 /** What went wrong with a try, and what went before it. */
@@ -21,6 +23,8 @@ export interface FailedTry {
   /** For how long the order has been unknown: an outage before that does not count. */
   readonly orderUnknownForMs: number
   readonly internalErrors: number
+  /** Whether fulfilment has just given a verdict about another order: only then is its fault one with this event. */
+  readonly othersWork: boolean
 }
 
 /**
@@ -29,16 +33,18 @@ export interface FailedTry {
  */
 export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
   if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
-  const internalErrors = tried.code === INTERNAL ? tried.internalErrors + 1 : 0
-  if (internalErrors >= limits.maxInternalErrors) return { state: 'dead', reason: INTERNAL }
+  const isInternal = tried.code === INTERNAL
+  const internalErrors = isInternal ? tried.internalErrors + Number(tried.othersWork) : 0
+  const isOver = internalErrors >= limits.maxInternalErrors && tried.failedForMs >= limits.internalMs
+  if (isInternal && isOver) return { state: 'dead', reason: INTERNAL }
   const orderUnknown = tried.code === ORDER_UNKNOWN
   if (orderUnknown && tried.orderUnknownForMs >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
   if (tried.failedForMs >= limits.maxAgeMs) {
-    return { state: 'dead', reason: orderUnknown ? ORDER_UNKNOWN : 'retries_exhausted' }
+    return { state: 'dead', reason: orderUnknown || isInternal ? tried.code : 'retries_exhausted' }
   }
   const delayMs = backoffMs(limits, tried.failures, random)
   return internalErrors > 0 ? { state: 'pending', delayMs, internalErrors } : { state: 'pending', delayMs }
 }
 
-/** Fulfilment's refusal of an event that makes its own decision fail: it works otherwise, so this is no outage. */
-const INTERNAL = 'internal'
+/** Fulfilment's refusal of an event because of a fault of its own: with this order, or with all of them. */
+export const INTERNAL = 'internal'
