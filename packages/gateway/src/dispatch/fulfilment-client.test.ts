@@ -1,9 +1,12 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
 import { createServiceTokens, createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFulfilmentStandIn, type ReceivedCommand } from '../testing/fulfilment-stand-in.ts'
 import { serveStandIn } from '../testing/serve-stand-in.ts'
+import { isBrokenConnection } from './broken-connection.ts'
 import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
 
 const secret = new Secret('a secret between the services, of a test')
@@ -130,6 +133,22 @@ describe('createPaymentProcedures', () => {
     served.canned = () => canned
     await expect(open().versions(['a'])).rejects.toMatchObject({ code: 'unavailable', status: 503, retry: 'later' })
     await expect(open().applyEvents([event])).rejects.toMatchObject({ code: 'unavailable', retry: 'later' })
+  })
+
+  it('knows the 502 of a proxy, which is no answer of fulfilment, for a broken connection', async () => {
+    const proxy = createServer((request, response) => {
+      request.resume()
+      response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>Bad gateway</html>')
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const { port } = proxy.address() as AddressInfo
+    const thrown = await open(`http://127.0.0.1:${port}`)
+      .applyEvents([event])
+      .catch((error: unknown) => error)
+    proxy.closeAllConnections()
+    proxy.close()
+    expect(thrown).toMatchObject({ code: 'unavailable', details: { status: 502 } })
+    expect(isBrokenConnection(thrown)).toBe(true)
   })
 
   it('says unavailable when nobody listens', async () => {

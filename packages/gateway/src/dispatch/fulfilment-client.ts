@@ -20,7 +20,10 @@ export interface FulfilmentClientOptions {
 export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: FulfilmentClientOptions): FulfilmentClient {
   const options: Parameters<typeof httpLink<FulfilmentRouter>>[0] = {
     url: new URL('trpc', url.href.endsWith('/') ? url : `${url.href}/`).href,
-    fetch: (input, init) => fetch(input, { ...init, signal: withTimeout(init?.signal, timeoutMs) } as RequestInit),
+    async fetch(input, init) {
+      const signal = withTimeout(init?.signal, timeoutMs)
+      return refusePage(await fetch(input, { ...init, signal } as RequestInit))
+    },
     async headers({ op }) {
       const { requestId } = op.context
       const authorization = `Bearer ${await tokens.issue()}`
@@ -36,6 +39,13 @@ export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: Fulfil
       }),
     ],
   })
+}
+
+/** What a proxy answers in place of fulfilment is no JSON: its status would be lost with its text. */
+async function refusePage(response: Response): Promise<Response> {
+  if (response.ok || response.headers.get('content-type')?.includes('json') === true) return response
+  await response.body?.cancel()
+  throw unavailable({ dependency: 'fulfilment', status: response.status })
 }
 
 function withTimeout(signal: AbortSignal | null | undefined, timeoutMs: number): AbortSignal {
@@ -56,6 +66,7 @@ interface ErrorData {
  * (no answer, a refused token, a fault of its own) becomes `unavailable`; the current version of a 412 is in `details`.
  */
 export function toFulfilmentError(thrown: unknown): AppError {
+  if (thrown instanceof TRPCClientError && thrown.cause instanceof AppError) return thrown.cause
   const data = thrown instanceof TRPCClientError ? (thrown.data as Partial<ErrorData> | undefined | null) : undefined
   if (!isVerdict(data))
     return unavailable({ dependency: 'fulfilment', status: data?.httpStatus ?? null }, { cause: thrown })
