@@ -70,6 +70,8 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     isReady: () => ready,
     lifecycle,
   })
+  // Before the listener waits for its calls: a slow database leaves the worker little time to write its outcomes.
+  lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
   await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
   await mongo.background.open()
   ready = true

@@ -21,8 +21,11 @@ export type Settlement =
 
 /** The receipts owed, as workers share them. Leases and due times are the database's. */
 export interface ReceiptClaims {
-  /** Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. */
-  claim(limit: number): Promise<ReceiptClaim[]>
+  /**
+   * Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. Once `ended` is
+   * aborted it claims nothing.
+   */
+  claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
   /**
    * Claims receipts that were deferred, before they are due, those due soonest first. A receipt is left alone for 2 s after
    * its last attempt, for 30 s once it had eight, and until it is due after an error of one of `exceptCodes`.
@@ -50,9 +53,10 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
   }
   return {
-    async claim(limit) {
+    async claim(limit, ended) {
       const now = await databaseNow(db)
-      return take(await findDue(db, now, limit), now)
+      const due = await findDue(db, now, limit)
+      return ended?.aborted ? [] : take(due, now)
     },
     async claimDeferred(limit, exceptCodes) {
       const now = await databaseNow(db)

@@ -26,7 +26,7 @@ const SETTLE_AGAIN_MS = 500
 export class ReceiptWorker {
   readonly #deps: ReceiptWorkerDeps
   readonly #health: SinkHealth
-  #stopping = false
+  readonly #stopped = new AbortController()
   #troubled = false
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
   #running: Promise<void> | undefined
@@ -46,11 +46,20 @@ export class ReceiptWorker {
     this.#wake.resolve()
   }
 
+  /** Claims no more receipts and begins no more attempts. Does not wait. */
+  beginStop(): void {
+    this.#stopped.abort()
+    this.nudge()
+  }
+
   /** Begins no more attempts, waits for those under way and writes what became of them. */
   async stop(): Promise<void> {
-    this.#stopping = true
-    this.nudge()
+    this.beginStop()
     await this.#running
+  }
+
+  get #stopping(): boolean {
+    return this.#stopped.signal.aborted
   }
 
   async #run(): Promise<void> {
@@ -93,7 +102,8 @@ export class ReceiptWorker {
 
   async #claim(limit: number): Promise<ReceiptClaim[]> {
     const { claims, sink } = this.#deps
-    const due = await claims.claim(limit)
+    const due = await claims.claim(limit, this.#stopped.signal)
+    if (this.#stopping) return due
     const more = this.#health.deferredAllowed(performance.now(), limit - due.length)
     if (more === 0) return due
     try {
