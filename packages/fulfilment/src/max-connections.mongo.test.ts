@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { startFulfilment } from './testing/start-fulfilment.ts'
 
-it('MAX_CONNECTIONS: beyond it the connection that is idle for the longest time gives way', async () => {
+it('MAX_CONNECTIONS: beyond it the connection that has been idle longest is closed', async () => {
   await using database = await testDatabase(process.env)
   await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name, maxConnections: 2 })
   await using resources = new AsyncDisposableStack()

@@ -276,7 +276,7 @@ describe('applyEvents', () => {
   })
 })
 
-/** So many failed attempts to pay an order, each with a payment and a time of its own, from the oldest on. */
+/** Failed attempts to pay an order, oldest first. Each has another payment and another time. */
 function failuresOf(orderId: string, count: number) {
   return Array.from({ length: count }, (_, index) =>
     sampleEvent({

@@ -57,7 +57,7 @@ interface Search {
 
 // A search that has begun its last split still probes the other halves that are left, at most one for each split above it.
 const LAST_SPLIT = 54
-// With so many events unreadable and none readable, what is left is probed, but split no more.
+// After this many unreadable events and no readable one, the rest is probed but not split.
 const MANY_UNREADABLE = 12
 
 /**

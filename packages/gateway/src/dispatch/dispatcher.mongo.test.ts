@@ -632,7 +632,7 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', 3)
     })
 
-    it('ends one that fulfilment has a fault of its own with, and shows that as the reason', async () => {
+    it('ends one that fulfilment refuses with `internal`, and shows that as the reason', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database)
       const { standIn, open } = running

@@ -8,7 +8,7 @@ export interface RetryLimits extends Backoff {
   readonly maxAgeMs: number
   /** After this long an event for an order that nobody has made is dead. */
   readonly orderUnknownMs: number
-  /** After so many counted refusals for a fault of its own with an event, and not before `internalMs`, it is dead. */
+  /** An event is dead after this many counted `internal` refusals, but not before `internalMs`. */
   readonly maxInternalErrors: number
   /** How long an event has failed at least before such a fault ends it. */
   readonly internalMs: number

@@ -17,7 +17,7 @@ export interface Claim {
   readonly lost: number
   /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
   readonly failedCalls: number
-  /** Times in a row that fulfilment answered that it has a fault of its own with this event. */
+  /** Consecutive `internal` refusals of this event by fulfilment. */
   readonly internalErrors: number
   /** Failed tries since the first failure, and for how long that has been going on. */
   readonly failures: number

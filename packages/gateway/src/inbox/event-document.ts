@@ -50,7 +50,7 @@ export interface EventDocument {
   readonly losses?: readonly { readonly owner: string; readonly at: Date }[]
   /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
   readonly failedCalls?: number
-  /** Times in a row that fulfilment answered that it has a fault of its own with this event. */
+  /** Consecutive `internal` refusals of this event by fulfilment. */
   readonly internalErrors?: number
   readonly failures: number
   readonly fence: number
