@@ -1,77 +1,200 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
-import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { unauthenticated } from './error-codes.ts'
 import type { AppError } from './errors.ts'
 import { Secret } from './secret.ts'
-import { createServiceTokens, createServiceTokenVerifier } from './service-token.ts'
+import { keyOfSecret, type ServiceKey } from './service-keys.ts'
+import {
+  createServiceTokens,
+  createServiceTokenVerifier,
+  type ServiceCall,
+  type ServiceTokenRules,
+  type ServiceTokenVerifier,
+} from './service-token.ts'
 
 const SECRET = 'q7Zt0hXv2MZb4w9Lr1Yc8Ks6Dn3Fj5Gp-0123456789-0123456789-0123456789'
 const secret = new Secret(SECRET)
 const NOW = 1_790_000_000
+const CALL = { procedure: 'payments.applyEvents', input: '{"events":["é"]}' }
+const BSH = createHash('sha256').update(CALL.input).digest('base64url')
 
-/** A clock that a test sets, in seconds. */
-function setClock(seconds = NOW) {
-  const clock = { seconds, now: () => clock.seconds * 1000 }
-  return clock
+const clock = { now: () => NOW * 1_000 }
+const rules: ServiceTokenRules = {
+  ...{ keys: () => [keyOfSecret(secret)], issuer: 'gateway', audience: 'fulfilment', clock, binding: 'required' },
+}
+const verify = createServiceTokenVerifier(rules)
+const TYPED = { alg: 'HS256', typ: 'oncehook-call+jwt' }
+const UNBOUND = { iss: 'gateway', aud: 'fulfilment', iat: NOW, exp: NOW + 60 }
+const CLAIMS = { ...UNBOUND, jti: 'one', proc: CALL.procedure, bsh: BSH }
+
+async function forge(claims: JWTPayload, { key = SECRET, ...header }: Forging = {}): Promise<string> {
+  const signed = new SignJWT(claims).setProtectedHeader({ ...TYPED, ...header })
+  return `Bearer ${await signed.sign(new TextEncoder().encode(key))}`
 }
 
-const clock = setClock()
-const verify = createServiceTokenVerifier({ secret, audience: 'fulfilment', clock })
-const CLAIMS = { iss: 'gateway', aud: 'fulfilment', iat: NOW, exp: NOW + 60 }
-
-async function forge(claims: JWTPayload, { alg = 'HS256', key = SECRET } = {}): Promise<string> {
-  return `Bearer ${await new SignJWT(claims).setProtectedHeader({ alg }).sign(new TextEncoder().encode(key))}`
+interface Forging {
+  readonly key?: string
+  readonly alg?: string
+  readonly typ?: string
 }
 
-async function refusalOf(authorization: string | undefined): Promise<AppError> {
-  const thrown: unknown = await verify(authorization).then(
-    () => new Error('The token was accepted'),
-    (error: unknown) => error,
-  )
+/** What refused the token, or the call that came with it. */
+async function refusalOf(
+  authorization: string | undefined,
+  { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
+): Promise<AppError> {
+  const thrown: unknown = await by(authorization)
+    .then((token) => {
+      token.checkProcedure(call.procedure)
+      token.checkInput(call.input)
+      token.checkCondition(call.ifMatch)
+      return new Error('The call was accepted')
+    })
+    .catch((error: unknown) => error)
   if (unauthenticated.is(thrown)) return thrown
   throw thrown
 }
 
+/** Throws where the token or the call is refused. */
+async function accept(
+  authorization: string,
+  { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
+): Promise<{ isBound: boolean }> {
+  const token = await by(authorization)
+  expect(token.issuer).toBe('gateway')
+  token.checkProcedure(call.procedure)
+  token.checkInput(call.input)
+  token.checkCondition(call.ifMatch)
+  return token
+}
+
+function tokensOf(key: ServiceKey) {
+  const ids = Array.from({ length: 100 }, (_, index) => `id_${index + 1}`).values()
+  const newId = () => ids.next().value ?? ''
+  return createServiceTokens({ key: () => key, issuer: 'gateway', audience: 'fulfilment', clock, newId })
+}
+
 describe('createServiceTokens', () => {
-  it('makes tokens that the verifier takes, and says who made them', async () => {
-    const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock })
-    const token = await tokens.issue()
-    await expect(verify(`Bearer ${token}`)).resolves.toEqual({ issuer: 'gateway' })
-    expect(decodeProtectedHeader(token)).toEqual({ alg: 'HS256' })
-    expect(decodeJwt(token)).toEqual(CLAIMS)
+  it('makes tokens that say who calls what with which input', async () => {
+    const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
+    await accept(`Bearer ${token}`)
+    expect(decodeProtectedHeader(token)).toEqual(TYPED)
+    expect(decodeJwt(token)).toEqual({ ...CLAIMS, jti: 'id_1' })
   })
 
-  it('uses a token again while it has half its life before it', async () => {
-    const moving = setClock(NOW + 0.999)
-    const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock: moving })
-    const first = await tokens.issue()
-    moving.seconds = NOW + 29.9
-    expect(await tokens.issue()).toBe(first)
+  it('makes another token for each call, and takes the input as text or bytes', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const [one, two] = [await tokens.issue(CALL), await tokens.issue({ ...CALL, input: Buffer.from(CALL.input) })]
+    expect([decodeJwt(one).bsh, decodeJwt(two).bsh]).toEqual([BSH, BSH])
+    expect(decodeJwt(one).jti).not.toBe(decodeJwt(two).jti)
   })
 
-  it('never hands out a token with less than 30 s to live', async () => {
-    const steps = fc.array(fc.double({ min: -50, max: 50, noNaN: true }), { minLength: 1, maxLength: 8 })
-    await fc.assert(
-      fc.asyncProperty(steps, async (waits) => {
-        const moving = setClock()
-        const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock: moving })
-        for (const wait of waits) {
-          moving.seconds += wait
-          const { exp = 0, iat = 0 } = decodeJwt(await tokens.issue())
-          expect(exp - moving.seconds).toBeGreaterThanOrEqual(30)
-          expect(exp - iat).toBe(60)
-        }
-      }),
-      { numRuns: 30, examples: [[[0.999, 29.95]]] },
-    )
+  it('makes tokens that are good with the condition of the call only', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const conditional = { ...CALL, ifMatch: '"7"' }
+    const token = `Bearer ${await tokens.issue(conditional)}`
+    expect(await accept(token, { call: conditional })).toMatchObject({ isBound: true })
+    for (const call of [CALL, { ...CALL, ifMatch: '*' }]) {
+      expect((await refusalOf(token, { call })).details.reason).toBe('other_condition')
+    }
+    const plain = `Bearer ${await tokens.issue(CALL)}`
+    expect((await refusalOf(plain, { call: conditional })).details.reason).toBe('other_condition')
+    const unbound = await forge(UNBOUND, { typ: undefined as never })
+    const by = createServiceTokenVerifier({ ...rules, binding: 'accepted' })
+    expect(await accept(unbound, { by, call: conditional })).toMatchObject({ isBound: false })
   })
 
-  it('signs once for many callers at the same time', async () => {
-    const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock })
-    const issued = await Promise.all([tokens.issue(), tokens.issue(), tokens.issue()])
-    expect(new Set(issued).size).toBe(1)
+  it('names in a token for whom the call is, and nobody where it is for the caller itself', async () => {
+    const tokens = tokensOf(keyOfSecret(secret))
+    const [named, own] = [await tokens.issue({ ...CALL, subject: 'shop ü' }), await tokens.issue(CALL)]
+    expect(decodeJwt(named)).toEqual({ ...CLAIMS, jti: 'id_1', sub: 'shop ü' })
+    expect(await accept(`Bearer ${named}`)).toMatchObject({ subject: 'shop ü' })
+    expect(await accept(`Bearer ${own}`)).toMatchObject({ subject: null })
+  })
+
+  it('makes tokens that fulfilment of release 0.1.0 takes: it knows HS256, the audience, iss, iat and exp', async () => {
+    const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
+    const { payload } = await jwtVerify(token, new TextEncoder().encode(SECRET), {
+      ...{ algorithms: ['HS256'], audience: 'fulfilment', clockTolerance: 30, currentDate: new Date(NOW * 1_000) },
+      ...{ requiredClaims: ['iss', 'iat', 'exp'], maxTokenAge: 60 },
+    })
+    expect(payload.iss).toBe('gateway')
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(60)
+  })
+})
+
+describe('a verifier of several keys', () => {
+  const pair = generateKeyPairSync('ed25519')
+  const own: ServiceKey = { algorithm: 'EdDSA', signing: pair.privateKey, verifying: pair.publicKey }
+  const published: ServiceKey = { ...own, signing: null }
+  const [old, next] = [keyOfSecret(secret), keyOfSecret(new Secret(`${SECRET}-next`))]
+  const by = (...keys: ServiceKey[]) => createServiceTokenVerifier({ ...rules, keys: () => keys })
+
+  it.each([
+    ['the old secret', old],
+    ['the new secret', next],
+    ['the private key', own],
+  ])('takes a token by %s, so that callers can change over one by one', async (_, key) => {
+    const token = `Bearer ${await tokensOf(key).issue(CALL)}`
+    expect(await accept(token, { by: by(next, published, old) })).toMatchObject({ isBound: true })
+    await refusalOf(token, { by: by(...[old, next, published].filter(({ verifying }) => verifying !== key.verifying)) })
+    await refusalOf(token, { by: by() })
+  })
+
+  it('takes no secret made from a public key, and a public key signs nothing', async () => {
+    const pem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    for (const key of [pem, pem.trim()]) await refusalOf(await forge(CLAIMS, { key }), { by: by(published) })
+    await expect(tokensOf(published).issue(CALL)).rejects.toThrow('cannot sign')
+  })
+
+  it('goes by the keys that count when the token comes', async () => {
+    let keys = [old]
+    const verifier = createServiceTokenVerifier({ ...rules, keys: () => keys })
+    const token = `Bearer ${await tokensOf(next).issue(CALL)}`
+    await refusalOf(token, { by: verifier })
+    keys = [next, old]
+    await accept(token, { by: verifier })
+  })
+})
+
+describe('the binding of a token', () => {
+  it.each([
+    ['another procedure', { ...CALL, procedure: 'orders.delete' }],
+    ['another spelling of the procedure', { ...CALL, procedure: 'payments.applyevents' }],
+    ['another input', { ...CALL, input: '{"events":["e"]}' }],
+    ['the same input with a space more', { ...CALL, input: `${CALL.input} ` }],
+    ['no input', { ...CALL, input: '' }],
+  ])('refuses %s', async (_, call) => {
+    const token = await forge(CLAIMS)
+    await refusalOf(token, { call })
+    await refusalOf(token, { call, by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
+  })
+
+  it('is demanded, unless tokens of release 0.1.0 are accepted', async () => {
+    const token = await forge(UNBOUND, { typ: undefined as never })
+    await refusalOf(token)
+    const by = createServiceTokenVerifier({ ...rules, binding: 'accepted' })
+    expect(await accept(token, { by })).toMatchObject({ isBound: false })
+    expect(await accept(await forge(CLAIMS), { by })).toMatchObject({ isBound: true })
+    await refusalOf(await forge({ ...UNBOUND, iss: 'test' }, { typ: undefined as never }), { by })
+  })
+
+  it.each<[string, JWTPayload, Forging]>([
+    ['the type alone', UNBOUND, {}],
+    ['the procedure alone', { ...UNBOUND, proc: CALL.procedure }, { typ: undefined as never }],
+    ['the input alone', { ...UNBOUND, bsh: BSH }, { typ: undefined as never }],
+    ['the subject alone', { ...UNBOUND, sub: 'shop' }, { typ: undefined as never }],
+    ['all but the type', CLAIMS, { typ: undefined as never }],
+    ['another type', CLAIMS, { typ: 'JWT' }],
+    ['no id', { ...CLAIMS, jti: undefined as never }, {}],
+    ['an id that is no text', { ...CLAIMS, jti: 7 as never }, {}],
+    ['a procedure that is no text', { ...CLAIMS, proc: [CALL.procedure] }, {}],
+  ])('is whole or none: refused with %s, also where unbound tokens are accepted', async (_, claims, header) => {
+    const token = await forge(claims, header)
+    await refusalOf(token)
+    await refusalOf(token, { by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
   })
 })
 
@@ -82,9 +205,9 @@ describe('createServiceTokenVerifier', () => {
     ['one that expired less than 30 s ago', { ...CLAIMS, iat: NOW - 89, exp: NOW - 29 }],
     ['one made less than 30 s ahead of our clock', { ...CLAIMS, iat: NOW + 29, exp: NOW + 89 }],
     ['one that is also for others', { ...CLAIMS, aud: ['other', 'fulfilment'] }],
-    ['one with further claims', { ...CLAIMS, jti: 'x', nbf: NOW }],
+    ['one with further claims', { ...CLAIMS, sub: 'x', nbf: NOW }],
   ])('takes %s', async (_what, claims) => {
-    await expect(verify(await forge(claims))).resolves.toEqual({ issuer: 'gateway' })
+    await accept(await forge(claims))
   })
 
   it.each<[string, JWTPayload]>([
@@ -104,10 +227,14 @@ describe('createServiceTokenVerifier', () => {
     ['one without iat', { iss: 'gateway', aud: 'fulfilment', exp: NOW + 60 }],
     ['one without exp', { iss: 'gateway', aud: 'fulfilment', iat: NOW }],
     ['one with an empty issuer', { ...CLAIMS, iss: '' }],
+    ['one of another issuer', { ...CLAIMS, iss: 'fulfilment' }],
     ['one whose issuer is no text', { ...CLAIMS, iss: 7 as never }],
     ['one whose issuer is null', { ...CLAIMS, iss: null as never }],
     ['one whose exp is a text', { ...CLAIMS, exp: String(NOW + 60) as never }],
     ['one whose iat is a text', { ...CLAIMS, iat: String(NOW) as never }],
+    ['one whose subject is empty', { ...CLAIMS, sub: '' }],
+    ['one whose subject is no text', { ...CLAIMS, sub: 7 as never }],
+    ['one whose subject is longer than any name', { ...CLAIMS, sub: 'x'.repeat(65) }],
     ['one without claims', {}],
   ])('refuses %s', async (_what, claims) => {
     await refusalOf(await forge(claims))
@@ -131,11 +258,11 @@ describe('createServiceTokenVerifier', () => {
   })
 
   it.each([
-    ['no algorithm', {}],
-    ['a critical extension', { alg: 'HS256', crit: ['x'], x: 1 }],
-    ['an unencoded payload', { alg: 'HS256', crit: ['b64'], b64: false }],
-    ['an algorithm of another kind', { alg: 'RS256' }],
-    ['an algorithm that is no text', { alg: 1 }],
+    ['no algorithm', { ...TYPED, alg: undefined }],
+    ['a critical extension', { ...TYPED, crit: ['x'], x: 1 }],
+    ['an unencoded payload', { ...TYPED, crit: ['b64'], b64: false }],
+    ['an algorithm of another kind', { ...TYPED, alg: 'RS256' }],
+    ['an algorithm that is no text', { ...TYPED, alg: 1 }],
     ['a list', ['HS256']],
     ['null', null],
   ])('refuses a header with %s', async (_what, header) => {
@@ -184,7 +311,7 @@ describe('createServiceTokenVerifier', () => {
 
   it('takes the scheme in any case', async () => {
     const token = (await forge(CLAIMS)).slice('Bearer '.length)
-    await expect(verify(`bearer ${token}`)).resolves.toBeDefined()
+    await accept(`bearer ${token}`)
     await refusalOf(`Bearer  ${token}`)
     await refusalOf(`Bearer ${token}\n`)
     await refusalOf(token)

@@ -50,6 +50,30 @@ export function readSettings<Schema extends z.ZodObject>(
   return parsed.data
 }
 
+/** Gathers the problems of several readings, so that a person sees all of them at once. */
+export interface ProblemCollector {
+  readonly problems: readonly string[]
+  /** What was read; undefined when it threw SettingsError, whose problems are kept. */
+  attempt<T>(read: () => T): T | undefined
+}
+
+/** Creates a collector without problems. */
+export function collectProblems(): ProblemCollector {
+  const problems: string[] = []
+  return {
+    problems,
+    attempt(read) {
+      try {
+        return read()
+      } catch (error) {
+        if (!(error instanceof SettingsError)) throw error
+        problems.push(...error.problems)
+        return undefined
+      }
+    },
+  }
+}
+
 function readOne(name: string, env: NodeJS.ProcessEnv): { value?: string; problem?: string } {
   const direct = env[name]
   const file = env[`${name}_FILE`]
@@ -75,6 +99,17 @@ export function textSetting(fallback?: string) {
   return fallback === undefined ? checked : checked.default(fallback)
 }
 
+const MOST_NAME_BYTES = 63
+
+/** The name of a database of MongoDB. */
+export function databaseSetting(fallback: string) {
+  return text
+    .refine((value) => /^[^/\\. "$\0]+$/.test(value) && Buffer.byteLength(value) <= MOST_NAME_BYTES, {
+      error: `is no name of a database: 1 to ${MOST_NAME_BYTES} bytes without / \\ . " $ and blanks`,
+    })
+    .default(fallback)
+}
+
 /** A secret of at least `minLength` characters that is no sample. */
 export function secretSetting(minLength: number) {
   return text.transform((value, context) => {
@@ -87,15 +122,21 @@ export function secretSetting(minLength: number) {
 
 /** A whole number within bounds, written in decimal digits. */
 export function integerSetting(range: { min: number; max: number; fallback: number }) {
-  return z
-    .string()
-    .default(String(range.fallback))
-    .transform((value, context) => {
-      const number = /^\d{1,15}$/.test(value.trim()) ? Number(value) : Number.NaN
-      if (number >= range.min && number <= range.max) return number
-      context.addIssue({ code: 'custom', message: `must be a whole number from ${range.min} to ${range.max}` })
-      return z.NEVER
-    })
+  return z.string().default(String(range.fallback)).transform(wholeNumber(range))
+}
+
+/** As `integerSetting`, but it need not be set. */
+export function optionalIntegerSetting(range: { min: number; max: number }) {
+  return z.string().transform(wholeNumber(range)).optional()
+}
+
+function wholeNumber({ min, max }: { min: number; max: number }) {
+  return (value: string, context: z.RefinementCtx<string>): number => {
+    const number = /^\d{1,15}$/.test(value.trim()) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    context.addIssue({ code: 'custom', message: `must be a whole number from ${min} to ${max}` })
+    return z.NEVER
+  }
 }
 
 /** A URL of one of the given protocols (`http:` and so on). */
@@ -132,6 +173,11 @@ export const logLevelSetting = z
     error: 'must be one of trace, debug, info, warn, error, fatal, silent',
   })
   .default('info')
+
+/** A TCP port that need not be set; 0 lets the system choose one. */
+export function optionalPortSetting() {
+  return optionalIntegerSetting({ min: 0, max: 65_535 })
+}
 
 /** A TCP port; 0 lets the system choose one. */
 export function portSetting(fallback: number) {

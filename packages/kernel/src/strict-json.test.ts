@@ -231,6 +231,55 @@ describe('parseStrictJson', () => {
     )
   })
 
+  describe('where large integers are kept digit by digit', () => {
+    it('takes the nearest double for integers of more than 255 digits, which takes no time', () => {
+      const read = (digits: number) => parse(`{"a":${'9'.repeat(digits)}}`, { bigIntegers: true })
+      expect(read(255)).toEqual({ a: 10n ** 255n - 1n })
+      expect(read(256)).toEqual({ a: 1e256 })
+      expect(milliseconds(`[${'9'.repeat(MEGABYTE)}]`, { bigIntegers: true })).toBeLessThan(200)
+    })
+
+    /** What a reviver makes of a text, number by number. */
+    const revived = (text: string): unknown =>
+      JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>
+        typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')
+          ? BigInt(context?.source ?? '')
+          : value,
+      )
+    const digits = fc.stringMatching(/^-?[1-9][0-9]{0,24}$/)
+    const number = fc.oneof(digits, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String))
+    const literal = fc.oneof(number, fc.constantFrom('1e17', '-1e400', '9007199254740992', '18014398509481984', '-0'))
+    const filling = fc.oneof(
+      literal,
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+    )
+
+    it('reads what a reviver would read', () => {
+      fc.assert(
+        fc.property(fc.array(filling, { maxLength: 20 }), fc.string(), blank, (parts, name, space) => {
+          const members = parts.map((part, at) => `${JSON.stringify(name + at)}:${space}${part}${space}`)
+          const text = `[9007199254740993,{"2":9007199254740995,"1":[${parts.join(',')}]},{${members.join(',')}}]`
+          expect(parse(text, { maxDepth: 1_000, bigIntegers: true })).toEqual(revived(text))
+        }),
+      )
+    })
+
+    it('leaves texts alone, and a member called __proto__', () => {
+      const text =
+        '{"__proto__":{"n":9007199254740993},"a":"9007199254740993","9007199254740993":"\\"9007199254740993"}'
+      const value = parse(text, { bigIntegers: true }) as Record<string, unknown>
+      expect(Object.getOwnPropertyDescriptor(value, '__proto__')?.value).toEqual({ n: 9007199254740993n })
+      expect([value.a, value['9007199254740993']]).toEqual(['9007199254740993', '"9007199254740993'])
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+    })
+  })
+
+  it('refuses what has too many parts, unparsed', () => {
+    expect(parse('{"a":[1,"x,y"]}', { maxParts: 4 })).toEqual({ a: [1, 'x,y'] })
+    expect(reasonOf(() => parse('{"a":[1,"x,y"]}', { maxParts: 3 }))).toBe('parts')
+    expect(reasonOf(() => parse('[,,', { maxParts: 2 }))).toBe('parts')
+  })
+
   it('takes linear time for a text of 25 MB', () => {
     expect(milliseconds(`"${'x'.repeat(25 * MEGABYTE)}"`)).toBeLessThan(4_000)
   })

@@ -6,13 +6,17 @@ import type { Socket } from 'node:net'
  * has done nothing for the longest time and has no whole request under way, so that nobody can keep others out by holding
  * connections; where all are at work, the new one is closed.
  */
-export function boundConnections(server: Server, max: number): ReadonlySet<Socket> {
+export function boundConnections(
+  server: Server,
+  max: number,
+  event: 'connection' | 'secureConnection' = 'connection',
+): ReadonlySet<Socket> {
   // In the order of their last answer, or of their beginning.
   const open = new Set<Socket>()
   const latest = new WeakMap<Socket, IncomingMessage>()
   const isWaiting = (socket: Socket): boolean => latest.get(socket)?.complete !== true
 
-  server.on('connection', (socket) => {
+  server.on(event, (socket: Socket) => {
     if (open.size >= max) {
       const idle = firstOf(open, isWaiting) ?? socket
       open.delete(idle)

@@ -18,6 +18,8 @@ export interface Exchanges {
   /**
    * Runs a handler as soon as all earlier requests of its connection are answered, never when the connection is gone:
    * Node hands over pipelined requests all at once, but only safe ones may be done side by side (RFC 9112 section 9.3.2).
+   * A connection with too many of them is closed at once, for Node would keep each in memory; its sender may repeat those
+   * that have no answer.
    */
   inOrder(request: IncomingMessage, response: ServerResponse, handle: () => void): void
   /**
@@ -28,8 +30,11 @@ export interface Exchanges {
   breakOff(socket: Duplex): Promise<ServerResponse | null | undefined>
 }
 
-/** Creates the record of what is under way. */
-export function createExchanges(): Exchanges {
+/** Requests of one connection that have no answer yet. */
+const MOST_OPEN = 32
+
+/** Creates the record of what is under way; `onTooMany` is told of each request that closes its connection. */
+export function createExchanges(onTooMany: (request: IncomingMessage) => void): Exchanges {
   const conversations = new WeakMap<Duplex, Conversation>()
   const broken = new WeakSet<Duplex>()
   const begin = (socket: Duplex): Conversation => {
@@ -40,8 +45,14 @@ export function createExchanges(): Exchanges {
   return {
     inOrder(request, response, handle) {
       const { socket } = request
+      // Node goes on with what it has read, also of a connection that is closed.
+      if (socket.destroyed) return
       const conversation = conversations.get(socket) ?? begin(socket)
       const { open } = conversation
+      if (open.length >= MOST_OPEN) {
+        socket.destroy()
+        return onTooMany(request)
+      }
       const earlier = open.at(-1)
       const exchange = { request, response }
       open.push(exchange)

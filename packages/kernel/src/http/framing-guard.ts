@@ -39,7 +39,9 @@ export interface Guarded {
  * and chunked on HTTP/1.0. Whatever Node would answer by itself, or not at all, gets the common error body.
  */
 export function guardFraming(options: GuardOptions): Guarded {
-  const exchanges = createExchanges()
+  const exchanges = createExchanges(({ method }) =>
+    options.onRefused({ requestId: options.makeRequestId(), error: badRequest({ reason: 'pipelined' }), method }),
+  )
   const refuse = createRefuse(options)
   const handler: RequestListener = (request, response) =>
     exchanges.inOrder(request, response, () => {

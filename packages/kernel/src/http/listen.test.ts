@@ -53,6 +53,17 @@ describe('listen', () => {
     expect(await answerOf(listener.port, agent)).toEqual({ status: 200, body: 'ok' })
   })
 
+  it('answers a sender that has ended its own side', async () => {
+    const handler: RequestListener = async (_request, response) => {
+      await sleep(50)
+      response.end('late')
+    }
+    await using listener = await opened({ handler })
+    const socket = await rawSocket(listener.port)
+    socket.end('GET / HTTP/1.1\r\nHost: here\r\n\r\n')
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*late/s)
+  })
+
   it('refuses a port that is taken, naming the address', async () => {
     await using listener = await opened()
     const thrown: unknown = await opened({ port: listener.port }).catch((error: unknown) => error)

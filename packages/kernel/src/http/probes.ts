@@ -7,10 +7,14 @@ import { errorBody } from './error-body.ts'
 /** What a service must be able to reach to be ready: a name and a check that throws when it cannot. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
+/** The metrics in the text form of Prometheus. */
+export type ShownMetrics = Pick<Registry, 'contentType' | 'metrics'>
+
 /** What the probes tell about. */
 export interface ProbeOptions {
   readonly checks: ReadinessChecks
-  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>
+  /** Null: `/metrics` is served elsewhere, and is no probe. */
+  readonly metrics: ShownMetrics | null
 }
 
 const CHECK_MS = 2_500
@@ -23,7 +27,7 @@ export function createProbes(options: ProbeOptions): (...call: Parameters<Reques
   return async (request, response) => {
     const path = request.url?.split('?', 1)[0]
     const probe = path === undefined ? undefined : PROBES.get(path)
-    if (probe === undefined) return false
+    if (probe === undefined || (probe === measured && options.metrics === null)) return false
     const readable = request.method === 'GET' || request.method === 'HEAD'
     const { status, type, body } = readable ? await probe(options) : notReadable(response)
     response.writeHead(status, {
@@ -55,7 +59,7 @@ async function live(): Promise<ProbeAnswer> {
 }
 
 async function measured({ metrics }: ProbeOptions): Promise<ProbeAnswer> {
-  return { status: 200, type: metrics.contentType, body: await metrics.metrics() }
+  return { status: 200, type: metrics?.contentType ?? '', body: (await metrics?.metrics()) ?? '' }
 }
 
 async function readiness({ checks }: ProbeOptions): Promise<ProbeAnswer> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { MongoClient } from 'mongodb'
+import { fingerprintOf } from '../file-source.ts'
 import type { Secret } from '../secret.ts'
 
 /**
@@ -13,7 +13,7 @@ export function createAddressFingerprint(readUri: () => Secret): () => string {
     try {
       const uri = readUri().reveal()
       if (uri !== known.uri) known = { uri, files: tlsFilesOf(uri) }
-      return hash('sha256', [uri, ...known.files.map(contentOf)].join('\n'))
+      return hash('sha256', [uri, ...known.files.map(fingerprintOf)].join('\n'))
     } catch {
       return 'unreadable'
     }
@@ -23,12 +23,4 @@ export function createAddressFingerprint(readUri: () => Secret): () => string {
 function tlsFilesOf(uri: string): string[] {
   const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(uri).options
   return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].filter((file) => file !== undefined)
-}
-
-function contentOf(path: string): string {
-  try {
-    return hash('sha256', readFileSync(path))
-  } catch {
-    return 'unreadable'
-  }
 }

@@ -6,8 +6,8 @@ export type Deployment = 'replica_set' | 'sharded'
 
 /**
  * Checks what answers at the address: the primary of a replica set, or a mongos.
- * @throws SettingsError for a standalone server, and for a node that knows another one as its primary
- * @throws Error while a node has no primary: an election may make it one
+ * @throws SettingsError for a standalone server, and for a direct connection to a node that knows another one as its primary
+ * @throws Error while the node is no primary: an election may make it one
  */
 export async function checkDeployment(db: Db): Promise<Deployment> {
   const hello = await askHello(db)
@@ -16,7 +16,8 @@ export async function checkDeployment(db: Db): Promise<Deployment> {
     throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
   }
   if (hello.isWritablePrimary === true) return 'replica_set'
-  if (hello.arbiterOnly === true || typeof hello.primary === 'string') {
+  // Without a direct connection the node was the primary a moment ago: the next try finds the new one.
+  if (hello.arbiterOnly === true || (typeof hello.primary === 'string' && db.client.options.directConnection)) {
     throw new SettingsError([
       'MONGODB_URI connects to one node that is not the primary: leave directConnection out and name the replicaSet',
     ])

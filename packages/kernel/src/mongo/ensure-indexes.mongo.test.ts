@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER, TEST_COMMANDS } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { SettingsError } from '../settings.ts'
+import { armFailPoint } from '../testing/fail-point.ts'
 import { testDatabase } from '../testing/test-database.ts'
-import { ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
+import { buildsIn, ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
 
 const UNIQUE = { name: 'by_event', key: { provider: 1, eventId: 1 }, unique: true } as const
 const PARTIAL = {
@@ -31,6 +32,18 @@ async function problemsOf(work: Promise<void>): Promise<readonly string[]> {
     throw error
   }
 }
+
+describe('buildsIn', () => {
+  it('names the indexes that any shard is building', () => {
+    const stats = [
+      { storageStats: {} },
+      { storageStats: { indexBuilds: ['by_event'] } },
+      { storageStats: { indexBuilds: [] } },
+    ]
+    expect([...buildsIn(stats)]).toEqual(['by_event'])
+    expect([...buildsIn([])]).toEqual([])
+  })
+})
 
 describe('ensureIndexes', () => {
   it('makes what is missing, and finds it right the next time and by a name list in another order', async () => {
@@ -119,6 +132,23 @@ describe('ensureIndexes', () => {
     await using database = await testDatabase(process.env)
     await Promise.all(Array.from({ length: 5 }, () => ensure(database.db, ...SHAPES)))
     expect(await database.db.collection('events').indexes()).toHaveLength(SHAPES.length + 1)
+  })
+
+  it('takes an index that another version makes at the same time, with another wish to the storage engine', async () => {
+    await using database = await testDatabase(process.env)
+    const appName = `race-${database.name}`
+    await using client = await new MongoClient(database.uri.reveal(), { appName, monitorCommands: true }).connect()
+    const asked = new Promise<void>((resolve) => {
+      client.on('commandStarted', ({ commandName }) => void (commandName === 'createIndexes' && resolve()))
+    })
+    const how = { blockConnection: true, blockTimeMS: 1_000 }
+    await using _ = await armFailPoint(database.uri, { commands: ['createIndexes'], appName, how })
+    const wish = { storageEngine: { wiredTiger: { configString: 'leaf_page_max=4KB' } } }
+    const ensured = ensure(client.db(database.name), { ...UNIQUE, ...wish }, EXPIRING)
+    await asked
+    await ensure(database.db, UNIQUE)
+    await ensured
+    expect(await database.db.collection('events').indexes()).toHaveLength(3)
   })
 
   it('takes a flag that is off and a flag that is absent for the same', async () => {

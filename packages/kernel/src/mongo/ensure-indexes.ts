@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
+import { type Collection, type Db, type Document, type IndexDescription, MongoServerError } from 'mongodb'
 import { SettingsError } from '../settings.ts'
 
 /** An index that a collection needs, known by its name. What it asks of the storage engine is a wish. */
@@ -40,7 +40,7 @@ async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): P
     ensureCollection(db, name),
   ])
   const unfinished = indexes.find((index) => index.unique && building.has(index.name))
-  if (unfinished !== undefined) throw new Error(`Index ${unfinished.name} of ${name} is still being built`)
+  if (unfinished !== undefined) throw stillBuilt(unfinished, collection)
   const missing = indexes.filter((index) => !present.has(index.name))
   const made = missing.length > 1 && (await createTogether(collection, missing))
   const problems: string[] = []
@@ -51,6 +51,10 @@ async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): P
     if (problem !== null) problems.push(`Index ${index.name} of ${name} ${problem}`)
   }
   return problems
+}
+
+function stillBuilt(index: NeededIndex, { collectionName }: Collection): Error {
+  return new Error(`Index ${index.name} of ${collectionName} is still being built`)
 }
 
 async function readIndexes(collection: Collection): Promise<ReadonlyMap<string, IndexDescription>> {
@@ -66,13 +70,17 @@ async function readIndexes(collection: Collection): Promise<ReadonlyMap<string, 
 async function readBuilding(collection: Collection): Promise<ReadonlySet<string>> {
   try {
     const stages = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.indexBuilds': 1 } }]
-    const [found] = await collection.aggregate(stages).toArray()
-    return new Set((found?.storageStats?.indexBuilds ?? []) as string[])
+    return buildsIn(await collection.aggregate(stages).toArray())
   } catch (error) {
     // No such collection yet, no right to look, or a server that does not tell.
     if (error instanceof MongoServerError) return new Set()
     throw error
   }
+}
+
+/** The names of the indexes that are being built, out of the answers of `$collStats`: one of each shard. */
+export function buildsIn(stats: readonly Document[]): ReadonlySet<string> {
+  return new Set(stats.flatMap(({ storageStats }) => (storageStats?.indexBuilds ?? []) as string[]))
 }
 
 async function ensureCollection(db: Db, name: string): Promise<void> {
@@ -100,6 +108,11 @@ async function create(collection: Collection, index: NeededIndex): Promise<strin
     return null
   } catch (error) {
     if (!isForAPerson(error)) throw error
+    // Another version may have made it meanwhile, and asked something else of the storage engine.
+    const [present, building] = await Promise.all([readIndexes(collection), readBuilding(collection)])
+    const made = present.get(index.name)
+    if (made !== undefined && index.unique && building.has(index.name)) throw stillBuilt(index, collection)
+    if (made !== undefined) return differenceOf(made, index)
     return error.code === 11_000 ? 'cannot be made: there are duplicates already' : `cannot be made (${error.codeName})`
   }
 }

@@ -1,4 +1,4 @@
-import { AbstractCursor, Collection, type Db, type MongoClient } from 'mongodb'
+import { AbstractCursor, Collection, type Db, type DbOptions, type MongoClient } from 'mongodb'
 
 /** What stands behind a forwarding database. */
 export interface ForwardOptions {
@@ -6,6 +6,8 @@ export interface ForwardOptions {
   readonly client: () => MongoClient
   /** The name of the database. */
   readonly name: string
+  /** How it reads, where that is not how the client reads. */
+  readonly options?: DbOptions
   /** Called with each error of a call that went to a client; the caller gets the error too. */
   readonly onError: (error: unknown, client: MongoClient) => void
 }
@@ -14,10 +16,10 @@ export interface ForwardOptions {
  * Creates a database that hands each call on to the current one, and so do its collections: what holds it, or a
  * collection of it, goes on working when the client behind it is replaced.
  */
-export function forwardDatabase({ client, name, onError }: ForwardOptions): Db {
-  let known = client().db(name)
+export function forwardDatabase({ client, name, options, onError }: ForwardOptions): Db {
+  let known = client().db(name, options)
   const current = (): Db => {
-    if (known.client !== client()) known = client().db(name)
+    if (known.client !== client()) known = client().db(name, options)
     return known
   }
   const watch: Watch = (promise) => {

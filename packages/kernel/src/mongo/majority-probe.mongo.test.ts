@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { adminCommand, startReplicaSet } from '../../../../test/support/mongod-under-test.ts'
+import { startReplicaSet, stopReplication } from '../../../../test/support/mongod-under-test.ts'
 import { Secret } from '../secret.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { startSecuredMongod } from '../testing/secured-mongod.ts'
@@ -14,9 +14,12 @@ const outcomeOf = (check: Promise<void>): Promise<string> =>
     () => 'not ready',
   )
 
+/** A connection whose clock says that the time between two writes of its probe has passed whenever it is asked. */
 function connectionTo(uri: Secret, database: string) {
   const { logger } = memoryLogger()
-  const made = createMongoConnection({ uri, database, appName: 'probe-test', maxPoolSize: 2, logger })
+  let hours = 0
+  const now = (): number => ++hours * 3_600_000
+  const made = createMongoConnection({ uri, database, appName: 'probe-test', maxPoolSize: 2, logger, now })
   return { ...made, [Symbol.asyncDispose]: () => made.close() }
 }
 
@@ -42,20 +45,13 @@ describe('createMajorityProbe', () => {
 
   it('does not count a node that answers without a majority behind it, and sees the majority come back', async () => {
     await using set = await startReplicaSet(3, { electionsByHand: true })
-    const primary = await set.primary()
-    const replicate = (mode: 'alwaysOn' | 'off'): Promise<unknown> =>
-      Promise.all(
-        set.nodes
-          .filter((node) => node !== primary)
-          .map(({ port }) => adminCommand(port, { configureFailPoint: 'stopReplProducer', mode })),
-      )
     await using mongo = connectionTo(new Secret(set.uri), 'test')
     await mongo.open()
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
-    await replicate('alwaysOn')
+    const replication = await stopReplication(set)
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('not ready')
     expect(await mongo.db.command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
-    await replicate('off')
+    await replication.resume()
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
   }, 90_000)
 

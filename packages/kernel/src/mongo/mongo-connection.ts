@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, MongoClient, type MongoClientOptions, MongoServerError, MongoServerSelectionError } from 'mongodb'
+import {
+  type Db,
+  MongoClient,
+  type MongoClientOptions,
+  MongoServerError,
+  MongoServerSelectionError,
+  ReadConcern,
+} from 'mongodb'
 import type { Logger } from '../logger.ts'
 import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
@@ -8,7 +15,7 @@ import { assertWritable, checkDeployment, type Deployment } from './check-deploy
 import { checkMongoUri } from './check-mongo-uri.ts'
 import type { DatabaseErrors } from './database-errors.ts'
 import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from './deployment-identity.ts'
-import { forwardDatabase } from './forward-database.ts'
+import { type ForwardOptions, forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'
 import { RenewableClient } from './renewable-client.ts'
 
@@ -27,6 +34,8 @@ export interface MongoOptions {
   readonly onSignedOut?: () => void
   /** Emits command events, for tests that watch what is sent. Default: false. */
   readonly monitorCommands?: boolean
+  /** Milliseconds on a clock that is never set back, for what is asked of a majority now and then. Default: that of the process. */
+  readonly now?: () => number
 }
 
 /** A connection to one database with majority writes and an end to every wait. */
@@ -35,6 +44,8 @@ export interface MongoConnection {
   readonly client: MongoClient
   /** The database, whichever client counts now. */
   readonly db: Db
+  /** The same, but its collections show what a majority holds: a local read may show what is rolled back later. */
+  readonly durableDb: Db
   /** Whether a mongos answers: it may leave out of a reply that no majority confirmed it. */
   readonly isSharded: boolean
   /**
@@ -72,7 +83,7 @@ const BOUNDS = {
  * @throws SettingsError when the address is malformed or asks for other reads and writes than ours
  */
 export function createMongoConnection(options: MongoOptions): MongoConnection {
-  const { database, logger } = options
+  const { database, logger, now = () => performance.now() } = options
   let prepare: ((db: Db) => Promise<void>) | undefined
   let deployment: Deployment = 'replica_set'
   let identity: DeploymentIdentity | null = null
@@ -81,8 +92,10 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   const verify = async (client: MongoClient): Promise<void> => {
     const own = client.db(database)
     await client.connect()
-    deployment = await checkDeployment(own)
+    const answering = await checkDeployment(own)
     if (identity !== null) await assertSameDeployment(own, identity)
+    // Not of one that is refused: the client that counts is still of the known deployment.
+    deployment = answering
     await prepare?.(own)
     identity ??= await ensureIdentity(own)
   }
@@ -93,7 +106,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   const renew = (): void => {
     if (opened) clients.renew('signed_out')
   }
-  const db = forwardDatabase({
+  const forwarding: ForwardOptions = {
     client: () => clients.current,
     name: database,
     onError(error, client) {
@@ -101,13 +114,16 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       renew()
       options.onSignedOut?.()
     },
-  })
-  const confirmMajority = createMajorityProbe({ db, id: options.appName, now: () => performance.now() })
+  }
+  const db = forwardDatabase(forwarding)
+  const durableDb = forwardDatabase({ ...forwarding, options: { readConcern: new ReadConcern('majority') } })
+  const confirmMajority = createMajorityProbe({ db, id: options.appName, now })
   return {
     get client() {
       return clients.current
     },
     db,
+    durableDb,
     get isSharded() {
       return deployment === 'sharded'
     },

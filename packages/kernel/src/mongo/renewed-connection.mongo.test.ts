@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer, type TLSSocket } from 'node:tls'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { Secret } from '../secret.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { type SecuredMongod, startSecuredMongod } from '../testing/secured-mongod.ts'
@@ -14,13 +15,26 @@ import { createMongoConnection, type MongoOptions } from './mongo-connection.ts'
 const PASSWORD = 'canary-9d8c7b6a5f'
 const NEW_PASSWORD = 'canary-1a2b3c4d5e'
 
+// Each takes seconds to start: the tests share them, side by side, and have a database with a user of its own each.
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const setNames = ['secured', 'other', 'secured']
+const servers = await Promise.all(setNames.map((setName) => startSecuredMongod(process.env, { setName })))
+for (const one of servers) stack.use(one)
+const [server, ofAnotherName, ofTheSameName] = servers as [SecuredMongod, SecuredMongod, SecuredMongod]
+
+/** A database of the test's own, whose user is there. */
+async function ownDatabase() {
+  const [database, user] = [`own_${randomBytes(4).toString('hex')}`, { name: 'service', password: PASSWORD }]
+  await server.createUser(database, user)
+  return { database, user, uri: server.uriOf(database, user) }
+}
+
 /** An open connection with the log that it writes, closed at the end of the scope. */
 async function openConnection(uri: Secret, options: Partial<MongoOptions> = {}) {
   const { logger, lines } = memoryLogger()
-  const made = createMongoConnection({
-    ...{ uri, database: 'own', appName: 'renewal-test', maxPoolSize: 4, logger },
-    ...options,
-  })
+  const database = new URL(uri.reveal()).pathname.slice(1)
+  const made = createMongoConnection({ uri, database, appName: 'renewal-test', maxPoolSize: 4, logger, ...options })
   await made.open()
   const things = made.db.collection('things')
   return {
@@ -42,53 +56,49 @@ function folder(): { readonly path: (name: string) => string } & Disposable {
   return { path: (name) => join(made, name), [Symbol.dispose]: () => rmSync(made, { recursive: true }) }
 }
 
-async function dropAndMakeAnew(server: SecuredMongod, password: string): Promise<void> {
-  await server.db('own').command({ dropUser: 'service' })
-  await server.createUser('own', { name: 'service', password })
+async function dropAndMakeAnew(database: string, password: string): Promise<void> {
+  await server.db(database).command({ dropUser: 'service' })
+  await server.createUser(database, { name: 'service', password })
 }
 
-describe('a connection whose credentials change', () => {
-  it('goes on with a user that was dropped and made again, and says why once', async () => {
-    await using server = await startSecuredMongod(process.env)
-    const user = { name: 'service', password: PASSWORD }
-    await server.createUser('own', user)
-    await using made = await openConnection(server.uriOf('own', user))
+describe.concurrent('a connection whose credentials change', () => {
+  it('goes on with a user that was dropped and made again, and says why once', async ({ expect }) => {
+    const { database, user, uri } = await ownDatabase()
+    await using made = await openConnection(uri)
     expect(await made.write()).toBe(4)
-    await server.db('own').command({ dropUser: user.name })
+    await server.db(database).command({ dropUser: user.name })
     for (let deliveries = 0; deliveries < 5; deliveries += 1) expect(await made.write()).toBe(0)
     await expect.poll(made.messages).toEqual(['mongodb.renewing', 'mongodb.renewal-failed'])
-    await server.createUser('own', user)
+    await server.createUser(database, user)
     await expect.poll(made.messages).toContain('mongodb.renewed')
     expect(await made.write()).toBe(4)
     expect(made.messages()).toEqual(['mongodb.renewing', 'mongodb.renewal-failed', 'mongodb.renewed'])
-    expect(made.lines).toMatchObject([{ cause: 'signed_out' }, { error: { code: 18 } }, { database: 'own' }])
+    expect(made.lines).toMatchObject([{ cause: 'signed_out' }, { error: { code: 18 } }, { database }])
     expect(await made.things.find().project({ _id: 1 }).toArray()).toHaveLength(8)
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   }, 60_000)
 
-  it('sees it by what a cursor throws too', async () => {
-    await using server = await startSecuredMongod(process.env)
-    const user = { name: 'service', password: PASSWORD }
-    await server.createUser('own', user)
-    await using made = await openConnection(server.uriOf('own', user))
-    await dropAndMakeAnew(server, PASSWORD)
+  it('sees it by what a cursor throws too', async ({ expect }) => {
+    const { database, uri } = await ownDatabase()
+    await using made = await openConnection(uri)
+    await dropAndMakeAnew(database, PASSWORD)
     await expect(made.things.find().project({ _id: 1 }).sort({ _id: 1 }).toArray()).rejects.toThrow('authentication')
     await expect.poll(made.messages).toContain('mongodb.renewed')
     const walk = async (): Promise<void> => {
       for await (const thing of made.db.collection('things').find()) expect(thing).toBeDefined()
     }
     await walk()
-    await dropAndMakeAnew(server, PASSWORD)
+    await dropAndMakeAnew(database, PASSWORD)
     await expect(walk()).rejects.toThrow('authentication')
     await expect.poll(made.messages).toHaveLength(4)
   }, 60_000)
 
-  it('follows the file of its address, keeps what works until the new one does, and breaks nothing off', async () => {
-    await using server = await startSecuredMongod(process.env)
+  it('follows the file of its address, keeps what works until the new one does, and breaks nothing off', async ({
+    expect,
+  }) => {
     using files = folder()
-    const user = { name: 'service', password: PASSWORD }
-    const [uri, changed] = [server.uriOf('own', user), server.uriOf('own', { ...user, password: NEW_PASSWORD })]
-    await server.createUser('own', user)
+    const { database, user, uri } = await ownDatabase()
+    const changed = server.uriOf(database, { ...user, password: NEW_PASSWORD })
     writeFileSync(files.path('uri'), uri.reveal())
     await using made = await openConnection(uri, { readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')) })
     await made.write()
@@ -107,51 +117,46 @@ describe('a connection whose credentials change', () => {
       )
     expect(await made.write()).toBe(4)
     const slow = made.things.find({ $where: 'sleep(3000) || true' }).limit(1).toArray()
-    await server.db('own').command({ updateUser: user.name, pwd: NEW_PASSWORD })
+    await server.db(database).command({ updateUser: user.name, pwd: NEW_PASSWORD })
     await expect.poll(made.messages, { interval: 20 }).toContain('mongodb.renewed')
     expect(await made.write()).toBe(4)
     expect(await slow).toHaveLength(1)
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   }, 60_000)
 
-  it.each([
-    ['of another name', 'other'],
-    ['of the same name', 'secured'],
-  ])(
+  it.for([
+    ['of another name', ofAnotherName],
+    ['of the same name', ofTheSameName],
+  ] as const)(
     'does not switch to another replica set, %s: that needs a restart',
-    async (_, setName) => {
-      await using server = await startSecuredMongod(process.env)
-      await using other = await startSecuredMongod(process.env, { setName })
+    { timeout: 60_000 },
+    async ([, other], { expect }) => {
       using files = folder()
-      const user = { name: 'service', password: PASSWORD }
-      for (const each of [server, other]) await each.createUser('own', user)
-      const uri = server.uriOf('own', user)
+      const { database, user, uri } = await ownDatabase()
+      await other.createUser(database, user)
       writeFileSync(files.path('uri'), uri.reveal())
       await using made = await openConnection(uri, {
         readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
       })
       expect(await made.write()).toBe(4)
-      writeFileSync(files.path('uri'), other.uriOf('own', user).reveal())
+      writeFileSync(files.path('uri'), other.uriOf(database, user).reveal())
       const problem = 'MONGODB_URI names another deployment than before: a restart is needed to use it'
       await expect.poll(made.messages, { timeout: 10_000 }).toHaveLength(2)
       expect(made.lines[1]).toMatchObject({ msg: 'mongodb.renewal-failed', problems: [problem] })
       expect(await made.write()).toBe(4)
-      expect(await server.db('own').collection('things').countDocuments()).toBe(8)
-      expect(await other.db('own').listCollections().toArray()).toEqual([])
+      expect(await server.db(database).collection('things').countDocuments()).toBe(8)
+      expect(await other.db(database).listCollections().toArray()).toEqual([])
       writeFileSync(files.path('uri'), uri.reveal())
       await expect.poll(made.messages, { timeout: 10_000 }).toContain('mongodb.renewed')
     },
-    60_000,
   )
 
-  it('takes the password that was put right while it still tries to open', async () => {
-    await using server = await startSecuredMongod(process.env)
+  it('takes the password that was put right while it still tries to open', async ({ expect }) => {
     using files = folder()
-    const user = { name: 'service', password: PASSWORD }
-    await server.createUser('own', user)
-    const wrong = server.uriOf('own', { ...user, password: NEW_PASSWORD })
+    const { database, user, uri } = await ownDatabase()
+    const wrong = server.uriOf(database, { ...user, password: NEW_PASSWORD })
     writeFileSync(files.path('uri'), wrong.reveal())
-    setTimeout(() => writeFileSync(files.path('uri'), server.uriOf('own', user).reveal()), 500)
+    setTimeout(() => writeFileSync(files.path('uri'), uri.reveal()), 500)
     await using made = await openConnection(wrong, {
       readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
     })
@@ -208,13 +213,11 @@ async function startTlsFront(port: number, certificateFile: string) {
 
 describe('a connection whose TLS files change', () => {
   it('takes the new ones without a restart, also where the address stays the same', async () => {
-    await using server = await startSecuredMongod(process.env)
     using files = folder()
-    const user = { name: 'service', password: PASSWORD }
-    await server.createUser('own', user)
+    const { uri } = await ownDatabase()
     for (const name of ['old.pem', 'new.pem']) makeCertificate(files.path(name))
     copyFileSync(files.path('old.pem'), files.path('ca.pem'))
-    const direct = new URL(server.uriOf('own', user).reveal())
+    const direct = new URL(uri.reveal())
     await using front = await startTlsFront(Number(direct.port), files.path('old.pem'))
     direct.port = String(front.port)
     direct.search = `?directConnection=true&tls=true&tlsCAFile=${encodeURIComponent(files.path('ca.pem'))}`

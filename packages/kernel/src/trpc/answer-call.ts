@@ -6,18 +6,29 @@ import { checkHead, readInput } from './read-call.ts'
 import { fromTrpcError, toTrpcError } from './trpc-errors.ts'
 
 /** A router behind HTTP: where it stands, who may call it, what its procedures work with. */
-export interface TrpcEndpoint<Router extends AnyRouter> {
+export interface TrpcEndpoint<Router extends AnyRouter, Known extends Caller = Caller> {
   /** The path in front of the procedures' names, with a slash at its end. */
   readonly prefix: string
   readonly router: Router
-  /** Names the caller, before the body is read. Throws a catalogue error for whoever may not call, or not yet. */
-  readonly authenticate: (request: IncomingMessage) => Promise<string>
-  /** Made for each call; the caller is empty only where the call is refused before any procedure runs. */
-  readonly createContext: (request: IncomingMessage, caller: string) => inferRouterContext<Router>
+  /** Identifies the caller, before the body is read. Throws a catalogue error for one that may not call, or not yet. */
+  readonly authenticate: (request: IncomingMessage, procedure: string) => Promise<Known>
+  /** Made for each call; the caller is null only where the call is refused before any procedure runs. */
+  readonly createContext: (request: IncomingMessage, caller: Known | null) => inferRouterContext<Router>
   /** Headers of a good answer. */
   readonly headersOf?: (context: inferRouterContext<Router>) => Record<string, string>
   /** Queries that are also taken as POST, for their input can be too long for an address. Default: none. */
   readonly queriesByPost?: ReadonlySet<string>
+}
+
+/** Who calls. */
+export interface Caller {
+  readonly name: string
+  /**
+   * Checks that this caller may call with this input: the bytes of the body, or of the text of `input` where the request
+   * has no body.
+   * @throws a catalogue error
+   */
+  readonly checkInput?: (input: Uint8Array) => void
 }
 
 /** What the log tells of a call. */
@@ -33,17 +44,17 @@ export interface CallReport<Context = unknown> {
  * Answers one tRPC call: the guard first (size, caller, media type, strict JSON), then the procedure. No batches, and a
  * HEAD is a GET without the body.
  */
-export async function answerCall<Router extends AnyRouter>(
-  endpoint: TrpcEndpoint<Router>,
+export async function answerCall<Router extends AnyRouter, Known extends Caller = Caller>(
+  endpoint: TrpcEndpoint<Router, Known>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<CallReport<inferRouterContext<Router>>> {
   const url = new URL(request.url ?? '/', 'http://internal')
   const path = url.pathname.slice(endpoint.prefix.length)
-  const guarded = await guard(endpoint.authenticate, request, url)
+  const guarded = await guard(request, { url, authenticate: () => endpoint.authenticate(request, path) })
   // What was refused unread is not looked into: its path and its query say nothing any more.
   if (guarded.refusal !== null) url.search = ''
-  const context = endpoint.createContext(request, guarded.caller ?? '')
+  const context = endpoint.createContext(request, guarded.caller)
   let error: AppError | undefined
   const answer = await resolveResponse({
     router: endpoint.router,
@@ -62,24 +73,36 @@ export async function answerCall<Router extends AnyRouter>(
     },
   })
   await send(request, response, answer)
-  return { procedure: nameOf(endpoint.router, path), status: answer.status, caller: guarded.caller, context, error }
+  return {
+    procedure: nameOf(endpoint.router, path),
+    status: answer.status,
+    caller: guarded.caller?.name,
+    context,
+    error,
+  }
 }
 
-interface Guarded {
-  readonly caller?: string
+interface Guarded<Known> {
+  readonly caller: Known | null
   readonly input?: string | undefined
   readonly refusal: TRPCError | null
 }
 
-type Authenticate = TrpcEndpoint<AnyRouter>['authenticate']
+interface Guard<Known> {
+  readonly url: URL
+  readonly authenticate: () => Promise<Known>
+}
 
-async function guard(authenticate: Authenticate, request: IncomingMessage, url: URL): Promise<Guarded> {
+async function guard<Known extends Caller>(
+  request: IncomingMessage,
+  { url, authenticate }: Guard<Known>,
+): Promise<Guarded<Known>> {
   try {
     checkHead(request)
-    const caller = await authenticate(request)
-    return { caller, input: await readInput(request, url), refusal: null }
+    const caller = await authenticate()
+    return { caller, input: await readInput(request, { url, check: caller.checkInput }), refusal: null }
   } catch (error) {
-    return { refusal: toTrpcError(toAppError(error)) }
+    return { caller: null, refusal: toTrpcError(toAppError(error)) }
   }
 }
 

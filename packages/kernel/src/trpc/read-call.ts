@@ -19,21 +19,30 @@ export function checkHead(request: IncomingMessage): void {
   }
 }
 
+/** Where the input of a call without a body is, and what must be right of any before it is parsed. */
+export interface InputRules {
+  readonly url: URL
+  readonly check?: ((input: Uint8Array) => void) | undefined
+}
+
 /**
  * Reads the input of a call strictly, for tRPC itself takes broken UTF-8 and members that occur twice. Undefined for
  * what carries no body; other methods than POST are left for tRPC to refuse.
- * @throws unsupportedMediaType, payloadTooLarge, invalidBody, invalidRequest
+ * @throws unsupportedMediaType, payloadTooLarge, invalidBody, invalidRequest, and what `check` throws
  */
-export async function readInput(request: IncomingMessage, url: URL): Promise<string | undefined> {
+export async function readInput(request: IncomingMessage, { url, check }: InputRules): Promise<string | undefined> {
   if (request.method !== 'POST') {
     const input = url.searchParams.get('input')
-    if (input !== null) checkJson(Buffer.from(input))
+    const bytes = Buffer.from(input ?? '')
+    check?.(bytes)
+    if (input !== null) checkJson(bytes)
     return undefined
   }
   if (!isJson(request.headers['content-type']) || (request.headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw unsupportedMediaType({}, { headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' } })
   }
   const body = await readRawBody(request, MAX_CALL_BYTES)
+  check?.(body)
   checkJson(body)
   return body.toString()
 }

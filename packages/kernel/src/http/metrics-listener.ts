@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { notFound } from '../error-codes.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import type { Logger } from '../logger.ts'
+import { ERROR_HEADERS, errorBody } from './error-body.ts'
+import { guardFraming } from './framing-guard.ts'
+import { listen } from './listen.ts'
+import { logRefused } from './log-refused.ts'
+import { createProbes, type ShownMetrics } from './probes.ts'
+
+/** Where metrics are shown when they have a port of their own. */
+export interface MetricsListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly metrics: ShownMetrics
+  readonly logger: Logger
+  readonly lifecycle: Lifecycle
+}
+
+/**
+ * Opens a listener that serves `/metrics` and nothing else, so that whoever reads the metrics does not reach what asks for
+ * tokens. Resolves to its port.
+ * @throws SettingsError when the address cannot be had
+ */
+export async function openMetricsListener(options: MetricsListenerOptions): Promise<number> {
+  const { host, port, metrics, logger, lifecycle } = options
+  const probes = createProbes({ checks: {}, metrics })
+  const listener = await listen({
+    host,
+    port,
+    ...guardFraming({
+      handler(request, response) {
+        const requestId = randomUUID()
+        response.setHeader('X-Request-Id', requestId)
+        if (request.url?.split('?', 1)[0] !== '/metrics') {
+          const body = errorBody(notFound(), requestId)
+          response.writeHead(404, ERROR_HEADERS).end(request.method === 'HEAD' ? undefined : body)
+          return
+        }
+        probes(request, response).catch((error: unknown) => {
+          logger.error({ error, requestId }, 'request.failed')
+          response.destroy()
+        })
+      },
+      makeRequestId: randomUUID,
+      onRefused: (refused) => logRefused(logger, refused),
+    }),
+  })
+  lifecycle.onStop({ name: 'metrics listener', withinMs: 1_000, stop: () => listener.close(500) })
+  return listener.port
+}

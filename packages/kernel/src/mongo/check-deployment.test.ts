@@ -1,0 +1,23 @@
+import type { Db } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { SettingsError } from '../settings.ts'
+import { checkDeployment } from './check-deployment.ts'
+
+/** A database whose node answers so; a real one is in this state for milliseconds. */
+function answering(hello: object, directConnection: boolean): Db {
+  return { command: async () => hello, client: { options: { directConnection } } } as unknown as Db
+}
+
+describe('a node that has just stepped down for another', () => {
+  const hello = { setName: 'rs', isWritablePrimary: false, primary: 'other:27017' }
+
+  it('is asked again where the driver finds the primary by itself', async () => {
+    const asked = checkDeployment(answering(hello, false))
+    await expect(asked).rejects.toThrow('not a primary')
+    await expect(asked).rejects.not.toBeInstanceOf(SettingsError)
+  })
+
+  it('ends the start where the connection is bound to it', async () => {
+    await expect(checkDeployment(answering(hello, true))).rejects.toBeInstanceOf(SettingsError)
+  })
+})

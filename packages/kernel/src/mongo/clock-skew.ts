@@ -1,0 +1,43 @@
+import type { Db } from 'mongodb'
+import type { Registry } from 'prom-client'
+import type { Clock } from '../clock.ts'
+import { addLiveGauges } from '../live-gauges.ts'
+
+/** What the clocks are compared with. */
+export interface ClockSkewOptions {
+  readonly db: Db
+  readonly clock: Clock
+  /** Milliseconds on a clock that is never set back. Default: that of the process. */
+  readonly now?: () => number
+}
+
+const EVERY_MS = 60_000
+// Half of the round trip is the error of the measurement.
+const MOST_ROUND_TRIP_MS = 2_000
+
+/**
+ * Adds a gauge of the seconds by which the clock of this process is ahead of the database's. The database is asked when the
+ * gauge is read, at most once a minute; the gauge is left out while the database does not answer within 2 s.
+ */
+export function addClockSkewGauge(registry: Registry, options: ClockSkewOptions): void {
+  const { now = () => performance.now() } = options
+  let measuredAt = Number.NEGATIVE_INFINITY
+  let skew: number | null = null
+  const measure = async (): Promise<number | null> => {
+    if (now() - measuredAt < EVERY_MS) return skew
+    skew = await readSkew(options, now)
+    if (skew !== null) measuredAt = now()
+    return skew
+  }
+  const help =
+    'Seconds by which the clock of this process is ahead of that of the database; asked at most once a minute'
+  addLiveGauges(registry, measure, [{ name: 'oncehook_clock_skew_seconds', help, read: (seconds) => seconds }])
+}
+
+async function readSkew({ db, clock }: ClockSkewOptions, now: () => number): Promise<number | null> {
+  const [askedAt, time] = [now(), clock.now()]
+  const { localTime } = await db.command({ hello: 1 })
+  const roundTripMs = now() - askedAt
+  if (roundTripMs > MOST_ROUND_TRIP_MS) return null
+  return Math.round(time + roundTripMs / 2 - (localTime as Date).getTime()) / 1_000
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { runEvery } from './run-every.ts'
+
+function runs(task: () => Promise<void>, onError: (error: unknown) => void = () => undefined) {
+  return runEvery({ task, everyMs: 1, random: () => 0, onError })
+}
+
+describe('runEvery', () => {
+  it('runs at once and again and again, until it is stopped', async () => {
+    let count = 0
+    const timer = runs(async () => {
+      count += 1
+    })
+    expect(count).toBe(1)
+    await expect.poll(() => count).toBeGreaterThan(5)
+    await timer.stop()
+    const after = count
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(count).toBe(after)
+  })
+
+  it('never runs twice at once, and stops only when the run under way has ended', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let running = 0
+    let most = 0
+    const timer = runs(async () => {
+      running += 1
+      most = Math.max(most, running)
+      await promise
+      running -= 1
+    })
+    const stopped = timer.stop()
+    expect(running).toBe(1)
+    resolve()
+    await stopped
+    expect({ running, most }).toEqual({ running: 0, most: 1 })
+  })
+
+  it('goes on after an error and tells of it', async () => {
+    const errors: unknown[] = []
+    let count = 0
+    const timer = runs(
+      async () => {
+        count += 1
+        throw new Error(String(count))
+      },
+      (error) => errors.push(error),
+    )
+    await expect.poll(() => count).toBeGreaterThan(2)
+    await timer.stop()
+    expect(errors).toHaveLength(count)
+  })
+
+  it('stops at once while it waits', async () => {
+    const timer = runEvery({
+      task: async () => undefined,
+      everyMs: 3_600_000,
+      random: () => 1,
+      onError: () => undefined,
+    })
+    await timer.stop()
+  })
+})

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A task and how often it runs; `everyMs` is met with up to a quarter of jitter, counted from the end of a run. */
+export interface RegularTask {
+  readonly task: (stopping: AbortSignal) => Promise<void>
+  readonly everyMs: number
+  readonly random: () => number
+  readonly onError: (error: unknown) => void
+}
+
+/** Runs a task again and again, never twice at once. `stop` resolves when the run under way has ended. */
+export function runEvery({ task, everyMs, random, onError }: RegularTask): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await task(stopping.signal).catch(onError)
+      const waitMs = everyMs * (0.875 + random() / 4)
+      await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const ended = loop()
+  return {
+    async stop() {
+      stopping.abort()
+      await ended
+    },
+  }
+}

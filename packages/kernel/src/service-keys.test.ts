@@ -1,0 +1,122 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createServiceKeysSource, type KeyUse } from './service-keys.ts'
+import { SettingsError } from './settings.ts'
+import { memoryLogger } from './testing/memory-logger.ts'
+import { watchServiceKeys } from './watch-service-keys.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'oncehook-keys-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+async function fileOf(text: string): Promise<string> {
+  const path = join(folder, crypto.randomUUID())
+  await writeFile(path, text)
+  return path
+}
+
+const OLD = 'canary-the-old-secret-of-the-services-1'
+const NEW = 'canary-the-new-secret-of-the-services-2'
+const pair = generateKeyPairSync('ed25519')
+const PRIVATE = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+const PUBLIC = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const RSA = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ type: 'spki', format: 'pem' })
+
+const read = (env: NodeJS.ProcessEnv, use: KeyUse = 'verify') => createServiceKeysSource(env, use).read()
+const list = (...entries: unknown[]) => ({ SERVICE_TOKEN_SECRETS: JSON.stringify(entries) })
+
+function problemsOf(env: NodeJS.ProcessEnv, use: KeyUse = 'verify'): readonly string[] {
+  try {
+    read(env, use)
+    return []
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+}
+
+describe('the keys of service tokens', () => {
+  it('are one secret, as in release 0.1.0', () => {
+    expect(read({ SERVICE_TOKEN_SECRET: OLD }).map(({ verifying }) => verifying.export())).toEqual([Buffer.from(OLD)])
+  })
+
+  it('are several, in the settings, in files, in variables and in a file as a whole', async () => {
+    const file = await fileOf(`${NEW}\n`)
+    const env = { OTHER: OLD, ...list({ file }, { env: 'OTHER' }, `${OLD}-3`) }
+    const texts = [NEW, OLD, `${OLD}-3`].map((text) => Buffer.from(text))
+    expect(read(env).map(({ verifying }) => verifying.export())).toEqual(texts)
+    const whole = { OTHER: OLD, SERVICE_TOKEN_SECRETS_FILE: await fileOf(String(env.SERVICE_TOKEN_SECRETS)) }
+    expect(read(whole)).toHaveLength(3)
+  })
+
+  it('are an Ed25519 pair, of which fulfilment has the public key alone', async () => {
+    const [signing, verifying] = [await fileOf(PRIVATE), await fileOf(PUBLIC)]
+    expect(read(list({ file: signing }), 'sign')).toMatchObject([{ algorithm: 'EdDSA' }])
+    expect(read(list({ file: verifying }, OLD))).toMatchObject([{ algorithm: 'EdDSA', signing: null }, {}])
+    expect(problemsOf(list({ file: verifying }, OLD), 'sign')).toEqual([
+      'SERVICE_TOKEN_SECRETS.0 is a public key: the first one signs, so it must be a private key or a secret',
+    ])
+    expect(problemsOf(list(OLD, { file: verifying }), 'sign')).toEqual([])
+    expect(problemsOf(list(OLD, PRIVATE))).toEqual([
+      'SERVICE_TOKEN_SECRETS.1 is a private key: fulfilment takes the public key (openssl pkey -in <file> -pubout)',
+    ])
+  })
+
+  const shape = /^SERVICE_TOKEN_SECRETS must be a JSON array of 1 to 5 entries/
+  it.each<[string, NodeJS.ProcessEnv, string | RegExp]>([
+    ['nothing', {}, 'SERVICE_TOKEN_SECRET is not set'],
+    [
+      'both settings',
+      { SERVICE_TOKEN_SECRET: OLD, ...list(OLD) },
+      /^SERVICE_TOKEN_SECRETS is set beside SERVICE_TOKEN/,
+    ],
+    ['no JSON', { SERVICE_TOKEN_SECRETS: OLD }, shape],
+    ['an object', { SERVICE_TOKEN_SECRETS: JSON.stringify({ a: OLD }) }, shape],
+    ['an empty list', list(), shape],
+    ['six', list(...[1, 2, 3, 4, 5, 6].map((n) => `${OLD}${n}`)), shape],
+    ['a number', list(OLD, 7), shape],
+    ['a short one', list(OLD, 'canary'), 'SERVICE_TOKEN_SECRETS.1 is shorter than 32 characters'],
+    ['a sample', list(`changeme-${OLD}`), 'SERVICE_TOKEN_SECRETS.0 is a sample placeholder'],
+    ['one twice', list(OLD, NEW, OLD), 'SERVICE_TOKEN_SECRETS.2 is the same as SERVICE_TOKEN_SECRETS.0'],
+    ['a missing file', list(OLD, { file: '/nowhere/canary' }), 'SERVICE_TOKEN_SECRETS.1 cannot be read'],
+    ['a missing variable', list({ env: 'NOBODY' }), 'SERVICE_TOKEN_SECRETS.0 cannot be read'],
+    ['an RSA key', list(RSA), 'SERVICE_TOKEN_SECRETS.0 is no Ed25519 key (openssl genpkey -algorithm ed25519)'],
+    ['a broken key', list(PUBLIC.slice(0, 60)), /^SERVICE_TOKEN_SECRETS.0 is no Ed25519 key/],
+  ])('are refused where they are %s, without a value', (_, env, problem) => {
+    const problems = problemsOf(env)
+    expect(problems).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)])
+    expect(problems.join()).not.toContain('canary')
+  })
+
+  it('are refused where a file is no UTF-8 text', async () => {
+    const file = join(folder, 'bent')
+    await writeFile(file, Buffer.concat([Buffer.from(OLD), Buffer.from([0xff])]))
+    expect(problemsOf(list({ file }))).toEqual(['SERVICE_TOKEN_SECRETS.0 is not UTF-8 text'])
+  })
+
+  it('follow their files, and stay what they were while a file is wrong', async () => {
+    const [first, second] = [await fileOf(OLD), await fileOf(NEW)]
+    const settings = await fileOf(JSON.stringify([{ file: first }]))
+    const { logger, lines } = memoryLogger()
+    const keys = watchServiceKeys(createServiceKeysSource({ SERVICE_TOKEN_SECRETS_FILE: settings }, 'sign'), logger)
+    const texts = () => keys.current().map(({ verifying }) => verifying.export().toString())
+    await writeFile(settings, JSON.stringify([{ file: second }, { file: first }]))
+    keys.check()
+    expect(texts()).toEqual([NEW, OLD])
+    await writeFile(second, `${NEW}-changed\n`)
+    keys.check()
+    expect(texts()).toEqual([`${NEW}-changed`, OLD])
+    await writeFile(second, 'canary')
+    keys.check()
+    keys.check()
+    expect(texts()).toEqual([`${NEW}-changed`, OLD])
+    expect(lines).toMatchObject([
+      { msg: 'service-keys.changed', keys: 2 },
+      { msg: 'service-keys.changed', keys: 2 },
+      { msg: 'service-keys.refused', problems: ['SERVICE_TOKEN_SECRETS.0 is shorter than 32 characters'] },
+    ])
+    expect(JSON.stringify(lines)).not.toContain('canary')
+  })
+})

@@ -1,0 +1,135 @@
+import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import { z } from 'zod'
+import { createFileSource, type FileSource } from './file-source.ts'
+import { Secret, secretProblem } from './secret.ts'
+import { collectProblems, readSettings, SettingsError, textSetting } from './settings.ts'
+import { readTextSource, type TextSources, textSource } from './text-source.ts'
+
+const MIN_SECRET_LENGTH = 32
+const MOST_KEYS = 5
+
+/** A key of service tokens: a shared secret, or one of a pair. */
+export interface ServiceKey {
+  readonly algorithm: 'HS256' | 'EdDSA'
+  /** Null: this key verifies only. */
+  readonly signing: KeyObject | null
+  readonly verifying: KeyObject
+}
+
+/** What a service does with its keys: the gateway signs by the first, fulfilment verifies by all of them. */
+export type KeyUse = 'sign' | 'verify'
+
+/** The settings that keys come from. Either may be left out. */
+export const serviceKeySettings = {
+  SERVICE_TOKEN_SECRET: textSetting().optional(),
+  SERVICE_TOKEN_SECRETS: textSetting().optional(),
+}
+
+/**
+ * Creates the source of the keys: `SERVICE_TOKEN_SECRETS`, or `SERVICE_TOKEN_SECRET` for a single one, and the files that
+ * they name.
+ */
+export function createServiceKeysSource(env: NodeJS.ProcessEnv, use: KeyUse): FileSource<readonly ServiceKey[]> {
+  const own = [env.SERVICE_TOKEN_SECRET_FILE, env.SERVICE_TOKEN_SECRETS_FILE]
+  return createFileSource((readFile) => {
+    const { SERVICE_TOKEN_SECRET: one, SERVICE_TOKEN_SECRETS: list } = readSettings(z.object(serviceKeySettings), env)
+    if (one !== undefined && list !== undefined) {
+      throw new SettingsError(['SERVICE_TOKEN_SECRETS is set beside SERVICE_TOKEN_SECRET: keep one of the two'])
+    }
+    const sources = { readFile, readEnv: (name: string) => env[name] }
+    return list === undefined ? [readSecret('SERVICE_TOKEN_SECRET', one)] : readKeys(list, { sources, use })
+  }, own)
+}
+
+function readSecret(name: string, text: string | undefined): ServiceKey {
+  const problem = text === undefined ? 'is not set' : secretProblem(text, MIN_SECRET_LENGTH)
+  if (text === undefined || problem !== null) throw new SettingsError([`${name} ${problem}`])
+  return keyOfSecret(new Secret(text))
+}
+
+/** The key that a shared secret is. */
+export function keyOfSecret(secret: Secret): ServiceKey {
+  const key = createSecretKey(secret.reveal(), 'utf8')
+  return { algorithm: 'HS256', signing: key, verifying: key }
+}
+
+interface Reading {
+  readonly sources: TextSources
+  readonly use: KeyUse
+}
+
+function readKeys(json: string, reading: Reading): ServiceKey[] {
+  const { problems, attempt } = collectProblems()
+  const places = new Map<string, string>()
+  const keys = parseList(json).flatMap((entry, index) => {
+    const key = attempt(() => readKey(entry, { ...reading, index, places }))
+    return key === undefined ? [] : [key]
+  })
+  if (problems.length > 0) throw new SettingsError(problems)
+  return keys
+}
+
+interface Entry extends Reading {
+  readonly index: number
+  /** The texts so far, and where each is. */
+  readonly places: Map<string, string>
+}
+
+function readKey(entry: z.output<typeof textSource>, { sources, use, index, places }: Entry): ServiceKey {
+  const name = `SERVICE_TOKEN_SECRETS.${index}`
+  const text = readTextSource(entry, sources)
+  if (text === null) throw new SettingsError([`${name} cannot be read`])
+  // What a decoder puts in place of a bent byte: the secret would be weaker without a word.
+  if (text.includes('\uFFFD')) throw new SettingsError([`${name} is not UTF-8 text`])
+  const key = text.includes('-----BEGIN') ? readKeyOfPair(name, text) : readSecret(name, text)
+  const problem = useProblem(key, { use, first: index === 0 })
+  if (problem !== null) throw new SettingsError([`${name} ${problem}`])
+  const twin = places.get(text)
+  if (twin !== undefined) throw new SettingsError([`${name} is the same as ${twin}`])
+  places.set(text, name)
+  return key
+}
+
+const listShape = z.array(textSource).min(1).max(MOST_KEYS)
+
+function parseList(json: string): z.output<typeof listShape> {
+  try {
+    return listShape.parse(JSON.parse(json))
+  } catch {
+    // The messages of both could quote a secret.
+    const entry = 'a secret, { "file": "<path>" } or { "env": "<NAME>" }'
+    throw new SettingsError([`SERVICE_TOKEN_SECRETS must be a JSON array of 1 to ${MOST_KEYS} entries, each ${entry}`])
+  }
+}
+
+function readKeyOfPair(name: string, pem: string): ServiceKey {
+  const isPrivate = pem.includes('PRIVATE KEY-----')
+  const key = parsePem(pem, isPrivate)
+  if (key?.asymmetricKeyType !== 'ed25519') {
+    throw new SettingsError([`${name} is no Ed25519 key (openssl genpkey -algorithm ed25519)`])
+  }
+  return isPrivate
+    ? { algorithm: 'EdDSA', signing: key, verifying: createPublicKey(key) }
+    : { algorithm: 'EdDSA', signing: null, verifying: key }
+}
+
+function parsePem(pem: string, isPrivate: boolean): KeyObject | null {
+  try {
+    return isPrivate ? createPrivateKey(pem) : createPublicKey(pem)
+  } catch {
+    return null
+  }
+}
+
+function useProblem(
+  { algorithm, signing }: ServiceKey,
+  { use, first }: { use: KeyUse; first: boolean },
+): string | null {
+  if (use === 'sign' && first && signing === null) {
+    return 'is a public key: the first one signs, so it must be a private key or a secret'
+  }
+  if (use === 'verify' && algorithm === 'EdDSA' && signing !== null) {
+    return 'is a private key: fulfilment takes the public key (openssl pkey -in <file> -pubout)'
+  }
+  return null
+}

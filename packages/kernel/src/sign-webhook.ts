@@ -1,0 +1,34 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+
+const PREFIX = 'whsec_'
+/** As the specification has it (Standard Webhooks 1.0.0, "Signature scheme"). */
+const KEY_BYTES = { min: 24, max: 64 }
+
+/** The key behind a secret of Standard Webhooks (`whsec_` and base64 of 24 to 64 bytes); null for any other text. */
+export function readWebhookKey(secret: string): KeyObject | null {
+  const text = secret.slice(PREFIX.length)
+  const bytes = Buffer.from(text, 'base64')
+  const isCanonical = bytes.toString('base64') === text
+  if (!secret.startsWith(PREFIX) || !isCanonical) return null
+  return bytes.length < KEY_BYTES.min || bytes.length > KEY_BYTES.max ? null : createSecretKey(bytes)
+}
+
+/** A message to sign. */
+export interface WebhookMessage {
+  /** The same at every attempt. It holds no full stop, which separates it from what follows. */
+  readonly id: string
+  /** When it is sent, in milliseconds since 1970. */
+  readonly now: number
+  readonly body: string
+}
+
+/** The headers by which a receiver verifies a message with any library of Standard Webhooks; each key signs. */
+export function signWebhook({ id, now, body }: WebhookMessage, keys: readonly KeyObject[]): Record<string, string> {
+  const timestamp = String(Math.floor(now / 1_000))
+  const signatures = keys.map((key) => createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64'))
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.map((signature) => `v1,${signature}`).join(' '),
+  }
+}
