@@ -44,6 +44,13 @@ export const receiptNotParked = defineError('receipt_not_parked', {
   says: 'No parked receipt has this key',
 })
 
+/** What is to be erased is still under way: an event without a verdict, or a receipt that is not sent. */
+export const eraseUnsettled = defineError('erase_unsettled', {
+  status: 409,
+  retry: 'later',
+  says: 'An event or a receipt is still under way: erase again when it is settled',
+})
+
 /** An event names an order that is not there, or not yet. */
 export const orderUnknown = defineError('order_unknown', {
   status: 404,

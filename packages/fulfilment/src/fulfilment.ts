@@ -3,23 +3,40 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { logRefused } from '@oncehook/kernel/http/log-refused'
+import { openMetricsListener } from '@oncehook/kernel/http/metrics-listener'
 import { createProbes } from '@oncehook/kernel/http/probes'
+import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
+import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { runEvery } from '@oncehook/kernel/run-every'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
+import { within } from '@oncehook/kernel/within'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createApp } from './http/app.ts'
-import { createIdempotencyKeys, IDEMPOTENCY_INDEXES } from './idempotency-keys.ts'
+import { createUnboundTokens } from './http/unbound-tokens.ts'
+import {
+  createIdempotencyKeys,
+  IDEMPOTENCY_INDEXES,
+  IDEMPOTENCY_KEYS,
+  type IdempotencyRow,
+} from './idempotency-keys.ts'
 import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
+import { nameFormerCustomers } from './orders/name-former-customers.ts'
 import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { walkProgress } from './orders/walk-orders.ts'
+import { dateSentReceipts } from './receipts/date-sent-receipts.ts'
+import { forgetReceipts } from './receipts/forget-receipts.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
 import { createReceiptClaims } from './receipts/receipt-claims.ts'
+import type { ReceiptSink } from './receipts/receipt-sink.ts'
 import { ReceiptWorker } from './receipts/receipt-worker.ts'
 import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
 import type { FulfilmentSettings } from './settings.ts'
@@ -42,6 +59,9 @@ export interface FulfilmentParts {
 }
 
 const SEND_TIMEOUT_MS = 4_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+const LAST_WORK_MS = 800
 const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
 
 /**
@@ -57,8 +77,9 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const metrics = createFulfilmentMetrics(registry)
   const errors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors })
-  const worker = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle })
-  const useCases = createUseCases(parts, { metrics, errors, mongo: mongo.serving, onApplied: () => worker.nudge() })
+  const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle })
+  const onApplied = (): void => worker.nudge()
+  const useCases = createUseCases(parts, { metrics, errors, mongo: mongo.serving, sink, onApplied })
 
   let ready = false
   const port = await startListener(parts, {
@@ -75,8 +96,10 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
   await mongo.background.open()
   ready = true
+  addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   worker.start()
+  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
   return { port }
 }
@@ -111,11 +134,13 @@ interface WorkerParts {
   readonly lifecycle: Lifecycle
 }
 
-function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle }: WorkerParts): ReceiptWorker {
-  const { settings, logger, logOutput, random, fetch, receiptLeaseMs: leaseMs } = parts
-  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, logOutput, fetch, from: settings.RECEIPT_FROM })
+function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle }: WorkerParts) {
+  const { settings, logger, logOutput, clock, random, fetch, receiptLeaseMs: leaseMs } = parts
+  const { RECEIPT_FROM: from, RECEIPT_SECRET: keys = [] } = settings
+  const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, logOutput, fetch, clock, from, keys })
+  const claimOptions = { leaseMs, maxWaitMs: RECEIPT_BACKOFF.capMs, newClaimId: randomUUID, keepMs: keepMsOf(settings) }
   const worker = new ReceiptWorker({
-    claims: errors.watch(createReceiptClaims(mongo.db, { leaseMs, newClaimId: randomUUID })),
+    claims: errors.watch(createReceiptClaims(mongo.db, claimOptions)),
     sink,
     backoff: RECEIPT_BACKOFF,
     sendTimeoutMs: SEND_TIMEOUT_MS,
@@ -126,20 +151,44 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   })
   lifecycle.onStop({ name: 'receipt sink', withinMs: 500, stop: () => sink.close() })
   lifecycle.onStop({ name: 'receipt worker', withinMs: SEND_TIMEOUT_MS + 1_000, stop: () => worker.stop() })
-  return worker
+  return { worker, sink }
+}
+
+/** Starts what removes personal data when its time has come. */
+function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle }: Omit<WorkerParts, 'metrics'>): void {
+  const { settings, logger, random } = parts
+  const onError = (error: unknown): void => {
+    errors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+  const task = async (stopping: AbortSignal): Promise<void> => {
+    await forgetReceipts(mongo.db, stopping)
+    await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
+    await nameFormerCustomers(mongo.db, stopping)
+  }
+  const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
+  // Work that the next process takes up where it stopped.
+  const stop = async (): Promise<void> => void (await within(running.stop(), LAST_WORK_MS))
+  lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
+}
+
+function keepMsOf({ RECEIPT_RETENTION_DAYS }: FulfilmentSettings): number {
+  return RECEIPT_RETENTION_DAYS * DAY_MS
 }
 
 interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo'> {
+  readonly sink: ReceiptSink
   readonly onApplied: () => void
 }
 
-function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, onApplied }: UseCaseParts): UseCases {
+function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, sink, onApplied }: UseCaseParts): UseCases {
   const { settings, logger, clock, random } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
+  const orders = db.collection<OrderDocument>(ORDERS)
   return {
     orders: {
-      orders: db.collection<OrderDocument>(ORDERS),
+      orders,
       keys: createIdempotencyKeys(db, times),
       random,
       logger,
@@ -147,6 +196,7 @@ function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, onAppl
       newRunId: randomUUID,
     },
     payments: { db, errors, clock, logger, newCallId: randomUUID, onApplied },
+    erasures: { orders, keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS), walks: walkProgress(db), sink },
     countVerdict: metrics.verdict,
   }
 }
@@ -162,17 +212,32 @@ interface ListenerParts extends Omit<WorkerParts, 'mongo'> {
 async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
   const { settings, logger, clock } = parts
   const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
+  const keys = watchServiceKeys(settings.serviceKeys, logger)
+  const certificates = watchTls(settings.tls, logger, (renewed) => {
+    if (renewed !== null) opened.renewTls(renewed)
+  })
+  const tls = certificates.current()
+  const { METRICS_PORT: metricsPort, FULFILMENT_HOST: host } = settings
+  if (metricsPort !== undefined) {
+    await openMetricsListener({ host, port: metricsPort, metrics: registry, logger, lifecycle })
+  }
   const app = createApp({
-    probes: createProbes({ checks: { mongodb: ping }, metrics: registry }),
-    verifyToken: createServiceTokenVerifier({ secret: settings.SERVICE_TOKEN_SECRET, audience: 'fulfilment', clock }),
+    probes: createProbes({ checks: { mongodb: ping }, metrics: metricsPort === undefined ? registry : null }),
+    verifyToken: createServiceTokenVerifier({
+      ...{ keys: keys.current, issuer: 'gateway', audience: 'fulfilment', clock },
+      binding: settings.SERVICE_TOKEN_BINDING,
+    }),
+    onUnbound: createUnboundTokens({ logger, count: metrics.unboundToken, now: () => performance.now() }),
     useCases,
+    demandsCertificate: tls?.clientCa !== undefined,
     isReady,
     logger,
     metrics,
     errors,
   })
   const opened = await listen({
-    host: settings.FULFILMENT_HOST,
+    tls,
+    host,
     port: settings.FULFILMENT_PORT,
     ...guardFraming({
       handler: app,
@@ -181,6 +246,14 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
     }),
     maxConnections: settings.MAX_CONNECTIONS,
   })
-  lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop: () => opened.close(2_500) })
+  const checking = [
+    setInterval(() => keys.check(), CHECK_KEYS_MS).unref(),
+    setInterval(() => certificates.check(), CHECK_TLS_MS).unref(),
+  ]
+  const stop = (): Promise<void> => {
+    for (const one of checking) clearInterval(one)
+    return opened.close(2_500)
+  }
+  lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop })
   return opened.port
 }

@@ -59,3 +59,17 @@ describe('a key, beside a fulfilment of 0.1.0', () => {
     expect(Number(taken.expiresAt) - Number(first?.expiresAt)).toBeGreaterThan(times.ttlMs)
   })
 })
+
+it('is taken over from a run whose lease ends later than any that is given, but does not expire sooner', async () => {
+  const [ahead, held, answered] = [keyed(), keyed(), keyed()]
+  for (const request of [ahead, held]) await keys.claim(request, { run: 'old', orderId: 'ord_old' })
+  const row = await keys.claim(answered, { run: 'old', orderId: 'ord_old' })
+  await keys.finish(row, 'the answer')
+  const hourAhead = new Date(Date.now() + 3_600_000)
+  await rows.updateOne({ key: ahead.key }, { $set: { leaseUntil: hourAhead } })
+  await rows.updateOne({ key: answered.key }, { $set: { expiresAt: hourAhead, leaseUntil: hourAhead } })
+  const fresh = { run: 'new', orderId: 'ord_new' }
+  expect(await keys.claim(ahead, fresh)).toMatchObject({ run: 'new', orderId: 'ord_old' })
+  expect(await keys.claim(held, fresh)).toMatchObject({ run: 'old' })
+  expect(await keys.claim(answered, fresh)).toMatchObject({ run: 'old', answer: 'the answer' })
+})

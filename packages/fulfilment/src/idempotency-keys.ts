@@ -1,3 +1,4 @@
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Db } from 'mongodb'
@@ -32,6 +33,8 @@ export interface IdempotencyRow extends KeyedRequest, Reservation {
   readonly expiresAt: Date
   /** The JSON of the order as it was made. */
   readonly answer?: string
+  /** Whose order it is, as long as the answer names the customer. */
+  readonly customerId?: string | null
 }
 
 /** The indexes of the collection; the one on expiry is housekeeping only. */
@@ -39,6 +42,8 @@ export const IDEMPOTENCY_INDEXES: NeededIndexes = {
   collection: IDEMPOTENCY_KEYS,
   indexes: [
     { name: 'one_row_per_key', key: { principal: 1, key: 1 }, unique: true },
+    { name: 'order', key: { orderId: 1 } },
+    { name: 'customer', key: { customerId: 1 }, sparse: true },
     { name: 'expired', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   ],
 }
@@ -59,7 +64,7 @@ export interface IdempotencyKeys {
   /** The row of a key that has not expired; null when the key is free. */
   find(request: KeyedRequest): Promise<IdempotencyRow | null>
   /** Stores the answer, unless another run of the same request has stored one; returns the one that stands. */
-  finish(row: IdempotencyRow, answer: string): Promise<string>
+  finish(row: IdempotencyRow, answer: string, customerId?: string): Promise<string>
   /** Lets the next request take over from this run at once. */
   release(request: KeyedRequest, run: string): Promise<void>
 }
@@ -81,13 +86,14 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
       const live = { $expr: { $not: [EXPIRED] } }
       return await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
     },
-    async finish(row, answer) {
+    async finish(row, answer, customerId) {
       const stands = { $ifNull: ['$answer', { $literal: answer }] }
+      const whose = { $cond: [UNANSWERED, { $literal: customerId ?? null }, '$customerId'] }
       const expiresAt = { $cond: [UNANSWERED, { $add: ['$$NOW', times.ttlMs] }, '$expiresAt'] }
       const finished = await reachable(
         rows.findOneAndUpdate(
           { ...ofKey(row), orderId: row.orderId },
-          [{ $set: { state: 'done', answer: stands, expiresAt } }],
+          [{ $set: { state: 'done', answer: stands, customerId: whose, expiresAt } }],
           { returnDocument: 'after' },
         ),
       )
@@ -103,14 +109,20 @@ function ofKey({ principal, key }: Pick<KeyedRequest, 'principal' | 'key'>) {
   return { principal: { $eq: principal }, key: { $eq: key } }
 }
 
-const LAPSED = { $lte: ['$leaseUntil', '$$NOW'] }
 const UNANSWERED = { $eq: [{ $type: '$answer' }, 'missing'] }
+// Not before, however far ahead it is: it is what keeps a repeated request from a second order.
 // A key without an answer does not expire, be its run dead: the retry would make a second order.
 const EXPIRED = { $and: [{ $eq: ['$state', 'done'] }, { $lte: ['$expiresAt', '$$NOW'] }] }
 const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 
 // Never absent: release 0.1.0 takes a row without a date for one that has expired, and would make a second order.
 const UNANSWERED_TTL_MS = 365 * 86_400_000
+
+/** A lease that ends later than any that is given was given by a clock that was ahead. */
+function lapsed({ leaseMs }: KeyTimes): object {
+  const latest = { $add: ['$$NOW', leaseMs + CLOCK_STEP_MS] }
+  return { $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', latest] }] }
+}
 
 /** One statement decides on the database's clock, so that no two runs can hold a key. */
 function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
@@ -131,7 +143,7 @@ function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: str
     ...lease,
   }
   const sameDead = {
-    $and: [{ $eq: ['$state', 'running'] }, LAPSED, { $eq: ['$fingerprint', { $literal: request.fingerprint }] }],
+    $and: [{ $eq: ['$state', 'running'] }, lapsed(times), { $eq: ['$fingerprint', { $literal: request.fingerprint }] }],
   }
   const kept = { $cond: [sameDead, { $mergeObjects: ['$$ROOT', lease] }, '$$ROOT'] }
   return [{ $replaceWith: { $cond: [{ $or: [ABSENT, EXPIRED] }, row, kept] } }]

@@ -2,10 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/stable-port.ts'
 import { ORDERS } from './orders/order-document.ts'
@@ -97,13 +96,7 @@ describe('fulfilment as a process', () => {
       FULFILMENT_PORT: String(port),
     })
     const url = `http://127.0.0.1:${port}`
-    const tokens = createServiceTokens({
-      secret: new Secret(SECRET),
-      issuer: 'test',
-      audience: 'fulfilment',
-      clock: systemClock,
-    })
-    const { orders } = fulfilmentClient({ url, token: () => tokens.issue() })
+    const { orders } = fulfilmentClient({ url, tokens: testServiceTokens(new Secret(SECRET)) })
     const readiness = async () => {
       const response = await fetch(`${url}/readyz`).catch(() => null)
       return response && [response.status, await response.json()]

@@ -2,7 +2,7 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
-import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
+import { restartWithHeapFlags, warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { openFulfilment } from './fulfilment.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
@@ -16,10 +16,11 @@ function readOrRefuse(): FulfilmentSettings {
   }
 }
 
-restartWithHeapFlags(process)
+const heapIsBound = restartWithHeapFlags(process)
 const settings = readOrRefuse()
 const logOutput = new LogOutput()
 const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
+if (!heapIsBound) warnOfUnboundHeap(logger)
 await runService({
   logger,
   async start(lifecycle) {

@@ -5,10 +5,16 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import type { CommandStartedEvent } from 'mongodb'
+import type { CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createIdempotencyKeys, IDEMPOTENCY_INDEXES } from './idempotency-keys.ts'
+import { eraseOrders } from './erasures/erase-orders.ts'
+import {
+  createIdempotencyKeys,
+  IDEMPOTENCY_INDEXES,
+  IDEMPOTENCY_KEYS,
+  type IdempotencyRow,
+} from './idempotency-keys.ts'
 import { createOrder } from './orders/create-order.ts'
 import { deleteOrder } from './orders/delete-order.ts'
 import { listOrders } from './orders/list-orders.ts'
@@ -16,10 +22,12 @@ import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
 import { patchOrder } from './orders/patch-order.ts'
 import { putOrder } from './orders/put-order.ts'
+import { walkProgress } from './orders/walk-orders.ts'
 import { applyEvents } from './payments/apply-events.ts'
 import { readVersions } from './payments/read-versions.ts'
 import { listReceipts } from './receipts/list-receipts.ts'
 import { createReceiptClaims } from './receipts/receipt-claims.ts'
+import { createLogSink } from './receipts/sinks/log-sink.ts'
 import { fulfilmentRouter } from './router.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
 
@@ -38,15 +46,16 @@ it('FP-24: asks for a journaled majority in every write of every use', async () 
   await putOrder(deps, { id: 'o1', order: sampleOrder({ note: 'x' }) })
   await patchOrder(deps, { id: 'o1', patch: { note: null }, ifMatch: '*' })
   await deleteOrder(deps, { id: 'o1' })
+  await eraseOrders(eraseDeps(db), ['o1'])
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await applyEvents({ ...callDeps, db, logger }, [sampleEvent({ orderId: order.id })])
-  const claims = createReceiptClaims(db, { leaseMs: 60_000, newClaimId: randomUUID })
+  const claims = createReceiptClaims(db, { leaseMs: 60_000, maxWaitMs: 900_000, newClaimId: randomUUID })
   const claimed = await claims.claim(10)
   await claims.settle(claimed.map((claim) => ({ claim, settlement: { state: 'sent' } })))
 
   expect(writes.map(({ commandName }) => commandName)).toEqual([
     ...['findAndModify', 'findAndModify', 'findAndModify'],
-    ...['findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify'],
+    ...['findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify', 'findAndModify'],
     ...['update', 'update', 'update'],
   ])
   for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
@@ -58,8 +67,11 @@ it('asks the primary for what a majority holds in every read that an answer rest
   const { orders } = deps
   const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
   const get = fulfilmentRouter.createCaller({
-    useCases: { orders: deps, payments: { ...callDeps, db, logger }, countVerdict: () => {} },
+    useCases: {
+      ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countVerdict: () => {} },
+    },
     ifMatch: undefined,
+    principal: null,
     answer: {},
   }).orders.get
 
@@ -86,6 +98,12 @@ it('asks the primary for what a majority holds in every read that an answer rest
     expect(command.$readPreference?.mode ?? 'primary', commandName).toBe('primary')
   }
 })
+
+function eraseDeps(db: Db) {
+  const keys = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+  const orders = db.collection<OrderDocument>(ORDERS)
+  return { orders, keys, walks: walkProgress(db), sink: createLogSink(memoryLogger().logger) }
+}
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }
 

@@ -7,6 +7,8 @@ export interface FulfilmentMetrics {
   verdict(verdict: string): void
   /** An attempt to send a receipt ended in this state. */
   receipt(state: string): void
+  /** A call passed with a token that is not bound to it. */
+  unboundToken(): void
   /** A call was answered. */
   request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
 }
@@ -26,6 +28,11 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
     labelNames: ['state'],
     registers,
   })
+  const unbound = new Counter({
+    name: 'oncehook_unbound_service_tokens_total',
+    help: 'Calls with a service token that is good for any call, which SERVICE_TOKEN_BINDING=accepted lets pass',
+    registers,
+  })
   const requests = new Histogram({
     name: 'oncehook_call_seconds',
     help: 'Seconds from the head of a call to its answer, by procedure and status',
@@ -36,6 +43,7 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   return {
     verdict: (verdict) => verdicts.inc({ verdict }),
     receipt: (state) => receipts.inc({ state }),
+    unboundToken: () => unbound.inc(),
     request: ({ procedure, status, seconds }) => requests.observe({ procedure, status }, seconds),
   }
 }

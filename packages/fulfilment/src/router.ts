@@ -1,3 +1,4 @@
+import { eraseOrdersProcedure, findErasableProcedure } from './erasures/erasure-procedures.ts'
 import {
   createOrderProcedure,
   deleteOrderProcedure,
@@ -24,6 +25,7 @@ export const fulfilmentRouter = router({
     applyEvents: applyEventsProcedure,
     versions: versionsProcedure,
   }),
+  erasures: router({ find: findErasableProcedure, erase: eraseOrdersProcedure }),
   receipts: router({
     list: listReceiptsProcedure,
     release: releaseReceiptProcedure,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { describe, expect, it } from 'vitest'
 import { readFulfilmentSettings } from './settings.ts'
@@ -39,9 +40,32 @@ describe('readFulfilmentSettings', () => {
       IDEMPOTENCY_TTL_SECONDS: '0',
       LOG_LEVEL: 'canary',
     })
-    const names = ['FULFILMENT_PORT', 'SERVICE_TOKEN_SECRET', 'IDEMPOTENCY_TTL_SECONDS', 'LOG_LEVEL', 'RECEIPT_SINK']
+    const names = ['FULFILMENT_PORT', 'IDEMPOTENCY_TTL_SECONDS', 'LOG_LEVEL', 'RECEIPT_SINK', 'SERVICE_TOKEN_SECRET']
     expect(problems.map((line) => line.split(' ')[0])).toEqual(names)
     expect(problems.join()).not.toMatch(/canary/)
+  })
+
+  it('signs receipts with up to three secrets, and demands one for hosts beyond this machine', () => {
+    const secrets = [24, 32, 64].map((count) => `whsec_${randomBytes(count).toString('base64')}`)
+    const post = { ...GOOD, RECEIPT_SINK: 'https://shop.example/receipts' }
+    expect(problemsOf(post)).toEqual([expect.stringMatching(/^RECEIPT_SINK posts .* Add RECEIPT_SECRET=whsec_/)])
+    expect(readFulfilmentSettings({ ...post, RECEIPT_SECRET: secrets[0] }).RECEIPT_SECRET).toHaveLength(1)
+    expect(readFulfilmentSettings({ ...post, RECEIPT_SECRET: secrets.join(' ') }).RECEIPT_SECRET).toHaveLength(3)
+    const wrong = ['', 'canary', 'whsec_canary', `whsec_${Buffer.alloc(23, 7).toString('base64')}`]
+    for (const RECEIPT_SECRET of [...wrong, `whsec_${'A'.repeat(32)}`, [...secrets, ...secrets].join(' ')]) {
+      const problems = problemsOf({ ...post, RECEIPT_SECRET })
+      expect(problems).toEqual([expect.stringMatching(/^RECEIPT_SECRET /)])
+      expect(problems.join()).not.toContain('canary')
+    }
+  })
+
+  it('takes no secret of receipts that also makes service tokens', () => {
+    const key = randomBytes(32).toString('base64')
+    for (const SERVICE_TOKEN_SECRET of [key, `whsec_${key}`]) {
+      expect(problemsOf({ ...GOOD, SERVICE_TOKEN_SECRET, RECEIPT_SECRET: `whsec_${key}` })).toEqual([
+        expect.stringMatching(/^RECEIPT_SECRET is also/),
+      ])
+    }
   })
 
   it.each(['', '   ', 'changeme-changeme-changeme-changeme', 'x'.repeat(40)])('takes no secret like "%s"', (secret) => {

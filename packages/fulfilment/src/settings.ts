@@ -1,36 +1,64 @@
-import type { Secret } from '@oncehook/kernel/secret'
+import type { KeyObject } from 'node:crypto'
+import type { FileSource } from '@oncehook/kernel/file-source'
+import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls-sources'
+import { type Secret, secretProblem } from '@oncehook/kernel/secret'
+import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
+  collectProblems,
+  databaseSetting,
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
+  optionalPortSetting,
   portSetting,
   readMongoUri,
   readSettings,
-  secretSetting,
+  SettingsError,
   textSetting,
 } from '@oncehook/kernel/settings'
+import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
 import { z } from 'zod'
 import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 
-const MIN_TOKEN_LENGTH = 32
 const DAY_SECONDS = 86_400
 
 /** The settings of fulfilment, one member a variable of the environment. */
 export const fulfilmentSchema = z.object({
   FULFILMENT_HOST: textSetting('127.0.0.1'),
   FULFILMENT_PORT: portSetting(8090),
+  FULFILMENT_TLS_CERT: textSetting().optional(),
+  FULFILMENT_TLS_KEY: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_CA: textSetting().optional(),
+  METRICS_PORT: optionalPortSetting(),
   MONGODB_URI: mongoUriSetting(),
-  FULFILMENT_DB: textSetting('oncehook_fulfilment'),
-  SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
+  FULFILMENT_DB: databaseSetting('oncehook_fulfilment'),
+  ...serviceKeySettings,
+  SERVICE_TOKEN_BINDING: z
+    .enum(['required', 'accepted'], { error: 'must be one of required, accepted' })
+    .default('required'),
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   IDEMPOTENCY_TTL_SECONDS: integerSetting({ min: 1, max: 30 * DAY_SECONDS, fallback: DAY_SECONDS }),
+  RECEIPT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
   RECEIPT_SINK: z.string().default('log:'),
   RECEIPT_FROM: z.string().optional(),
+  RECEIPT_SECRET: receiptKeysSetting(),
   LOG_LEVEL: logLevelSetting,
 })
 
+const READ_APART = {
+  SERVICE_TOKEN_SECRET: true,
+  SERVICE_TOKEN_SECRETS: true,
+  FULFILMENT_TLS_CERT: true,
+  FULFILMENT_TLS_KEY: true,
+  FULFILMENT_TLS_CLIENT_CA: true,
+} as const
+
 /** What fulfilment runs with. */
-export type FulfilmentSettings = z.output<typeof fulfilmentSchema> & {
+export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
+  /** The keys that verify service tokens. */
+  readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** The certificate of the listener; null: it is plain http. */
+  readonly tls: FileSource<ServerTls | null>
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
 }
@@ -40,9 +68,52 @@ export type FulfilmentSettings = z.output<typeof fulfilmentSchema> & {
  * @throws SettingsError with every problem
  */
 export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettings {
-  const settings = readSettings(fulfilmentSchema, env, ({ RECEIPT_SINK = 'log:', RECEIPT_FROM }) => {
-    const problem = sinkProblem(RECEIPT_SINK, RECEIPT_FROM)
-    return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
-  })
-  return { ...settings, readMongoUri: () => readMongoUri(env) }
+  const { problems, attempt } = collectProblems()
+  const settings = attempt(() =>
+    readSettings(fulfilmentSchema.omit(READ_APART), env, ({ RECEIPT_SINK = 'log:', ...texts }) => {
+      const problem = sinkProblem(RECEIPT_SINK, { from: texts.RECEIPT_FROM, secret: texts.RECEIPT_SECRET })
+      return problem === null ? [] : [`RECEIPT_SINK ${problem}`]
+    }),
+  )
+  const serviceKeys = createServiceKeysSource(env, 'verify')
+  const keys = attempt(() => serviceKeys.read()) ?? []
+  const tls = createServerTlsSource(env, 'FULFILMENT_TLS')
+  attempt(() => tls.read())
+  const shared = settings?.RECEIPT_SECRET?.some((key) => keys.some(({ verifying }) => isSameSecret(key, verifying)))
+  if (shared === true) attempt(refuseSharedSecret)
+  if (settings === undefined || problems.length > 0) throw new SettingsError(problems)
+  return { ...settings, serviceKeys, tls, readMongoUri: () => readMongoUri(env) }
+}
+
+const MOST_RECEIPT_KEYS = 3
+
+/** Secrets of Standard Webhooks, separated by blanks: each signs, so that a receiver can change over. */
+function receiptKeysSetting() {
+  return z
+    .string()
+    .optional()
+    .transform((text, context): readonly KeyObject[] | undefined => {
+      if (text === undefined) return undefined
+      const secrets = text.trim().split(/\s+/)
+      const keys = secrets.map(readWebhookKey).filter((key) => key !== null)
+      const issue = (message: string): void => context.addIssue({ code: 'custom', message })
+      if (secrets.length > MOST_RECEIPT_KEYS) issue(`has more than ${MOST_RECEIPT_KEYS} secrets`)
+      else if (keys.length < secrets.length)
+        issue('must be whsec_ and the base64 of 24 to 64 bytes (openssl rand -base64 32)')
+      else if (secrets.some((secret) => secretProblem(secret.slice('whsec_'.length), 1) !== null)) {
+        issue('is a sample placeholder')
+      }
+      return keys
+    })
+}
+
+/** Whether a secret of receipts is one of service tokens, in either spelling. */
+function isSameSecret(receipts: KeyObject, service: KeyObject): boolean {
+  if (service.type !== 'secret') return false
+  const base64 = receipts.export().toString('base64')
+  return [base64, `whsec_${base64}`].includes(service.export().toString())
+}
+
+function refuseSharedSecret(): never {
+  throw new SettingsError(['RECEIPT_SECRET is also a secret of service tokens: its receivers could call fulfilment'])
 }

@@ -11,6 +11,8 @@ export interface Context {
   readonly useCases: UseCases
   /** The header If-Match of the request, which a single-order procedure takes in place of its input member. */
   readonly ifMatch: string | undefined
+  /** The principal for whom the gateway calls; null where it names none, as release 0.1.0 does. */
+  readonly principal: string | null
   /** What the procedure adds to the HTTP answer (the version behind its ETag) and to the log line of its call. */
   readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }
 }

@@ -1,3 +1,4 @@
+import type { EraseDeps } from './erasures/erase-orders.ts'
 import type { CreateDeps } from './orders/create-order.ts'
 import type { ApplyDeps } from './payments/apply-events.ts'
 
@@ -5,6 +6,7 @@ import type { ApplyDeps } from './payments/apply-events.ts'
 export interface UseCases {
   readonly orders: CreateDeps
   readonly payments: ApplyDeps
+  readonly erasures: EraseDeps
   /** Counts what events did, by outcome or code of refusal. */
   readonly countVerdict: (verdict: string) => void
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { withServiceToken } from '@oncehook/kernel/service-fetch'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
@@ -14,7 +14,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name, logger }))
-const authorization = `Bearer ${await fulfilment.token()}`
+const authorized = withServiceToken(fetch, fulfilment.tokens)
 
 interface Answer {
   readonly status: number
@@ -24,10 +24,8 @@ interface Answer {
 }
 
 async function send(path: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(`${fulfilment.url}${path}`, {
-    ...init,
-    headers: { authorization, ...(init.headers as Record<string, string>) },
-  })
+  const own = new Headers(init.headers).has('authorization')
+  const response = await (own ? fetch : authorized)(`${fulfilment.url}${path}`, init)
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
 }
@@ -190,20 +188,18 @@ describe('the listener', () => {
   })
 
   it('refuses every call without a good token, each in the same way', async () => {
-    const other = createServiceTokens({ secret: fulfilment.secret, issuer: 'x', audience: 'other', clock: systemClock })
-    const forged = createServiceTokens({
-      secret: new Secret('x'.repeat(40)),
-      issuer: 'x',
-      audience: 'fulfilment',
-      clock: systemClock,
-    })
-    const old = createServiceTokens({
-      secret: fulfilment.secret,
-      issuer: 'gateway',
-      audience: 'fulfilment',
-      clock: { now: () => Date.now() - 120_000 },
-    })
-    const tokens = [await other.issue(), await forged.issue(), await old.issue(), 'nonsense', '']
+    const { secret } = fulfilment
+    const call = { procedure: 'orders.list', input: '{"limit":1}' }
+    const made = await Promise.all([
+      testServiceTokens(secret, { audience: 'other' }).issue(call),
+      testServiceTokens(secret, { issuer: 'somebody' }).issue(call),
+      testServiceTokens(new Secret('x'.repeat(40))).issue(call),
+      testServiceTokens(secret, { clock: { now: () => Date.now() - 120_000 } }).issue(call),
+      fulfilment.tokens.issue({ ...call, procedure: 'orders.get' }),
+      fulfilment.tokens.issue({ ...call, input: '{"limit":2}' }),
+      unboundToken(secret),
+    ])
+    const tokens = [...made, 'nonsense', '']
     const answers = await Promise.all(
       tokens.map((token) => query('orders.list', { limit: 1 }, { headers: { authorization: `Bearer ${token}` } })),
     )
@@ -212,6 +208,53 @@ describe('the listener', () => {
       expect(body).toEqual(answers[0]?.body)
     }
     expect((await mutate('orders.everything', 'broken', { authorization: 'Bearer x' })).status).toBe(401)
+  })
+
+  it('refuses a captured token for another body or procedure, and takes it for its own call', async () => {
+    const [paid, other] = [await newOrder(), await newOrder()]
+    const events = (orderId: string) => JSON.stringify({ events: [sampleEvent({ orderId })] })
+    const issue = async (procedure: string, input: string) => ({
+      authorization: `Bearer ${await fulfilment.tokens.issue({ procedure, input })}`,
+    })
+    const captured = await issue('payments.applyEvents', events(paid))
+    expect((await mutate('payments.applyEvents', events(other), captured)).status).toBe(401)
+    expect((await mutate('payments.applyEvents', `${events(paid)} `, captured)).status).toBe(401)
+    expect((await mutate('orders.delete', JSON.stringify({ id: other }), captured)).status).toBe(401)
+    expect((await query('orders.get', { id: other })).body.result.data).toMatchObject({ status: 'pending', version: 1 })
+    const { status, body } = await mutate('payments.applyEvents', events(paid), captured)
+    expect({ status, result: body.result.data.results[0] }).toMatchObject({
+      status: 200,
+      result: { outcome: 'applied' },
+    })
+    const removed = await issue('orders.delete', JSON.stringify({ id: other }))
+    const stale = { ...removed, 'if-match': '*' }
+    expect((await mutate('orders.delete', JSON.stringify({ id: other }), stale)).status).toBe(401)
+    const reading = await issue('orders.get', JSON.stringify({ id: paid }))
+    expect((await query('orders.get', { id: other }, { headers: reading })).status).toBe(401)
+    expect((await query('orders.get', { id: paid }, { headers: reading })).status).toBe(200)
+  })
+
+  it('names an order after the subject of the token alone; without one after the key, or nobody', async () => {
+    const orders = fulfilment.db.collection<{ _id: string }>('orders')
+    const made = async (input: object, subject?: string) => {
+      const body = JSON.stringify(input)
+      const token = await fulfilment.tokens.issue({ procedure: 'orders.create', input: body, subject })
+      // What is not signed names nobody.
+      const headers = { authorization: `Bearer ${token}`, 'x-principal': 'mallory' }
+      const answer = await mutate('orders.create', body, headers)
+      return orders.findOne({ _id: answer.body.result.data.order.id })
+    }
+    const keyed = () => ({ idempotency: { principal: 'desk', key: randomUUID(), fingerprint: 'x' } })
+    const order = sampleOrder()
+    expect(await made({ order }, 'shop ü')).toMatchObject({ createdBy: 'shop ü', changedBy: 'shop ü' })
+    expect(await made({ order, ...keyed() }, 'desk')).toMatchObject({ createdBy: 'desk' })
+    // As a gateway of an earlier release calls.
+    expect(await made({ order, ...keyed() })).toMatchObject({ createdBy: 'desk' })
+    const nameless = await made({ order })
+    expect(nameless).not.toHaveProperty('createdBy')
+    expect(nameless).not.toHaveProperty('changedBy')
+    expect(JSON.stringify(lines)).not.toContain('mallory')
+    expect(lines).toContainEqual(expect.objectContaining({ procedure: 'orders.create', principal: 'shop ü' }))
   })
 
   it.each([
@@ -297,7 +340,9 @@ describe('the listener', () => {
     )
     expect(headers.get('x-request-id')).toBe('req-2')
     const told = lines.filter(({ requestId }) => requestId === 'req-2')
-    expect(told).toMatchObject([{ msg: 'request.completed', procedure: 'orders.create', status: 200, caller: 'test' }])
+    expect(told).toMatchObject([
+      { msg: 'request.completed', procedure: 'orders.create', status: 200, caller: 'gateway' },
+    ])
     const batch = { events: [sampleEvent({ orderId: 'nobody' }), sampleEvent({ orderId: 'nowhere' })] }
     await mutate('payments.applyEvents', batch, { 'x-request-id': 'req-3' })
     expect(lines.filter(({ requestId }) => requestId === 'req-3')).toMatchObject([

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { notFound, unavailable } from '@oncehook/kernel/error-codes'
+import { notFound, unauthenticated, unavailable } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { hasTrustedCertificate } from '@oncehook/kernel/http/has-trusted-certificate'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
-import { answerCall, type CallReport, type TrpcEndpoint } from '@oncehook/kernel/trpc/answer-call'
+import { answerCall, type Caller, type CallReport, type TrpcEndpoint } from '@oncehook/kernel/trpc/answer-call'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
 import { answerHeaders, type Context } from '../trpc.ts'
@@ -15,6 +16,10 @@ import type { UseCases } from '../use-cases.ts'
 export interface AppDeps {
   readonly useCases: UseCases
   readonly verifyToken: ServiceTokenVerifier
+  /** A call came with a token that is good for any call, and passes. */
+  readonly onUnbound: () => void
+  /** Whether a call needs a client certificate that the listener trusts. Probes need none. */
+  readonly demandsCertificate: boolean
   /** Whether the database is open and its indexes are in place. */
   readonly isReady: () => boolean
   /** Answers the probes; false leaves the request alone. */
@@ -25,6 +30,7 @@ export interface AppDeps {
 }
 
 const CALLS = '/trpc/'
+const NO_CERTIFICATE = { says: 'A client certificate that is trusted here is needed' }
 const ALLOW = 'GET, HEAD, POST, OPTIONS'
 
 /** Creates the handler of the one listener of fulfilment: probes, metrics and the procedures under `/trpc`. */
@@ -54,18 +60,39 @@ export function createApp(deps: AppDeps): RequestListener {
   }
 }
 
-function createEndpoint({ useCases, verifyToken, isReady }: AppDeps): TrpcEndpoint<FulfilmentRouter> {
+/** A service that calls, and the principal for whom it calls; null where it names none. */
+interface CallingService extends Caller {
+  readonly principal: string | null
+}
+
+function createEndpoint({
+  useCases,
+  verifyToken,
+  onUnbound,
+  demandsCertificate,
+  isReady,
+}: AppDeps): TrpcEndpoint<FulfilmentRouter, CallingService> {
   return {
     prefix: CALLS,
     router: fulfilmentRouter,
-    async authenticate(request) {
-      const { issuer } = await verifyToken(request.headers.authorization)
+    async authenticate(request, procedure) {
+      if (demandsCertificate && !hasTrustedCertificate(request))
+        throw unauthenticated({ reason: 'certificate' }, NO_CERTIFICATE)
+      const token = await verifyToken(request.headers.authorization)
+      token.checkProcedure(procedure)
+      token.checkCondition(request.headers['if-match'])
+      if (!token.isBound) onUnbound()
       if (!isReady()) throw unavailable({ reason: 'starting' }, { headers: { 'Retry-After': '1' } })
-      return issuer
+      return { name: token.issuer, principal: token.subject, checkInput: token.checkInput }
     },
-    createContext: (request) => ({ useCases, ifMatch: request.headers['if-match'], answer: {} }),
+    createContext: (request, caller) => ({
+      useCases,
+      ifMatch: request.headers['if-match'],
+      principal: caller?.principal ?? null,
+      answer: {},
+    }),
     headersOf: answerHeaders,
-    queriesByPost: new Set(['payments.versions']),
+    queriesByPost: new Set(['payments.versions', 'erasures.find']),
   }
 }
 
@@ -73,7 +100,16 @@ function tell(deps: AppDeps, report: CallReport<Context>, { requestId, ms }: { r
   const { procedure, status, caller, context, error } = report
   deps.errors.count(error)
   deps.metrics.request({ procedure, status, seconds: ms / 1_000 })
-  const line = { requestId, procedure, status, caller, ms: Math.round(ms), ...context.answer.facts }
+  const { principal } = context
+  const line = {
+    requestId,
+    procedure,
+    status,
+    caller,
+    ...(principal === null ? {} : { principal }),
+    ms: Math.round(ms),
+    ...context.answer.facts,
+  }
   if (status >= 500) deps.logger.error({ ...line, error }, 'request.completed')
   else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'request.completed')
 }

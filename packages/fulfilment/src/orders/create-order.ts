@@ -2,7 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import { newOrder, toOrder, unstoredOrder } from './order-document.ts'
+import { madeBy, newOrder, toOrder, unstoredOrder } from './order-document.ts'
 import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
@@ -20,6 +20,8 @@ export interface CreateRequest {
   /** The order as sent: it is looked at after the key. */
   readonly order: unknown
   readonly idempotency?: KeyedRequest | undefined
+  /** For whom; null where it is not known. */
+  readonly principal?: string | null
 }
 
 /** The order as it was made; `replayed` when an earlier request with the same key made it. */
@@ -33,8 +35,11 @@ export interface Created {
  * between the two heals at the retry: it inserts under the same id, or finds it there.
  * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable
  */
-export async function createOrder(deps: CreateDeps, { order, idempotency }: CreateRequest): Promise<Created> {
-  if (idempotency === undefined) return { order: await makeOrder(deps, parseOrderContent(order)), replayed: false }
+export async function createOrder(deps: CreateDeps, request: CreateRequest): Promise<Created> {
+  const { order, idempotency, principal = null } = request
+  if (idempotency === undefined) {
+    return { order: await makeOrder(deps, parseOrderContent(order), principal), replayed: false }
+  }
   let content: OrderContent
   try {
     content = parseOrderContent(order)
@@ -47,8 +52,12 @@ export async function createOrder(deps: CreateDeps, { order, idempotency }: Crea
   return runKeyed(deps, idempotency, content)
 }
 
-async function makeOrder({ orders, newOrderId }: CreateDeps, content: OrderContent): Promise<Order> {
-  const made = await insertOrder(orders, unstoredOrder(newOrderId(), content))
+async function makeOrder(
+  { orders, newOrderId }: CreateDeps,
+  content: OrderContent,
+  principal: string | null,
+): Promise<Order> {
+  const made = await insertOrder(orders, unstoredOrder(newOrderId(), content, principal))
   if (made === null) throw new Error('A random order id is taken')
   return toOrder(made)
 }
@@ -60,10 +69,10 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
     const isOurs = row.run === fresh.run
     if (!isOurs && !(await isMadeUnanswered(deps, row, request))) return replay(row, request)
     // The database's time too, but that of the key: the answer must be known where the order is there already.
-    const document = newOrder(row.orderId, content, row.createdAt)
+    const document = { ...newOrder(row.orderId, content, row.createdAt), ...madeBy(request.principal) }
     // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
     if (isOurs) await insertOrder(deps.orders, document)
-    const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)))
+    const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)), content.customerId)
     return { order: JSON.parse(answer) as Order, replayed: !isOurs }
   } catch (error) {
     if (!idempotencyKeyReused.is(error) && !idempotencyInProgress.is(error)) releaseLater(deps, request, fresh.run)

@@ -1,14 +1,20 @@
 import { type Conditions, readConditions } from '../conditions.ts'
-import { isLive, type LiveOrder, type OrderDocument } from './order-document.ts'
+import { orderNotFound } from '../errors.ts'
+import { asLiterals, type ByPrincipal, changedBy } from './by-principal.ts'
+import { forgottenReceipt } from './forgotten-receipt.ts'
+import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
+import { mapReceipts } from './map-receipts.ts'
+import { isForeign, isLive, type LiveOrder, type OrderDocument } from './order-document.ts'
 import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
 /** The end of an order. */
-export interface DeleteRequest extends Conditions {
+export interface DeleteRequest extends Conditions, ByPrincipal {
   readonly id: string
 }
 
-const GONE = [
+/** What an order loses when it is deleted. */
+export const GONE = [
   'access',
   'customerId',
   'currency',
@@ -23,24 +29,35 @@ const GONE = [
 
 /**
  * Deletes an order; what is gone already, or never was, is left so, whatever the condition. A tombstone keeps the
- * version, the payments, the events applied and the receipts.
- * @throws preconditionFailed
+ * version, the payments, the events applied and the receipts; those that were sent lose their customer.
+ * @throws orderNotFound for an order of another principal, preconditionFailed
  */
-export function deleteOrder(deps: OrderDeps, { id, ...conditions }: DeleteRequest): Promise<{ deleted: boolean }> {
+export function deleteOrder(
+  deps: OrderDeps,
+  { id, owner, principal = null, ...conditions }: DeleteRequest,
+): Promise<{ deleted: boolean }> {
   const check = readConditions(conditions)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, id)
+    if (isForeign(found, owner)) throw orderNotFound()
     if (!isLive(found)) return { deleted: false }
     check(found.version)
-    return (await bury(deps, found)) === null ? null : { deleted: true }
+    return (await bury(deps, found, principal)) === null ? null : { deleted: true }
   })
 }
 
-function bury({ orders }: OrderDeps, order: LiveOrder): Promise<OrderDocument | null> {
-  return updateOrder(orders, order, {
-    $set: { status: 'deleted' },
-    $currentDate: { deletedAt: true },
-    $inc: { version: 1 },
-    $unset: Object.fromEntries(GONE.map((member) => [member, ''])),
-  })
+function bury({ orders }: OrderDeps, order: LiveOrder, principal: string | null): Promise<OrderDocument | null> {
+  const by = changedBy(principal)
+  const isSent = { $eq: ['$$one.state', 'sent'] }
+  return updateOrder(orders, order, [
+    {
+      $set: {
+        ...{ status: 'deleted', deletedAt: '$$NOW', version: { $add: ['$version', 1] } },
+        receipts: mapReceipts(isSent, forgottenReceipt('$$one')),
+        ...asLiterals(by.$set),
+      },
+    },
+    { $unset: [...GONE, ...Object.keys(by.$unset)] },
+    NAME_FORMER_CUSTOMERS,
+  ])
 }

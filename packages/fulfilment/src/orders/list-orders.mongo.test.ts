@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { ORDERS, type OrderDocument } from './order-document.ts'
+import { newOrder, ORDERS, type OrderDocument } from './order-document.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -55,6 +57,51 @@ describe('orders.list', () => {
     const stages = JSON.stringify(plan.queryPlanner.winningPlan)
     expect(stages).toContain('SORT_MERGE')
     expect(stages).not.toContain('"SORT"')
+  })
+
+  it('shows the others beside orders that something else wrote, and the pages after them', async () => {
+    await stored.deleteMany({})
+    const ids = Array.from({ length: 12 }, newId)
+    for (const id of ids) await put(id)
+    const damages = [
+      { items: 'none' },
+      { items: [null] },
+      { metadata: 'none' },
+      { version: '1' },
+      { createdAt: '2026-11-22' },
+      { createdAt: new Date(-1) },
+      { updatedAt: 7 },
+      { payment: { id: 'pay_1' } },
+    ]
+    for (const [place, damage] of damages.entries()) {
+      await stored.updateOne({ _id: ids[place + 1] ?? '' }, { $set: damage as object })
+    }
+    await stored.updateOne({ _id: ids[9] ?? '' }, { $unset: { payment: '' } })
+    for (const _id of [7, 'no id', new ObjectId()]) {
+      await stored.insertOne({ ...(await stored.findOne({ _id: ids[0] ?? '' })), _id } as never)
+    }
+    const shown: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await orders.list.query({ limit: 1, ...(after === undefined ? {} : { after }) })
+      shown.push(...page.items.map(({ id }) => id))
+      if (page.next === null) break
+      after = page.next
+    }
+    expect(shown).toEqual([ids[11], ids[10], ids[0]])
+    expect((await orders.list.query({ limit: 100 })).items.map(({ id }) => id)).toEqual(shown)
+  })
+
+  it('examines little more than a page', async () => {
+    await stored.deleteMany({})
+    const made = sampleOrder()
+    await stored.insertMany(Array.from({ length: 500 }, () => newOrder(newId(), made, new Date())))
+    await using profile = await startProfile(fulfilment.db)
+    const { next } = await orders.list.query({ limit: 10 })
+    await orders.list.query({ limit: 10, after: next ?? '' })
+    // The worker looks for receipts meanwhile.
+    const examined = (await profile.examined(ORDERS)).filter(({ plan }) => !plan.includes('receipts'))
+    expect(examined).toHaveLength(2)
+    for (const { keys } of examined) expect(keys).toBeLessThan(50)
   })
 
   it('refuses a cursor that is none and a limit out of bounds', async () => {

@@ -2,7 +2,8 @@ import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
-import type { Order, OrderStatus } from './order.ts'
+import { isReadable } from './is-readable.ts'
+import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
 import { HIDDEN, type Orders } from './order-store.ts'
 
@@ -14,6 +15,8 @@ export interface ListRequest {
   readonly limit: number
   readonly after?: string | undefined
   readonly status?: OrderStatus | undefined
+  /** The principal whose orders alone are listed; absent: all of them. */
+  readonly owner?: string | undefined
 }
 
 /** One page, newest first; `next` is null on the last. */
@@ -26,20 +29,27 @@ const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
 
 /**
  * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
- * so no later page repeats or omits one.
+ * so no later page repeats or omits one. A document that cannot be shown as an order is left out, so a page may hold
+ * fewer than `limit`.
  * @throws invalidRequest when `after` is no cursor
  */
-export async function listOrders(orders: Orders, { limit, after, status }: ListRequest): Promise<OrderPage> {
+export async function listOrders(orders: Orders, { limit, after, status, owner }: ListRequest): Promise<OrderPage> {
   const filter: Filter<OrderDocument> = {
     status: { $in: status === undefined ? LIVE : [status] },
-    ...(after === undefined ? {} : olderThan(after)),
+    ...(owner === undefined ? {} : { createdBy: { $eq: owner } }),
+    // No cursor can name the others.
+    _id: ORDER_ID,
+    ...(after === undefined ? { createdAt: { $gte: OLDEST, $lt: PAST_CURSORS } } : olderThan(after)),
   }
   const found = await readPage(orders, filter, limit + 1)
   const items = found.slice(0, limit)
   const last = items.at(-1)
   const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
-  return { items: items.map(toOrder), next }
+  return { items: items.filter(isReadable).map(toOrder), next }
 }
+
+const OLDEST = new Date(0)
+const PAST_CURSORS = new Date(1e15)
 
 function olderThan(cursor: string): Filter<OrderDocument> {
   const [, time, id] = ORDER_CURSOR.exec(cursor) ?? []
@@ -47,7 +57,10 @@ function olderThan(cursor: string): Filter<OrderDocument> {
     throw invalidRequest({}, { says: 'The member after is not a cursor of this list' })
   }
   const createdAt = new Date(Number(time))
-  return { createdAt: { $lte: createdAt }, $or: [{ createdAt: { $lt: createdAt } }, { _id: { $lt: id } }] }
+  return {
+    createdAt: { $gte: OLDEST, $lte: createdAt },
+    $or: [{ createdAt: { $lt: createdAt } }, { _id: { $lt: id } }],
+  }
 }
 
 async function readPage(orders: Orders, filter: Filter<OrderDocument>, limit: number): Promise<LiveOrder[]> {

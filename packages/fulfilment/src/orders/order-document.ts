@@ -43,7 +43,9 @@ export interface StoredReceipt {
   /** The idempotency key of every attempt to send it. */
   readonly key: string
   readonly paymentId: string
-  readonly customerId: string
+  /** Null once it was forgotten. */
+  readonly customerId: string | null
+  /** Null where the order had none, and once it was forgotten. */
   readonly email: string | null
   readonly amount: number
   readonly currency: string
@@ -58,16 +60,24 @@ export interface StoredReceipt {
   readonly attempts: number
   readonly lastError: { readonly code: string; readonly at: Date } | null
   readonly sentAt: Date | null
+  /** From then on customer and e-mail are forgotten; only where they are there. */
+  readonly forgetAt?: Date
 }
 
 interface KeptForEver {
   readonly _id: string
+  /** The principal that made the order; absent where it is not known. */
+  readonly createdBy?: string
+  /** The principal that changed the order last, through `/api/orders`; absent where it is not known. */
+  readonly changedBy?: string
   readonly version: number
   readonly payment: StoredPayment | null
   readonly applied: readonly AppliedEvent[]
   readonly receipts: readonly StoredReceipt[]
   /** Payments that have paid this id, deleted orders of it included; absent when there is none. */
   readonly paidBy?: readonly PaymentKey[]
+  /** Customers whom its receipts name, but not the order itself any more; absent when there is none. */
+  readonly formerCustomers?: readonly string[]
 }
 
 /** A name and a value of the metadata: kept as pairs, for the caller's names are no names of ours. */
@@ -119,13 +129,23 @@ type Times = 'createdAt' | 'updatedAt'
 export type UnstoredOrder = Omit<LiveOrder, Times> & Partial<Pick<LiveOrder, Times>>
 
 /** An order that is to be made, without times. */
-export function unstoredOrder(id: string, content: OrderContent): UnstoredOrder {
-  return { _id: id, version: 1, ...FRESH, ...storedContent(content), applied: [], receipts: [] }
+export function unstoredOrder(id: string, content: OrderContent, principal: string | null = null): UnstoredOrder {
+  return { _id: id, version: 1, ...FRESH, ...storedContent(content), ...madeBy(principal), applied: [], receipts: [] }
+}
+
+/** Names who has made an order; nothing where it is not known. */
+export function madeBy(principal: string | null): Pick<LiveOrder, 'createdBy' | 'changedBy'> {
+  return principal === null ? {} : { createdBy: principal, changedBy: principal }
 }
 
 /** The stored form of an order that has just been made. */
 export function newOrder(id: string, content: OrderContent, now: Date): LiveOrder {
   return { ...unstoredOrder(id, content), createdAt: now, updatedAt: now }
+}
+
+/** Whether a stored order, deleted ones included, is of another principal than the one that may touch only its own. */
+export function isForeign(order: OrderDocument | null, owner: string | undefined): boolean {
+  return owner !== undefined && order !== null && order.createdBy !== owner
 }
 
 /** The state in which an order begins, also one that is made anew after a deletion. */
@@ -168,6 +188,9 @@ export function toOrder(order: LiveOrder): Order {
 /** The index that keeps one payment from paying two orders. */
 export const PAYMENT_INDEX = 'payment_pays_one_order'
 
+/** The index by which sent receipts are found that are to forget their customer. */
+export const FORGET_INDEX = 'receipts_to_forget'
+
 /** The indexes of the collection. */
 export const ORDER_INDEXES: NeededIndexes = {
   collection: ORDERS,
@@ -178,12 +201,25 @@ export const ORDER_INDEXES: NeededIndexes = {
       unique: true,
       partialFilterExpression: { paidBy: { $exists: true } },
     },
+    // Without the status, so that no payment changes it.
+    {
+      name: 'newest_by_maker',
+      key: { createdBy: 1, createdAt: -1, _id: -1 },
+      partialFilterExpression: { createdBy: { $exists: true } },
+    },
+    { name: 'customer', key: { customerId: 1 }, sparse: true },
+    { name: 'former_customers', key: { formerCustomers: 1 }, sparse: true },
     { name: 'newest_by_status', key: { status: 1, createdAt: -1, _id: -1 } },
     {
       // Receipts that were sent have no due time, so the index holds only what is left to do.
       name: 'receipts_unsettled',
       key: { 'receipts.dueAt': 1 },
       partialFilterExpression: { 'receipts.dueAt': { $exists: true } },
+    },
+    {
+      name: FORGET_INDEX,
+      key: { 'receipts.forgetAt': 1 },
+      partialFilterExpression: { 'receipts.forgetAt': { $exists: true } },
     },
   ],
 }

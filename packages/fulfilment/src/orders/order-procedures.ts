@@ -6,8 +6,8 @@ import { createOrder } from './create-order.ts'
 import { deleteOrder } from './delete-order.ts'
 import { listOrders } from './list-orders.ts'
 import type { Order } from './order.ts'
-import { isLive, toOrder } from './order-document.ts'
-import { listRequestSchema, orderIdSchema } from './order-schemas.ts'
+import { isForeign, isLive, toOrder } from './order-document.ts'
+import { listRequestSchema, orderIdSchema, ownerSchema } from './order-schemas.ts'
 import { readOrder } from './order-store.ts'
 import { patchOrder } from './patch-order.ts'
 import { putOrder } from './put-order.ts'
@@ -17,10 +17,10 @@ const keyText = z.string().min(1).max(255)
 
 /** `orders.get`: one order, or NOT_FOUND. */
 export const getOrderProcedure = procedure
-  .input(z.strictObject({ id: orderIdSchema }))
+  .input(z.strictObject({ id: orderIdSchema, owner: ownerSchema }))
   .query(async ({ ctx, input }) => {
     const found = await readOrder(ctx.useCases.orders.orders, input.id)
-    if (!isLive(found)) throw orderNotFound()
+    if (!isLive(found) || isForeign(found, input.owner)) throw orderNotFound()
     return tagged(ctx, toOrder(found))
   })
 
@@ -35,10 +35,15 @@ export const createOrderProcedure = procedure
     z.strictObject({
       order: z.unknown(),
       idempotency: z.strictObject({ principal: keyText, key: keyText, fingerprint: keyText }).optional(),
+      owner: ownerSchema,
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    const created = await createOrder(ctx.useCases.orders, input)
+    const created = await createOrder(ctx.useCases.orders, {
+      ...input,
+      // Release 0.1.0 of the gateway names it with a key only.
+      principal: ctx.principal ?? input.idempotency?.principal ?? null,
+    })
     tagged(ctx, created.order)
     return created
   })
@@ -46,10 +51,20 @@ export const createOrderProcedure = procedure
 /** `orders.put`: replaces an order, or makes it under the caller's id. */
 export const putOrderProcedure = procedure
   .input(
-    z.strictObject({ id: orderIdSchema, order: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }),
+    z.strictObject({
+      id: orderIdSchema,
+      order: z.unknown(),
+      ifMatch: conditionSchema,
+      ifNoneMatch: conditionSchema,
+      owner: ownerSchema,
+    }),
   )
   .mutation(async ({ ctx, input }) => {
-    const result = await putOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })
+    const result = await putOrder(ctx.useCases.orders, {
+      ...input,
+      principal: ctx.principal,
+      ifMatch: conditionOf(ctx, input.ifMatch),
+    })
     tagged(ctx, result.order)
     return result
   })
@@ -57,17 +72,32 @@ export const putOrderProcedure = procedure
 /** `orders.patch`: changes an order by merge patch; the expected version is required. */
 export const patchOrderProcedure = procedure
   .input(
-    z.strictObject({ id: orderIdSchema, patch: z.unknown(), ifMatch: conditionSchema, ifNoneMatch: conditionSchema }),
+    z.strictObject({
+      id: orderIdSchema,
+      patch: z.unknown(),
+      ifMatch: conditionSchema,
+      ifNoneMatch: conditionSchema,
+      owner: ownerSchema,
+    }),
   )
   .mutation(async ({ ctx, input }) =>
-    tagged(ctx, await patchOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) })),
+    tagged(
+      ctx,
+      await patchOrder(ctx.useCases.orders, {
+        ...input,
+        principal: ctx.principal,
+        ifMatch: conditionOf(ctx, input.ifMatch),
+      }),
+    ),
   )
 
 /** `orders.delete`: the order is gone afterwards, whether or not it was there. */
 export const deleteOrderProcedure = procedure
-  .input(z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema, ifNoneMatch: conditionSchema }))
+  .input(
+    z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }),
+  )
   .mutation(({ ctx, input }) =>
-    deleteOrder(ctx.useCases.orders, { ...input, ifMatch: conditionOf(ctx, input.ifMatch) }),
+    deleteOrder(ctx.useCases.orders, { ...input, principal: ctx.principal, ifMatch: conditionOf(ctx, input.ifMatch) }),
   )
 
 function tagged(ctx: Context, order: Order): Order {

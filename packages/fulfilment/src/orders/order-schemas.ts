@@ -5,6 +5,9 @@ import { ORDER_ID, type Order, orderContentSchema } from './order.ts'
 /** The id of an order. */
 export const orderIdSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
 
+/** The principal whose orders alone a call may touch. */
+export const ownerSchema = z.string().min(1).max(64).optional()
+
 const statusSchema = z.enum(['pending', 'payment_failed', 'paid'])
 
 /** Which page of the orders is asked for; `after` is the `next` of the page before. */
@@ -12,6 +15,7 @@ export const listRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).default(20),
   after: z.string().regex(ORDER_CURSOR, { error: 'is not a cursor of this list' }).optional(),
   status: statusSchema.optional(),
+  owner: ownerSchema,
 })
 
 /** An order as its readers see it. */

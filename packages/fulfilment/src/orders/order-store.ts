@@ -20,7 +20,7 @@ export async function isStored(orders: Orders, id: string): Promise<boolean> {
 }
 
 /** What no reader of an order sees. */
-export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0 } as const
+export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0, formerCustomers: 0 } as const
 
 /** The times of an order that is made now, by the database's clock: the clocks of processes differ. */
 export const MADE_NOW = { createdAt: '$$NOW', updatedAt: '$$NOW' } as const

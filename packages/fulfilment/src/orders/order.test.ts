@@ -35,6 +35,10 @@ describe('parseOrderContent', () => {
     ['no customer', { ...sampleOrder(), customerId: undefined }],
     ['an empty customer', { ...sampleOrder(), customerId: '' }],
     ['a customer of 256 bytes', { ...sampleOrder(), customerId: 'é'.repeat(128) }],
+    ...['\n', '\r', '\t', '\0', '\x7f', '\x85', '\u2028', '\u2029'].map((text): [string, unknown] => [
+      `a customer with ${JSON.stringify(text)}`,
+      { ...sampleOrder(), customerId: `c1${text}x` },
+    ]),
     ['a lone surrogate', { ...sampleOrder(), note: '\ud800' }],
     ['a currency in small letters', { ...sampleOrder(), currency: 'eur' }],
     ['a currency that is none', { ...sampleOrder(), currency: 'ABC' }],

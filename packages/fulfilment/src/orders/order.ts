@@ -2,6 +2,7 @@ import { CURRENCIES } from '@oncehook/kernel/currencies'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
 import { z } from 'zod'
+import { hasLineText } from './line-text.ts'
 
 /** The id of an order, made by a client (PUT) or by us; `.` and `..` are steps of a path, no ids (RFC 3986). */
 export const ORDER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
@@ -54,7 +55,9 @@ const metadataSchema = z
  * document, and say what JSON Schema cannot.
  */
 export const orderContentSchema = z.strictObject({
-  customerId: bytesText(255).meta({ description: 'Whose order it is: 1 to 255 bytes of UTF-8' }),
+  customerId: bytesText(255).meta({
+    description: 'Whose order it is: 1 to 255 bytes of UTF-8, without control characters and line breaks',
+  }),
   currency: z
     .enum(CURRENCIES, { error: 'is not an ISO 4217 code' })
     .meta({ description: 'ISO 4217; amounts are integers in its minor unit' }),
@@ -106,9 +109,13 @@ export interface Order extends OrderContent {
   readonly updatedAt: string
 }
 
-const orderInputSchema = orderContentSchema.extend(
-  Object.fromEntries(SERVER_MEMBERS.map((name) => [name, z.unknown().optional()])),
-)
+// Only what is written: orders of release 0.1.0 may have such a customer, and are read as they are.
+const orderInputSchema = orderContentSchema.extend({
+  ...Object.fromEntries(SERVER_MEMBERS.map((name) => [name, z.unknown().optional()])),
+  customerId: orderContentSchema.shape.customerId.refine((text) => !hasLineText(text), {
+    error: 'has a control character or a line break',
+  }),
+})
 
 /**
  * Reads an order as a caller sent it. Members that only the server sets are passed over, so that what was read can be

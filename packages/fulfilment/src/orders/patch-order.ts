@@ -2,15 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { invalidRequest, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { readConditions } from '../conditions.ts'
 import { orderNotFound, patchUnprocessable } from '../errors.ts'
+import type { ByPrincipal } from './by-principal.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
-import { isLive, toOrder } from './order-document.ts'
+import { isForeign, isLive, toOrder } from './order-document.ts'
 import { readOrder, untilUnbeaten } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
 
 /** A change of an order by JSON Merge Patch (RFC 7396). */
-export interface PatchRequest {
+export interface PatchRequest extends ByPrincipal {
   readonly id: string
   /** The patch as sent: it is looked at after the conditions. */
   readonly patch: unknown
@@ -26,11 +27,11 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
   const check = readConditions(request)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
-    if (!isLive(found)) throw orderNotFound()
+    if (!isLive(found) || isForeign(found, request.owner)) throw orderNotFound()
     if (request.ifMatch === undefined) throw preconditionRequired()
     check(found.version)
     const content = patchedContent(toOrder(found), request.patch)
-    const order = await replaceContent(deps.orders, found, content)
+    const order = await replaceContent(deps.orders, found, { content, principal: request.principal ?? null })
     return order === null ? null : toOrder(order)
   })
 }

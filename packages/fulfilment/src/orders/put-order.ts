@@ -1,11 +1,14 @@
 import { type Conditions, readConditions } from '../conditions.ts'
-import { idMismatch } from '../errors.ts'
+import { idMismatch, orderNotFound } from '../errors.ts'
+import type { ByPrincipal } from './by-principal.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import {
   FRESH,
+  isForeign,
   isLive,
   type LiveOrder,
+  madeBy,
   storedContent,
   type Tombstone,
   toOrder,
@@ -21,7 +24,7 @@ export interface OrderDeps {
 }
 
 /** A full replacement of an order, or its making under an id of the caller's. */
-export interface PutRequest extends Conditions {
+export interface PutRequest extends Conditions, ByPrincipal {
   readonly id: string
   /** The order as sent: it is looked at after the conditions (RFC 9110 section 13.2.1). */
   readonly order: unknown
@@ -30,17 +33,19 @@ export interface PutRequest extends Conditions {
 /**
  * Puts an order in place as RFC 9110 section 9.3.4 asks: what is left out is gone, an equal order changes nothing, a
  * deleted id goes on with the next version. Of any number of equal parallel calls one has created it.
- * @throws preconditionFailed, invalidRequest, idMismatch, orderPaid, unavailable
+ * @throws orderNotFound for an order of another principal, preconditionFailed, invalidRequest, idMismatch, orderPaid, unavailable
  */
 export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order: Order; created: boolean }> {
   const check = readConditions(request)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
+    if (isForeign(found, request.owner)) throw orderNotFound()
     check(isLive(found) ? found.version : null)
     const content = readContent(request)
-    if (isLive(found)) return answer(await replaceContent(deps.orders, found, content), false)
-    if (found !== null) return answer(await revive(deps, found, content), true)
-    return answer(await insertOrder(deps.orders, unstoredOrder(request.id, content)), true)
+    const { principal = null } = request
+    if (isLive(found)) return answer(await replaceContent(deps.orders, found, { content, principal }), false)
+    if (found !== null) return answer(await revive(deps, found, { content, principal }), true)
+    return answer(await insertOrder(deps.orders, unstoredOrder(request.id, content, principal)), true)
   })
 }
 
@@ -55,12 +60,16 @@ function answer(order: LiveOrder | null, created: boolean): { order: Order; crea
 }
 
 /** The next life of a deleted order: all of it new, but for what must never be forgotten. */
-async function revive({ orders }: OrderDeps, grave: Tombstone, content: OrderContent): Promise<LiveOrder | null> {
+async function revive(
+  { orders }: OrderDeps,
+  grave: Tombstone,
+  { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
+): Promise<LiveOrder | null> {
   // The receipts are the worker's, so they stay as they are now.
-  const members = { ...FRESH, ...storedContent(content), version: grave.version + 1 }
+  const members = { ...FRESH, ...storedContent(content), ...madeBy(principal), version: grave.version + 1 }
   const written = await updateOrder(orders, grave, [
     { $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: members }, MADE_NOW] } },
-    { $unset: 'deletedAt' },
+    { $unset: principal === null ? ['deletedAt', 'createdBy', 'changedBy'] : ['deletedAt'] },
   ])
   return isLive(written) ? written : null
 }

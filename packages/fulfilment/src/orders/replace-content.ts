@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { orderPaid } from '../errors.ts'
+import { asLiterals, changedBy } from './by-principal.ts'
+import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
 import type { OrderContent } from './order.ts'
 import { contentOf, isLive, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
 import { type Orders, updateOrder } from './order-store.ts'
@@ -12,18 +14,20 @@ import { type Orders, updateOrder } from './order-store.ts'
 export async function replaceContent(
   orders: Orders,
   read: LiveOrder,
-  content: OrderContent,
+  { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
 ): Promise<LiveOrder | null> {
   const before = contentOf(read)
   if (isDeepStrictEqual(before, content)) return read
   if (read.status === 'paid' && !isSamePrice(before, content)) throw orderPaid({ orderId: read._id })
-  const left = OPTIONAL_MEMBERS.filter((member) => content[member] === undefined)
-  const written = await updateOrder(orders, read, {
-    $set: storedContent(content),
-    $currentDate: { updatedAt: true },
-    $inc: { version: 1 },
-    ...(left.length === 0 ? {} : { $unset: Object.fromEntries(left.map((member) => [member, ''])) }),
-  })
+  const by = changedBy(principal)
+  const left = [...OPTIONAL_MEMBERS.filter((member) => content[member] === undefined), ...Object.keys(by.$unset)]
+  const members = asLiterals({ ...storedContent(content), ...by.$set })
+  const written = await updateOrder(orders, read, [
+    { $set: { ...members, updatedAt: '$$NOW', version: { $add: ['$version', 1] } } },
+    ...(left.length === 0 ? [] : [{ $unset: left }]),
+    // Of the receipts as they are in that write: they change without a new version.
+    NAME_FORMER_CUSTOMERS,
+  ])
   return isLive(written) ? written : null
 }
 

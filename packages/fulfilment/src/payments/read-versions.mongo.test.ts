@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { withServiceToken } from '@oncehook/kernel/service-fetch'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ORDERS } from '../orders/order-document.ts'
@@ -40,9 +41,10 @@ describe('payments.versions', () => {
 
   it('answers for 500 long ids at once', async () => {
     const orderIds = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(84, '€'))
-    const headers = { authorization: `Bearer ${await fulfilment.token()}`, 'content-type': 'application/json' }
+    const headers = { 'content-type': 'application/json' }
+    const call = withServiceToken(fetch, fulfilment.tokens)
     const ask = (init: RequestInit) =>
-      fetch(`${fulfilment.url}/trpc/payments.versions`, { headers, body: JSON.stringify({ orderIds }), ...init })
+      call(`${fulfilment.url}/trpc/payments.versions`, { headers, body: JSON.stringify({ orderIds }), ...init })
     const answer = await ask({ method: 'POST' })
     expect(answer.status).toBe(200)
     const { result } = (await answer.json()) as { result: { data: object } }

@@ -38,7 +38,8 @@ interface Row {
 }
 
 /**
- * Lists receipts by order id and key, those of deleted orders included.
+ * Lists receipts by order id and key, those of deleted orders included. Those without a key are left out, and a time that
+ * is none is shown as 1970.
  * @throws invalidRequest when `after` is no cursor
  */
 export async function listReceipts(orders: Orders, request: ReceiptListRequest): Promise<ReceiptPage> {
@@ -56,8 +57,7 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
     {
       $match: {
         _id: orderId === undefined ? { $gte: afterId } : { $gte: afterId, $eq: orderId },
-        'receipts.0': { $exists: true },
-        ...ofState,
+        receipts: { $elemMatch: { ...HAS_KEY, ...(state === undefined ? {} : { state }) } },
         // Only the index of what is unsettled holds these; a receipt that was sent has no due time.
         ...(state === undefined || state === 'sent' ? {} : { 'receipts.dueAt': { $exists: true } }),
       },
@@ -67,7 +67,13 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
     { $limit: limit + 2 },
     { $project: { receipts: 1 } },
     { $unwind: '$receipts' },
-    { $match: { ...ofState, $or: [{ _id: { $gt: afterId } }, { 'receipts.key': { $gt: afterKey } }] } },
+    {
+      $match: {
+        ...ofState,
+        'receipts.key': HAS_KEY.key,
+        $or: [{ _id: { $gt: afterId } }, { 'receipts.key': { $gt: afterKey } }],
+      },
+    },
     { $sort: { _id: 1, 'receipts.key': 1 } },
     { $limit: limit + 1 },
     { $project: { receipt: '$receipts' } },
@@ -79,6 +85,9 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
   }
 }
 
+// An imported order may hold other things there.
+const HAS_KEY = { key: { $type: 'string' } } as const
+
 function toView({ _id, receipt }: Row): ReceiptView {
   const { key, paymentId, amount, currency, paidAt, state, attempts, lastError, sentAt } = receipt
   return {
@@ -87,10 +96,16 @@ function toView({ _id, receipt }: Row): ReceiptView {
     paymentId,
     amount,
     currency,
-    paidAt: paidAt.toISOString(),
+    paidAt: instantOf(paidAt) ?? UNKNOWN_TIME,
     state,
     attempts,
-    lastError: lastError === null ? null : { code: lastError.code, at: lastError.at.toISOString() },
-    sentAt: sentAt?.toISOString() ?? null,
+    lastError: lastError ? { code: lastError.code, at: instantOf(lastError.at) ?? UNKNOWN_TIME } : null,
+    sentAt: instantOf(sentAt),
   }
+}
+
+const UNKNOWN_TIME = new Date(0).toISOString()
+
+function instantOf(stored: unknown): string | null {
+  return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
 }

@@ -1,4 +1,5 @@
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Db, Filter } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 
@@ -23,7 +24,8 @@ export type Settlement =
 export interface ReceiptClaims {
   /**
    * Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. Once `ended` is
-   * aborted it claims nothing.
+   * aborted it claims nothing. Claims of which it is not known whether they hold are first put back: nothing was sent by
+   * them.
    */
   claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
   /**
@@ -38,6 +40,14 @@ export interface ReceiptClaims {
 /** Creates the claims of one worker. */
 export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
   const { leaseMs, newClaimId } = options
+  let unconfirmed: UnconfirmedClaims[] = []
+  async function putBackUnconfirmed(): Promise<void> {
+    if (unconfirmed.length === 0) return
+    const now = await databaseNow(db)
+    const statements = unconfirmed.flatMap((one) => putBackStatements(one, now))
+    await sendUpdates(db, { update: ORDERS, updates: statements })
+    unconfirmed = []
+  }
   async function take(due: readonly Due[], now: Date): Promise<ReceiptClaim[]> {
     if (due.length === 0) return []
     const claimId = newClaimId()
@@ -48,14 +58,20 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     const statements = [...byFence].map(([fence, group]) =>
       statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
     )
-    // A refused statement claims nothing; the others are ours.
-    const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
-    return matched === claims.length ? claims : onlyHeld(db, claims, claimId)
+    try {
+      // A refused statement claims nothing; the others are ours.
+      const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
+      return matched === claims.length ? claims : await onlyHeld(db, claims, claimId)
+    } catch (error) {
+      unconfirmed.push({ claims, claimId })
+      throw error
+    }
   }
   return {
     async claim(limit, ended) {
+      await putBackUnconfirmed()
       const now = await databaseNow(db)
-      const due = await findDue(db, now, limit)
+      const due = await findDue(db, { now, limit, ...options })
       return ended?.aborted ? [] : take(due, now)
     },
     async claimDeferred(limit, exceptCodes) {
@@ -65,16 +81,27 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     async settle(settled) {
       const now = await databaseNow(db)
       const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
-      const statements = [...groups.values()].flatMap((group) => settleStatement(group, now))
+      const statements = [...groups.values()].flatMap((group) =>
+        settleStatement(group, { now, keepMs: options.keepMs }),
+      )
       await bulkUpdate(db, { update: ORDERS, updates: statements })
     },
   }
 }
 
-/** How long a claim holds and what names it. */
+/** How long a claim holds, what names it, and the longest that a receipt is ever put off. Milliseconds. */
 export interface ClaimOptions {
   readonly leaseMs: number
+  readonly maxWaitMs: number
   readonly newClaimId: () => string
+  /** Milliseconds for which a sent receipt keeps its customer and e-mail. Default: 90 days. */
+  readonly keepMs?: number | undefined
+}
+
+const KEEP_MS = 90 * 86_400_000
+
+interface SettlementTimes extends Pick<ClaimOptions, 'keepMs'> {
+  readonly now: Date
 }
 
 async function databaseNow(db: Db): Promise<Date> {
@@ -87,9 +114,20 @@ interface Due {
   readonly receipt: StoredReceipt
 }
 
-async function findDue(db: Db, now: Date, limit: number): Promise<Due[]> {
-  const found = await findReceipts(db, { 'receipts.dueAt': { $lte: now } }, limit)
-  return found.filter(({ receipt }) => receipt.dueAt && receipt.dueAt <= now).slice(0, limit)
+interface DueOptions extends Pick<ClaimOptions, 'leaseMs' | 'maxWaitMs'> {
+  readonly now: Date
+  readonly limit: number
+}
+
+/** A time that is later than any that is ever set was set by a clock that was ahead, and counts as passed. */
+async function findDue(db: Db, { now, limit, leaseMs, maxWaitMs }: DueOptions): Promise<Due[]> {
+  const latest = new Date(now.getTime() + Math.max(leaseMs, maxWaitMs) + CLOCK_STEP_MS)
+  const ranges = [{ $lte: now }, { $gt: latest }]
+  const isDue = { ...IS_RECEIPT, $or: ranges.map((dueAt) => ({ dueAt })) }
+  // An $elemMatch does not bound the search of the index.
+  const bounds = { $or: ranges.map((range) => ({ 'receipts.dueAt': range })) }
+  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDue } }, limit)
+  return found.filter(({ receipt: { dueAt } }) => dueAt && (dueAt <= now || dueAt > latest)).slice(0, limit)
 }
 
 const REST_MS = 2_000
@@ -105,22 +143,27 @@ interface Deferred {
 async function findDeferred(db: Db, { now, limit, exceptCodes }: Deferred): Promise<Due[]> {
   const rested = new Date(now.getTime() - REST_MS)
   const longRested = new Date(now.getTime() - LONG_REST_MS)
+  // An attempt that has yet to come was noted by a clock that was ahead.
+  const yetToCome = new Date(now.getTime() + CLOCK_STEP_MS)
   const isDeferred = {
+    ...IS_RECEIPT,
     state: 'owed',
     dueAt: { $gt: now },
     'lastError.code': { $exists: true, $nin: exceptCodes },
     $or: [
       { attempts: { $lt: MANY_ATTEMPTS }, 'lastError.at': { $lte: rested } },
       { 'lastError.at': { $lte: longRested } },
+      { 'lastError.at': { $gt: yetToCome } },
     ],
   }
-  const found = await findReceipts(db, { receipts: { $elemMatch: isDeferred } }, limit)
+  const bounds = { 'receipts.dueAt': { $gt: now } }
+  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDeferred } }, limit)
   const mayGo = ({ state, dueAt, lastError, attempts }: StoredReceipt): boolean =>
     state === 'owed' &&
     (dueAt ?? now) > now &&
     lastError !== null &&
     !exceptCodes.includes(lastError.code) &&
-    lastError.at <= (attempts < MANY_ATTEMPTS ? rested : longRested)
+    (lastError.at <= (attempts < MANY_ATTEMPTS ? rested : longRested) || lastError.at > yetToCome)
   return found.filter(({ receipt }) => mayGo(receipt)).slice(0, limit)
 }
 
@@ -133,16 +176,45 @@ async function findReceipts(db: Db, filter: Filter<OrderDocument>, limit: number
     .hint('receipts_unsettled')
     .limit(limit)
     .toArray()
-  return orders.flatMap(({ _id, receipts }) => receipts.map((receipt) => ({ orderId: _id, receipt })))
+  return orders.flatMap(({ _id, receipts }) => receipts.filter(isReceipt).map((receipt) => ({ orderId: _id, receipt })))
+}
+
+// An imported order may hold other things there: they must not take the place of receipts that can be sent.
+const IS_RECEIPT = { key: { $type: 'string' }, fence: { $type: 'number' } } as const
+
+function isReceipt(stored: Partial<StoredReceipt> | null): boolean {
+  return typeof stored?.key === 'string' && Number.isSafeInteger(stored.fence)
+}
+
+/** Claims whose write has failed, or could not be read back: some of them may hold. */
+interface UnconfirmedClaims {
+  readonly claims: readonly ReceiptClaim[]
+  readonly claimId: string
+}
+
+/** One statement for each state in which receipts were found; it changes only what this claim holds. */
+function putBackStatements({ claims, claimId }: UnconfirmedClaims, now: Date): Statement[] {
+  const byState = Map.groupBy(claims, ({ receipt }) => receipt.state)
+  return [...byState].map(([as, group]) => {
+    const held = { key: { $in: group.map(({ receipt }) => receipt.key) }, heldBy: claimId, state: 'sending' }
+    const filter = Object.entries(held).map(([name, value]) => [`receipt.${name}`, value])
+    return {
+      q: { _id: { $in: group.map(({ orderId }) => orderId) }, receipts: { $elemMatch: held } },
+      u: { ...settlementUpdate({ state: 'put_back', as }, { now }), $unset: at({ heldBy: '' }) },
+      multi: true,
+      arrayFilters: [Object.fromEntries(filter)],
+      hint: { _id: 1 },
+    }
+  })
 }
 
 type Settled = Parameters<ReceiptClaims['settle']>[0]
 
-function settleStatement(group: Settled, now: Date): Statement[] {
+function settleStatement(group: Settled, { now, keepMs }: SettlementTimes): Statement[] {
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, now))]
+  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, { now, keepMs }))]
 }
 
 /**
@@ -161,10 +233,13 @@ function statement(claims: readonly ReceiptClaim[], fence: number, u: object): S
   }
 }
 
-function settlementUpdate(settlement: Settlement, now: Date): object {
+function settlementUpdate(settlement: Settlement, { now, keepMs = KEEP_MS }: SettlementTimes): object {
   switch (settlement.state) {
     case 'sent':
-      return { $set: at({ state: 'sent', sentAt: now, lastError: null }), $unset: at({ dueAt: '', heldBy: '' }) }
+      return {
+        $set: at({ state: 'sent', sentAt: now, lastError: null, forgetAt: new Date(now.getTime() + keepMs) }),
+        $unset: at({ dueAt: '', heldBy: '' }),
+      }
     case 'put_back':
       return { $set: at({ state: settlement.as, dueAt: now }), $inc: at({ attempts: -1 }) }
     case 'owed': {
@@ -196,7 +271,9 @@ async function onlyHeld(db: Db, claims: readonly ReceiptClaim[], claimId: string
     .find({ _id: { $in: claims.map(({ orderId }) => orderId) } }, { readConcern: 'majority', maxTimeMS: 4_000 })
     .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
     .toArray()
-  const held = orders.flatMap(({ receipts }) => receipts.filter(({ heldBy }) => heldBy === claimId))
+  const held = orders.flatMap(({ receipts }) =>
+    receipts.filter((receipt) => isReceipt(receipt) && receipt.heldBy === claimId),
+  )
   const keys = new Set(held.map(({ key }) => key))
   return claims.filter(({ receipt }) => keys.has(receipt.key))
 }

@@ -37,6 +37,11 @@ export interface ReceiptSink {
    * again safely; anything else is tried again
    */
   send(receipt: Receipt, attempt: SendAttempt): Promise<void>
+  /**
+   * Removes customer and e-mail of receipts that it keeps itself, by their keys. Default: it keeps none.
+   * @throws unavailable when it cannot do so now
+   */
+  forget?(keys: readonly string[]): Promise<void>
   /** Ends what is open. */
   close(): Promise<void>
 }

@@ -3,8 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@oncehook/kernel/clock'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
@@ -18,10 +21,27 @@ import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const { db } = stack.use(await testDatabase(process.env))
+const database = stack.use(await testDatabase(process.env))
+const { db } = database
 const orders = db.collection<OrderDocument>(ORDERS)
 await ensureIndexes(db, [ORDER_INDEXES])
 beforeEach(() => orders.deleteMany({}))
+
+/** Claims whose next command of a kind fails. */
+async function failOnce(commands: readonly string[], how: object) {
+  await using resources = new AsyncDisposableStack()
+  const appName = `claims-${randomUUID()}`
+  const options = { appName, retryWrites: false }
+  const client = resources.use(await new MongoClient(database.uri.reveal(), options).connect())
+  resources.use(await armFailPoint(database.uri, { commands, appName, how }))
+  const claims = createReceiptClaims(client.db(database.name), {
+    leaseMs: 2_500,
+    maxWaitMs: 900_000,
+    newClaimId: randomUUID,
+  })
+  const owned = resources.move()
+  return { claims, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
 
 /** Waits for something to become so, however slow the machine is. */
 function eventually<T>(read: () => T) {
@@ -53,7 +73,7 @@ function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { 
   const leaseMs = members.leaseMs ?? 30_000
   const settled: string[] = []
   const worker = new ReceiptWorker({
-    claims: createReceiptClaims(db, { leaseMs, newClaimId: randomUUID }),
+    claims: createReceiptClaims(db, { leaseMs, maxWaitMs: 900_000, newClaimId: randomUUID }),
     sink,
     backoff: { baseMs: 20, capMs: 50 },
     sendTimeoutMs: 1_000,
@@ -153,7 +173,7 @@ describe('ReceiptWorker', () => {
   it('finishes what a worker that died in the middle had begun, under the same key', async () => {
     const { sink, taken } = outside()
     const [id] = await payOrders(1)
-    const dead = createReceiptClaims(db, { leaseMs: 300, newClaimId: randomUUID })
+    const dead = createReceiptClaims(db, { leaseMs: 300, maxWaitMs: 900_000, newClaimId: randomUUID })
     const [claim] = await dead.claim(10)
     expect(await stateOf(id)()).toBe('sending')
     await using _ = startWorker(sink)
@@ -166,7 +186,7 @@ describe('ReceiptWorker', () => {
   it('parks an attempt of unknown outcome when the sink has no keys', async () => {
     const { sink, taken } = outside(false)
     const [id] = await payOrders(1)
-    await createReceiptClaims(db, { leaseMs: 100, newClaimId: randomUUID }).claim(10)
+    await createReceiptClaims(db, { leaseMs: 100, maxWaitMs: 900_000, newClaimId: randomUUID }).claim(10)
     await using _ = startWorker(sink)
     await eventually(stateOf(id)).toBe('parked')
     expect(taken).toEqual([])
@@ -176,7 +196,7 @@ describe('ReceiptWorker', () => {
   it('parks an attempt of unknown outcome without keys even when it may begin nothing any more', async () => {
     const { sink, taken } = outside(false)
     const [id] = await payOrders(1)
-    await createReceiptClaims(db, { leaseMs: 50, newClaimId: randomUUID }).claim(10)
+    await createReceiptClaims(db, { leaseMs: 50, maxWaitMs: 900_000, newClaimId: randomUUID }).claim(10)
     await using late = startWorker(sink, { leaseMs: 100, sendTimeoutMs: 1_000 })
     await eventually(() => late.settled.length).toBeGreaterThan(0)
     await late.worker.stop()
@@ -189,7 +209,7 @@ describe('ReceiptWorker', () => {
   it('puts back as it was found what it may not begin any more: a begun attempt stays one', async () => {
     const { sink, taken } = outside()
     const [begun] = await payOrders(1)
-    await createReceiptClaims(db, { leaseMs: 0, newClaimId: randomUUID }).claim(1)
+    await createReceiptClaims(db, { leaseMs: 0, maxWaitMs: 900_000, newClaimId: randomUUID }).claim(1)
     const [owed] = await payOrders(1)
     await using late = startWorker(sink, { leaseMs: 100, sendTimeoutMs: 1_000 })
     await eventually(() => late.settled.length).toBeGreaterThan(1)
@@ -238,6 +258,32 @@ describe('ReceiptWorker', () => {
     expect(taken).toMatchObject([{ receipt: { customerId: 'cus_1', email: 'a@example.com' } }])
   })
 
+  it('sends what is owed beside orders whose receipts something else wrote', async () => {
+    const { sink, taken } = outside(false)
+    const [noList, emptyItem, whole] = await payOrders(3)
+    const dueAt = new Date(0)
+    await orders.updateOne({ _id: noList ?? '' }, { $set: { receipts: { dueAt } as never } })
+    await orders.updateOne({ _id: emptyItem ?? '' }, { $set: { receipts: [null, { dueAt }] as never } })
+    await using _ = startWorker({ ...sink, atOnce: 2 })
+    await eventually(stateOf(whole)).toBe('sent')
+    expect(taken.map(({ receipt }) => receipt.orderId)).toEqual([whole])
+  })
+
+  it('examines what is due, and not what is due later', async () => {
+    const later = new Date(Date.now() + 600_000)
+    await payOrders(300)
+    await orders.updateMany({}, { $set: { 'receipts.$[].dueAt': later } })
+    await payOrders(2)
+    const claims = createReceiptClaims(db, { leaseMs: 2_500, maxWaitMs: 900_000, newClaimId: randomUUID })
+    await using profile = await startProfile(db)
+    expect(await claims.claim(10)).toHaveLength(2)
+    await orders.updateMany({}, { $set: { 'receipts.$[].dueAt': new Date(0) } })
+    expect(await claims.claimDeferred(10, [])).toEqual([])
+    const searches = (await profile.examined(ORDERS)).filter(({ plan }) => plan.includes('receipts.dueAt'))
+    expect(searches).toHaveLength(2)
+    for (const { keys } of searches) expect(keys).toBeLessThan(20)
+  })
+
   it('does not wait for the next look when it is nudged', async () => {
     const { sink, taken } = outside()
     await using started = startWorker(sink, { random: () => 100 })
@@ -263,6 +309,33 @@ describe('ReceiptWorker', () => {
     await using _ = startWorker(sink)
     await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(60)
     expect(taken).toHaveLength(60)
+  })
+})
+
+describe('a claim of unknown outcome', () => {
+  const noMajority = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+
+  it('parks no mail: nothing was sent by it', async () => {
+    const { sink, taken } = outside(false)
+    const ids = await payOrders(3)
+    {
+      await using failing = await failOnce(['update'], noMajority)
+      await using worker = startWorker(sink, { claims: failing.claims, leaseMs: 2_500, sendTimeoutMs: 100 })
+      await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(3)
+      await eventually(() => worker.settled).toEqual(Array(3).fill('sent'))
+    }
+    expect(taken.map(({ attempt }) => attempt.repeated)).toEqual([false, false, false])
+    expect(await receiptOf(ids[0])).toMatchObject({ attempts: 1, state: 'sent' })
+  })
+
+  it('leaves alone what another worker has claimed since, be it with the same fence', async () => {
+    const [id] = await payOrders(1)
+    await using failing = await failOnce(['update'], noMajority)
+    await expect(failing.claims.claim(10)).rejects.toThrow()
+    const set = { 'receipts.0.heldBy': 'another', 'receipts.0.fence': 1 }
+    await orders.updateOne({ _id: id ?? '' }, { $set: set })
+    expect(await failing.claims.claim(10)).toEqual([])
+    expect(await receiptOf(id)).toMatchObject({ state: 'sending', heldBy: 'another', fence: 1, attempts: 1 })
   })
 })
 
@@ -358,9 +431,9 @@ describe('createReceiptClaims', () => {
     const [id = '', ...others] = ids
     const first = await receiptOf(id)
     const second = { ...(first as StoredReceipt), key: 'rcpt_second' }
-    const third = { ...second, key: 'rcpt_third', dueAt: new Date('2999-01-01') }
+    const third = { ...second, key: 'rcpt_third', dueAt: new Date(Date.now() + 600_000) }
     await orders.updateOne({ _id: id }, { $push: { receipts: { $each: [second, third] } } })
-    const claims = createReceiptClaims(db, { leaseMs: 30_000, newClaimId: randomUUID })
+    const claims = createReceiptClaims(db, { leaseMs: 30_000, maxWaitMs: 900_000, newClaimId: randomUUID })
     const claimed = await claims.claim(10)
     expect(claimed).toHaveLength(4)
     await orders.updateOne(
@@ -377,7 +450,59 @@ describe('createReceiptClaims', () => {
   })
 })
 
+describe('after the clock of the database was ahead', () => {
+  const HOUR_MS = 3_600_000
+  const claims = createReceiptClaims(db, { leaseMs: 30_000, maxWaitMs: 900_000, newClaimId: randomUUID })
+  const fromNow = (ms: number): Date => new Date(Date.now() + ms)
+
+  async function change(id: string | undefined, members: Partial<StoredReceipt>): Promise<void> {
+    const named = Object.entries(members).map(([name, value]) => [`receipts.0.${name}`, value])
+    const { matchedCount } = await orders.updateOne({ _id: id ?? '' }, { $set: Object.fromEntries(named) })
+    expect(matchedCount).toBe(1)
+  }
+
+  it('takes receipts with a due time or a lease that is never set, and no others', async () => {
+    const [owed, begun, later, held] = await payOrders(4)
+    const lastError = { code: 'x', at: fromNow(HOUR_MS) }
+    await change(owed, { dueAt: fromNow(HOUR_MS), lastError })
+    await change(begun, { state: 'sending', dueAt: fromNow(HOUR_MS), attempts: 1 })
+    await change(later, { dueAt: fromNow(890_000) })
+    await change(held, { state: 'sending', dueAt: fromNow(29_000), attempts: 1 })
+    const claimed = await claims.claim(10)
+    expect(claimed.map(({ orderId }) => orderId).toSorted()).toEqual([owed, begun].toSorted())
+    expect(await claims.claim(10)).toEqual([])
+  })
+
+  it('lets a receipt follow the others after an outage though its last attempt has yet to come', async () => {
+    const [ahead, recent] = await payOrders(2)
+    await change(ahead, { dueAt: fromNow(900_000), lastError: { code: 'x', at: fromNow(600_000) } })
+    await change(recent, { dueAt: fromNow(900_000), lastError: { code: 'x', at: fromNow(0) } })
+    const claimed = await claims.claimDeferred(10, [])
+    expect(claimed.map(({ orderId }) => orderId)).toEqual([ahead])
+  })
+})
+
 describe('listReceipts', () => {
+  it('shows the others beside receipts that something else wrote, and the pages after them', async () => {
+    const ids = (await payOrders(7)).toSorted()
+    const key = (id: string | undefined) => ({ _id: id ?? '' })
+    await orders.updateOne(key(ids[1]), { $set: { receipts: { 0: 'none' } } as never })
+    await orders.updateOne(key(ids[2]), { $set: { receipts: [null, 7, { state: 'owed' }] as never } })
+    await orders.updateOne(key(ids[3]), { $set: { 'receipts.0.key': 3 } as never })
+    await orders.updateOne(key(ids[4]), { $set: { 'receipts.0.paidAt': 'today', 'receipts.0.sentAt': 7 } as never })
+    await orders.updateOne(key(ids[5]), { $set: { 'receipts.0.lastError': { code: 'x' } } as never })
+    for (const state of [undefined, 'owed'] as const) {
+      const shown: string[] = []
+      for (let after: string | undefined; ; ) {
+        const page = await listReceipts(orders, { limit: 1, state, after })
+        shown.push(...page.items.map(({ orderId }) => orderId))
+        if (page.next === null) break
+        after = page.next
+      }
+      expect(shown).toEqual([ids[0], ids[4], ids[5], ids[6]])
+    }
+  })
+
   it('pages through all receipts once', async () => {
     const ids = await payOrders(7)
     const keys: string[] = []

@@ -44,5 +44,7 @@ function codeOf(error: unknown): string {
 
 function toReceipt({ orderId, receipt }: ReceiptClaim): Receipt {
   const { key, paymentId, customerId, email, amount, currency, paidAt } = receipt
+  // Only what was sent forgets its customer, and is not sent again.
+  if (customerId === null) throw new TypeError('A receipt that was forgotten cannot be sent')
   return { key, orderId, paymentId, customerId, email, amount, currency, paidAt: paidAt.toISOString() }
 }

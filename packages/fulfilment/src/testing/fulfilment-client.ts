@@ -1,3 +1,4 @@
+import { withServiceToken } from '@oncehook/kernel/service-fetch'
 import type { TrpcErrorData } from '@oncehook/kernel/trpc/trpc-errors'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@trpc/client'
 import type { FulfilmentRouter } from '../router.ts'
@@ -5,14 +6,16 @@ import type { RunningFulfilment } from './start-fulfilment.ts'
 
 /** A typed client of fulfilment for tests; `headers` go with every call. */
 export function fulfilmentClient(
-  fulfilment: Pick<RunningFulfilment, 'url' | 'token'>,
+  fulfilment: Pick<RunningFulfilment, 'url' | 'tokens'>,
   headers: Readonly<Record<string, string>> = {},
 ): TRPCClient<FulfilmentRouter> {
+  const call = withServiceToken(globalThis.fetch, fulfilment.tokens)
   return createTRPCClient<FulfilmentRouter>({
     links: [
       httpLink({
         url: `${fulfilment.url}/trpc`,
-        headers: async () => ({ authorization: `Bearer ${await fulfilment.token()}`, ...headers }),
+        headers,
+        fetch: (input, init) => call(String(input), init as RequestInit),
       }),
     ],
   })

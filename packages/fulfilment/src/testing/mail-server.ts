@@ -3,7 +3,11 @@ import { SMTPServer } from 'smtp-server'
 
 /** Where a mail server fails: by an answer of this code, or by going away instead of answering. */
 export interface MailFaults {
+  readonly greeting?: number
+  readonly sender?: number
   readonly recipient?: number
+  /** The key and certificate for STARTTLS. Default: it is not offered. */
+  readonly tls?: { readonly key: string; readonly cert: string }
   readonly data?: number | 'hang up'
   /** Runs when the server has read a mail, before it answers; says how many it has read. */
   readonly beforeAnswer?: (read: number) => Promise<unknown>
@@ -13,26 +17,31 @@ export interface MailFaults {
 export interface MailServer extends AsyncDisposable {
   readonly url: URL
   /** The mails that it answered for, oldest first. */
-  readonly taken: readonly { readonly to: readonly string[]; readonly mail: string }[]
+  readonly taken: readonly { readonly to: readonly string[]; readonly mail: string; readonly secure: boolean }[]
 }
 
 /** Starts a mail server that keeps what it takes, and fails where it is told to. */
-export async function startMailServer({ recipient, data, beforeAnswer }: MailFaults = {}): Promise<MailServer> {
-  const taken: { to: string[]; mail: string }[] = []
+export async function startMailServer(faults: MailFaults = {}): Promise<MailServer> {
+  const { data, beforeAnswer, tls } = faults
+  const answer = (code: number | undefined) => (code === undefined ? null : refusal(code))
+  const taken: { to: string[]; mail: string; secure: boolean }[] = []
   const sockets: Socket[] = []
   let read = 0
   const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
+    ...tls,
+    disabledCommands: tls === undefined ? ['AUTH', 'STARTTLS'] : ['AUTH'],
     logger: false,
     closeTimeout: 100,
-    onRcptTo: (_, __, callback) => callback(recipient === undefined ? null : refusal(recipient)),
+    onConnect: (_, callback) => callback(answer(faults.greeting)),
+    onMailFrom: (_, __, callback) => callback(answer(faults.sender)),
+    onRcptTo: (_, __, callback) => callback(answer(faults.recipient)),
     async onData(stream, session, callback) {
       const mail = Buffer.concat(await stream.toArray()).toString()
       read += 1
       await beforeAnswer?.(read)
       if (data === 'hang up') return sockets.forEach((socket) => void socket.destroy())
       if (data !== undefined) return callback(refusal(data))
-      taken.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail })
+      taken.push({ to: session.envelope.rcptTo.map(({ address }) => address), mail, secure: session.secure })
       callback()
     },
   })

@@ -1,9 +1,13 @@
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
+import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
+import type { ServerTls } from '@oncehook/kernel/http/tls-sources'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import type { Logger } from '@oncehook/kernel/logger'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
+import { keyOfSecret, type ServiceKey } from '@oncehook/kernel/service-keys'
+import type { ServiceTokens, TokenBinding } from '@oncehook/kernel/service-token'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Db, MongoClient } from 'mongodb'
 import { openFulfilment } from '../fulfilment.ts'
 
@@ -14,11 +18,18 @@ export interface StartOptions {
   readonly database: string
   /** Default: one that is good for this process only. */
   readonly secret?: Secret
+  /** In place of `secret`. */
+  readonly serviceKeys?: FileSource<readonly ServiceKey[]>
+  readonly binding?: TokenBinding
+  /** Default: plain http. */
+  readonly tls?: FileSource<ServerTls | null>
   readonly receiptSink?: string
   readonly receiptFrom?: string
   readonly idempotencyTtlSeconds?: number
   readonly keyLeaseMs?: number
   readonly maxConnections?: number
+  /** Default: metrics stay on the only port. */
+  readonly metricsPort?: number
   readonly receiptLeaseMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
@@ -31,8 +42,8 @@ export interface RunningFulfilment extends AsyncDisposable {
   readonly db: Db
   /** The secret of its service tokens. */
   readonly secret: Secret
-  /** A service token for it. */
-  token(): Promise<string>
+  /** Makes the gateway's service tokens for it. */
+  readonly tokens: ServiceTokens
   close(): Promise<void>
 }
 
@@ -47,14 +58,19 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
       settings: {
         FULFILMENT_HOST: '127.0.0.1',
         FULFILMENT_PORT: 0,
+        METRICS_PORT: options.metricsPort,
         MONGODB_URI: options.uri,
         readMongoUri: () => options.uri,
         FULFILMENT_DB: options.database,
-        SERVICE_TOKEN_SECRET: secret,
+        serviceKeys: options.serviceKeys ?? createFileSource(() => [keyOfSecret(secret)]),
+        tls: options.tls ?? createFileSource(() => null),
+        SERVICE_TOKEN_BINDING: options.binding ?? 'required',
         MAX_CONNECTIONS: options.maxConnections ?? 1_000,
         IDEMPOTENCY_TTL_SECONDS: options.idempotencyTtlSeconds ?? 86_400,
+        RECEIPT_RETENTION_DAYS: 90,
         RECEIPT_SINK: options.receiptSink ?? 'log:',
         RECEIPT_FROM: options.receiptFrom,
+        RECEIPT_SECRET: undefined,
         LOG_LEVEL: 'info',
       },
       logger,
@@ -67,16 +83,15 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
     lifecycle,
   )
   const client = await new MongoClient(options.uri.reveal()).connect()
-  const tokens = createServiceTokens({ secret, issuer: 'test', audience: 'fulfilment', clock })
   const close = async (): Promise<void> => {
     await lifecycle.stop()
     await client.close()
   }
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     db: client.db(options.database),
     secret,
-    token: () => tokens.issue(),
+    tokens: testServiceTokens(secret, { clock }),
     close,
     [Symbol.asyncDispose]: close,
   }

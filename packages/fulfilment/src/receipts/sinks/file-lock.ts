@@ -12,7 +12,8 @@ const NO_LOCK: FileLock = { async [Symbol.asyncDispose]() {} }
  * without such sockets have no lock.
  */
 export async function tryLock(name: string): Promise<FileLock | null> {
-  const server = createServer().unref()
+  // Any process of the machine can connect, and an open connection would delay the release.
+  const server = createServer((stranger) => stranger.destroy()).unref()
   try {
     server.listen({ path: `\0${name}`, exclusive: true })
     await once(server, 'listening')

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
+import { tryLock } from './file-lock.ts'
 import { createFileSink } from './file-sink.ts'
 import { type OpenFile, type OpenReceiptFile, openOnDisk } from './receipt-file.ts'
 
@@ -140,6 +142,39 @@ describe('a sync that fails', () => {
   })
 })
 
+describe('a file that somebody else', () => {
+  it.each([
+    ['empties', (path: string) => truncate(path, 0)],
+    ['shortens', async (path: string) => truncate(path, (await readFile(path, 'utf8')).indexOf('\n') + 1)],
+    ['renames', (path: string) => rename(path, `${path}.1`)],
+    ['removes', (path: string) => rm(path)],
+  ])('%s takes each later receipt once, under its path', async (_, change) => {
+    const path = newPath()
+    const sink = createFileSink(path)
+    expect(await sendAll(sink, keysFrom(0, 10))).toEqual(Array(10).fill(true))
+    await change(path)
+    const kept = await keysIn(path).catch(() => [])
+    expect(await sendAll(sink, ['rcpt_10'])).toEqual([true])
+    expect(await sendAll(sink, ['rcpt_10', 'rcpt_11'], { repeated: true })).toEqual([true, true])
+    await sink.close()
+    expect(await keysIn(path)).toEqual([...kept, 'rcpt_10', 'rcpt_11'])
+  })
+})
+
+describe('the lock of a file', () => {
+  it('is given back while another process is connected to its name', async () => {
+    const name = `oncehook-test-${crypto.randomUUID()}`
+    const lock = await tryLock(name)
+    const stranger = connect({ path: `\0${name}` })
+    await once(stranger, 'connect')
+    stranger.on('error', () => undefined)
+    await lock?.[Symbol.asyncDispose]()
+    await using again = await tryLock(name)
+    expect(again).not.toBeNull()
+    stranger.destroy()
+  })
+})
+
 describe('repeated receipts', () => {
   it('cost one pass over the file, not one each', async () => {
     const path = newPath()
@@ -163,7 +198,60 @@ describe('repeated receipts', () => {
   })
 })
 
+/** A process that stalls in its first write to a file, until it is told to go on. */
+async function startStalled(path: string, keys: readonly string[]) {
+  const script = `
+    import { once } from 'node:events'
+    import { createFileSink } from './file-sink.ts'
+    import { openOnDisk } from './receipt-file.ts'
+    const slow = async (path, flags) => {
+      const file = await openOnDisk(path, flags)
+      const own = Object.fromEntries(['stat', 'read', 'datasync', 'close'].map((name) => [name, file[name].bind(file)]))
+      return {
+        ...own,
+        async write(...args) {
+          console.log('stalled')
+          await once(process.stdin, 'data')
+          return file.write(...args)
+        },
+      }
+    }
+    const sink = createFileSink(${JSON.stringify(path)}, slow)
+    const receipt = (key) => ({ key, orderId: 'o', paymentId: 'p', customerId: 'c', email: null, amount: 1, currency: 'EUR', paidAt: '' })
+    const signal = AbortSignal.timeout(60_000)
+    await Promise.all(${JSON.stringify(keys)}.map((key) => sink.send(receipt(key), { repeated: false, signal })))
+    await sink.close()
+    process.exit(0)`
+  const options = { cwd: import.meta.dirname, stdio: ['pipe', 'pipe', 'inherit'] as ['pipe', 'pipe', 'inherit'] }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], options)
+  const ended = once(child, 'exit')
+  await once(child.stdout, 'data')
+  return {
+    child,
+    async goOn(): Promise<unknown> {
+      child.stdin.write('go on')
+      return (await ended)[0]
+    },
+  }
+}
+
 describe('two processes on one file', () => {
+  it('write each key once through a stall of one of them, in which the other has its receipts to send', async () => {
+    const path = newPath()
+    const keys = keysFrom(0, 40)
+    const { child, goOn } = await startStalled(path, keys)
+    const sink = createFileSink(path)
+    expect(new Set(await sendAll(sink, keys, { repeated: true, ms: 300 }))).toEqual(new Set([false]))
+    child.kill('SIGSTOP')
+    expect(new Set(await sendAll(sink, keys, { repeated: true, ms: 300 }))).toEqual(new Set([false]))
+    const again = sendAll(sink, [...keys, 'rcpt_40'], { repeated: true, ms: 30_000 })
+    child.kill('SIGCONT')
+    expect(await goOn()).toBe(0)
+    expect(new Set(await again)).toEqual(new Set([true]))
+    await sink.close()
+    expect((await keysIn(path)).toSorted()).toEqual([...keys, 'rcpt_40'].toSorted())
+  }, 60_000)
+
   it('write each key once, also where one takes over what the other has begun', async () => {
     const path = newPath()
     const script = `

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
+import { forgetLines } from './forget-lines.ts'
 import { type OpenReceiptFile, openOnDisk, ReceiptFile, type ReceiptLine } from './receipt-file.ts'
 
 const LOCK_AGAIN_MS = 20
@@ -17,6 +18,7 @@ export function createFileSink(path: string, openFile: OpenReceiptFile = openOnD
     async send(receipt, { repeated, signal }) {
       await queue.append({ key: receipt.key, line: lineOf(receipt), repeated }, signal)
     },
+    forget: (keys) => forgetLines({ path, openFile }, keys),
     close: () => queue.close(),
   }
 }

@@ -1,5 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '@oncehook/kernel/clock'
+import { readWebhookKey } from '@oncehook/kernel/sign-webhook'
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { type Receipt, receiptRefused } from '../receipt-sink.ts'
 import { createHttpsSink } from './https-sink.ts'
@@ -15,6 +19,8 @@ const receipt: Receipt = {
   paidAt: '2026-11-21T10:00:00.000Z',
 }
 
+const unsigned = { fetch: globalThis.fetch, clock: systemClock, keys: [] }
+
 /** A receiver of receipts that answers with the given statuses in turn and keeps what came. */
 async function receiver(...statuses: number[]) {
   const taken: { headers: IncomingMessage['headers']; body: string }[] = []
@@ -27,7 +33,7 @@ async function receiver(...statuses: number[]) {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/receipts`)
-  const sink = createHttpsSink({ url, fetch: globalThis.fetch })
+  const sink = createHttpsSink({ ...unsigned, url })
   return {
     url,
     taken,
@@ -77,12 +83,30 @@ describe('an https: sink', () => {
     const url = new URL(there.url)
     url.username = 'shop'
     url.password = 'p%40ss'
-    await createHttpsSink({ url, fetch: globalThis.fetch }).send(receipt, {
+    await createHttpsSink({ ...unsigned, url }).send(receipt, {
       repeated: false,
       signal: AbortSignal.timeout(2_000),
     })
     const expected = `Basic ${Buffer.from('shop:p@ss').toString('base64')}`
     expect(there.taken[0]?.headers.authorization).toBe(expected)
+  })
+
+  it('signs so that the official library verifies it, also while the receiver changes its secret', async () => {
+    await using there = await receiver(500, 200)
+    const secrets = [24, 64].map((count) => `whsec_${randomBytes(count).toString('base64')}`)
+    const keys = secrets.map(readWebhookKey).filter((key) => key !== null)
+    const sink = createHttpsSink({ ...unsigned, url: there.url, keys })
+    const attempt = { repeated: false, signal: AbortSignal.timeout(5_000) }
+    await expect(sink.send(receipt, attempt)).rejects.toMatchObject({ code: 'http_500' })
+    await sink.send(receipt, attempt)
+    expect(there.taken.map(({ headers }) => headers['webhook-id'])).toEqual([receipt.key, receipt.key])
+    for (const { body, headers } of there.taken) {
+      const given = headers as Record<string, string>
+      for (const secret of secrets) expect(new Webhook(secret).verify(body, given)).toEqual(receipt)
+      expect(() => new Webhook(secrets[0] ?? '').verify(body.replace('300', '301'), given)).toThrow()
+      const stranger = `whsec_${randomBytes(32).toString('base64')}`
+      expect(() => new Webhook(stranger).verify(body, given)).toThrow()
+    }
   })
 
   it('ends with its signal', async () => {

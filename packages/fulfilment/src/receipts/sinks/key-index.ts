@@ -48,6 +48,8 @@ export class KeyIndex {
   async catchUp(wanted: ReadonlySet<string> = new Set()): Promise<Set<string>> {
     const found = new Set<string>()
     const { size } = await this.#file.stat()
+    // Somebody has emptied or shortened the file: what was known of it is no longer there.
+    if (size < this.#position) this.rewind(0)
     while (this.#position < size) {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - this.#position))
       const { bytesRead } = await this.#file.read(chunk, 0, chunk.length, this.#position)

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { tryLock } from './file-lock.ts'
 import { KeyIndex } from './key-index.ts'
@@ -24,13 +24,16 @@ export const openOnDisk: OpenReceiptFile = async (path, flags) => {
   return open(path, flags, 0o600)
 }
 
-/** The file of receipts, as one process writes it. Not to be used by two calls at once. */
+/**
+ * The file of receipts, as one process writes it. Not to be used by two calls at once. It follows its path: a file that
+ * was renamed or removed gets no more lines.
+ */
 export class ReceiptFile {
   readonly #path: string
   readonly #open: OpenReceiptFile
   #file: OpenFile | undefined
   #index: KeyIndex | undefined
-  #lockName = ''
+  #identity = ''
   /** All before this is on disk. */
   #syncedTo = 0
   #isSuspect = false
@@ -42,8 +45,9 @@ export class ReceiptFile {
 
   /** Becomes the only writer of the file, if no other process is. */
   async lock(): Promise<AsyncDisposable | null> {
+    if (this.#file !== undefined && (await identityAt(this.#path)) !== this.#identity) await this.close()
     await this.#opened()
-    return tryLock(this.#lockName)
+    return tryLock(`oncehook-receipts-${this.#identity}`)
   }
 
   /** Writes lines whose keys the file has not, to disk. The keys that are on disk then, each in a whole line. */
@@ -77,8 +81,9 @@ export class ReceiptFile {
     if (this.#file === undefined || this.#index === undefined) {
       const file = await this.#open(this.#path, 'a+')
       const { dev, ino, size } = await file.stat()
-      this.#lockName = `oncehook-receipts-${dev}-${ino}`
+      this.#identity = `${dev}-${ino}`
       this.#syncedTo = size
+      this.#isSuspect = false
       this.#index = await KeyIndex.atEndOf(file)
       this.#file = file
     }
@@ -112,5 +117,16 @@ export class ReceiptFile {
     }
     this.#isSuspect = false
     index.rewind(begin)
+  }
+}
+
+/** Tells one file from another; null where there is none. */
+async function identityAt(path: string): Promise<string | null> {
+  try {
+    const { dev, ino } = await stat(path)
+    return `${dev}-${ino}`
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
   }
 }

@@ -1,12 +1,13 @@
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '@oncehook/kernel/clock'
 import { createLogger } from '@oncehook/kernel/logger'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Receipt, SendAttempt } from '../receipt-sink.ts'
 import { createLogSink } from './log-sink.ts'
-import { createReceiptSink, sinkProblem } from './receipt-sinks.ts'
+import { createReceiptSink, demandsTls, sinkProblem } from './receipt-sinks.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'receipts-'))
 afterAll(() => rm(folder, { recursive: true }))
@@ -21,7 +22,7 @@ function attempt(repeated = false): SendAttempt {
 }
 
 function parts() {
-  return { logger: memoryLogger().logger, fetch: globalThis.fetch, from: undefined }
+  return { logger: memoryLogger().logger, fetch: globalThis.fetch, clock: systemClock, from: undefined, keys: [] }
 }
 
 /** Each kind of sink with a way to see what it took. */
@@ -133,14 +134,62 @@ describe('sinkProblem', () => {
   it.each(['log:', 'file:receipts.jsonl', 'file:/var/receipts.jsonl', 'file:///var/receipts.jsonl'])(
     'takes %s',
     (address) => {
-      expect(sinkProblem(address, undefined)).toBeNull()
+      expect(sinkProblem(address, {})).toBeNull()
     },
   )
 
   it.each(['', 'log', 'log:x', 'file:', 'file:///var/', 'file://host/x', 'ftp://host', 'receipts.jsonl'])(
     'refuses "%s"',
     (address) => {
-      expect(sinkProblem(address, undefined)).toEqual(expect.any(String))
+      expect(sinkProblem(address, {})).toEqual(expect.any(String))
     },
   )
+
+  const secret = 'whsec_x'
+  const from = 'shop@example.com'
+  it.each([
+    ['https://shop.example/receipts', { secret }, null],
+    ['https://shop.example/receipts', {}, /RECEIPT_SECRET=whsec_/],
+    ['https://127.0.0.1.example/receipts', {}, /RECEIPT_SECRET=whsec_/],
+    ['http://127.0.0.1:1/receipts', {}, null],
+    ['http://shop.example/receipts', { secret }, /must be https/],
+    ['smtp://mail.example', {}, /RECEIPT_FROM/],
+    ['smtp://mail.example', { from }, null],
+    ['smtp://mail.example?requireTLS=false', { from }, null],
+    ['smtp://mail.example?requireTLS=no', { from }, /requireTLS=true or/],
+    ['smtp://mail.example?requireTLS=', { from }, /requireTLS=true or/],
+    ['smtp://mail.example?ignoreTLS=true', { from }, /switches it off by ignoreTLS.*\?requireTLS=false/],
+    ['smtp://mail.example?requireTLS=true&opportunisticTLS=1', { from }, /by opportunisticTLS/],
+    ['smtp://mail.example?secured=true', { from }, /by secured/],
+    ['smtps://mail.example?tls.rejectUnauthorized=false', { from }, /by tls\.rejectUnauthorized/],
+    [
+      'smtps://mail.example?tls.rejectUnauthorized=true&tls.rejectUnauthorized=0',
+      { from },
+      /by tls\.rejectUnauthorized/,
+    ],
+    ['smtp://mail.example?ignoreTLS=false&tls.rejectUnauthorized=true', { from }, null],
+    ['smtp://mail.example?requireTLS=false&ignoreTLS=true', { from }, null],
+    ['smtp://127.0.0.1:25?ignoreTLS=true', { from }, null],
+    ['smtp://127.0.0.1:25?requireTLS=true&tls.rejectUnauthorized=false', { from }, /by tls\.rejectUnauthorized/],
+  ])('says of %s with %j what is missing', (address, texts, problem) => {
+    const found = sinkProblem(address, texts)
+    if (problem === null) expect(found).toBeNull()
+    else expect(found).toMatch(problem)
+  })
+})
+
+describe('demandsTls', () => {
+  it.each([
+    ['smtp://127.0.0.1:25', false],
+    ['smtp://localhost', false],
+    ['smtp://[::1]:25', false],
+    ['smtp://127.0.0.1?requireTLS=true', true],
+    ['smtp://mail.example', true],
+    ['smtp://10.0.0.5:587', true],
+    ['smtp://localhost.example', true],
+    ['smtp://user:password@mail.example:587/?requireTLS=false', false],
+    ['smtp://mail.example?requireTLS=perhaps', null],
+  ])('%s: %s', (address, demanded) => {
+    expect(demandsTls(new URL(address))).toBe(demanded)
+  })
 })

@@ -1,5 +1,8 @@
+import type { KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Clock } from '@oncehook/kernel/clock'
+import { isLoopback } from '@oncehook/kernel/is-loopback'
 import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptSink } from '../receipt-sink.ts'
@@ -14,34 +17,71 @@ export interface SinkParts {
   /** Where the lines of the logger go, to notice those that it loses. */
   readonly logOutput?: LogOutput | undefined
   readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
   /** Whom mails are from; needed by `smtp:` only. */
   readonly from: string | undefined
+  /** What signs posted receipts; needed by `https:` beyond this machine. */
+  readonly keys: readonly KeyObject[]
+}
+
+/** The settings that a kind of sink may need besides its address, as they were set. */
+export interface SinkTexts {
+  readonly from?: string | undefined
+  readonly secret?: string | undefined
 }
 
 /** One kind of sink: what is wrong with an address of its scheme, and how it is made from a right one. */
 interface SinkKind {
-  problemOf(address: string, from: string | undefined): string | null
+  problemOf(address: string, texts: SinkTexts): string | null
   create(address: string, parts: SinkParts): ReceiptSink
 }
 
 const mailKind: SinkKind = {
-  problemOf(address, from) {
-    if (!URL.parse(address)?.hostname) return 'names no mail server behind smtp://'
+  problemOf(address, { from }) {
+    const url = URL.parse(address)
+    if (!url?.hostname) return 'names no mail server behind smtp://'
+    if (demandsTls(url) === null) return 'must end in ?requireTLS=true or ?requireTLS=false, where it says so at all'
+    const off = demandsTls(url) ? TLS_SWITCHES.find((name) => isSwitchedOff(name, url)) : undefined
+    if (off !== undefined) {
+      return `demands TLS and switches it off by ${off}: leave that out, or end it in ?requireTLS=false alone if mail may be read on its way (a private authority: NODE_EXTRA_CA_CERTS=<file>)`
+    }
     return from === undefined || from.trim() === '' ? 'sends mail, so RECEIPT_FROM is needed' : null
   },
-  create: (address, { from }) => createSmtpSink({ url: new URL(address), from: from ?? '' }),
+  create(address, { from }) {
+    const url = new URL(address)
+    return createSmtpSink({ url, from: from ?? '', requireTls: demandsTls(url) !== false })
+  },
+}
+
+/** Whether mail may be sent by TLS only: beyond this machine, unless the address says otherwise. Null: it says neither. */
+export function demandsTls(url: URL): boolean | null {
+  const said = url.searchParams.get('requireTLS')
+  if (said === null) return !isLoopback(url)
+  return said === 'true' || (said === 'false' ? false : null)
+}
+
+// Of the mail library: it takes every parameter of an address for a setting.
+const TLS_SWITCHES = ['ignoreTLS', 'opportunisticTLS', 'secured', 'tls.rejectUnauthorized'] as const
+
+function isSwitchedOff(name: (typeof TLS_SWITCHES)[number], { searchParams }: URL): boolean {
+  const harmless = name === 'tls.rejectUnauthorized' ? 'true' : 'false'
+  return searchParams.getAll(name).some((value) => value !== harmless)
 }
 
 const postKind: SinkKind = {
-  problemOf(address) {
+  problemOf(address, { secret }) {
     const url = URL.parse(address)
     if (!url?.hostname) return 'names no server behind https://'
-    const local = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
+    if (isLoopback(url)) return null
     // Receipts carry names and addresses of customers.
-    return url.protocol === 'https:' || local ? null : 'must be https: beyond this machine'
+    if (url.protocol !== 'https:') return 'must be https: beyond this machine'
+    return secret === undefined ? SECRET_NEEDED : null
   },
-  create: (address, { fetch }) => createHttpsSink({ url: new URL(address), fetch }),
+  create: (address, { fetch, keys, clock }) => createHttpsSink({ url: new URL(address), fetch, keys, clock }),
 }
+
+const SECRET_NEEDED =
+  'posts receipts beyond this machine, so they are signed. Add RECEIPT_SECRET=whsec_<base64 of 24 to 64 random bytes> (openssl rand -base64 32)'
 
 const KINDS: Readonly<Record<string, SinkKind>> = {
   log: {
@@ -59,10 +99,10 @@ const KINDS: Readonly<Record<string, SinkKind>> = {
 }
 
 /** Why receipts cannot go to this address, or null when they can. */
-export function sinkProblem(address: string, from: string | undefined): string | null {
+export function sinkProblem(address: string, texts: SinkTexts): string | null {
   const kind = KINDS[schemeOf(address)]
   const known = ['log:', 'file:', 'smtp:', 'https:']
-  return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address, from)
+  return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address, texts)
 }
 
 /** Creates the sink of an address that has no problem. */

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { SERVER_CERTIFICATE, TEST_CA } from '@oncehook/kernel/testing/test-certificates'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MailFaults, startMailServer } from '../../testing/mail-server.ts'
 import { type Receipt, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 import { createSmtpSink } from './smtp-sink.ts'
@@ -16,10 +18,10 @@ const receipt: Receipt = {
 const attempt = { repeated: false, signal: AbortSignal.timeout(60_000) }
 
 /** A mail server and a sink that gives it its mails. */
-async function mailServer(faults: MailFaults = {}) {
+async function mailServer(faults: MailFaults = {}, requireTls = false) {
   await using resources = new AsyncDisposableStack()
   const { url, taken } = resources.use(await startMailServer(faults))
-  const sink = createSmtpSink({ url, from: 'Shop <shop@example.com>' })
+  const sink = createSmtpSink({ url, from: 'Shop <shop@example.com>', requireTls })
   resources.defer(() => sink.close())
   const owned = resources.move()
   return { taken, sink, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -52,17 +54,25 @@ describe('an smtp: sink', () => {
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptRefused.is)
   })
 
-  it('may be tried again where the server asks for it', async () => {
-    await using there = await mailServer({ data: 451 })
+  it.each<[string, MailFaults]>([
+    ['where the server asks for it', { data: 451 }],
+    ['where the mailbox is full', { data: 552 }],
+    ['where the mailbox is full before the mail is sent', { recipient: 552 }],
+    ['where the server takes no mail at all', { greeting: 554 }],
+    ['where the server takes none from us', { sender: 550 }],
+  ])('may be tried again %s', async (_, faults) => {
+    await using there = await mailServer(faults)
     const failure = await there.sink.send(receipt, attempt).catch((error: unknown) => error)
     expect(receiptRefused.is(failure) || receiptOutcomeUnknown.is(failure)).toBe(false)
     expect(failure).toBeInstanceOf(Error)
+    const concernsOne = there.sink.ownCodes?.includes((failure as { code: string }).code)
+    expect(concernsOne).toBe(faults.data !== undefined || faults.recipient !== undefined)
   })
 
   it('may be tried again where no server answers', async () => {
     await using there = await mailServer()
     const url = new URL('smtp://127.0.0.1:1')
-    const failure = await createSmtpSink({ url, from: 'a@example.com' })
+    const failure = await createSmtpSink({ url, from: 'a@example.com', requireTls: false })
       .send(receipt, attempt)
       .catch((error) => error)
     expect(receiptOutcomeUnknown.is(failure)).toBe(false)
@@ -73,6 +83,38 @@ describe('an smtp: sink', () => {
   it('does not know what became of a mail whose server went away before it answered', { timeout: 15_000 }, async () => {
     await using there = await mailServer({ data: 'hang up' })
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptOutcomeUnknown.is)
+  })
+
+  it('gives no mail to a server without TLS where TLS is demanded, and may try again', async () => {
+    await using there = await mailServer({}, true)
+    await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({
+      code: 'mail_without_tls',
+      message: expect.stringContaining('requireTLS=false'),
+    })
+    expect(there.taken).toHaveLength(0)
+  })
+
+  it('gives no mail to a server whose certificate nobody vouches for', async () => {
+    await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
+    await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({ code: 'mail_without_tls' })
+    expect(there.taken).toHaveLength(0)
+  })
+
+  it('mails by STARTTLS where TLS is demanded', async () => {
+    const usual = getCACertificates('default')
+    setDefaultCACertificates([...usual, TEST_CA])
+    onTestFinished(() => setDefaultCACertificates(usual))
+    await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
+    await there.sink.send(receipt, attempt)
+    expect(there.taken).toMatchObject([{ to: ['customer@example.com'], secure: true }])
+  })
+
+  it('shows a customer of several lines, as release 0.1.0 took it, on one', async () => {
+    await using there = await mailServer()
+    const customerId = 'c1\r\n\r\nYour account is locked\u2028go to\u0085http://evil.example'
+    await there.sink.send({ ...receipt, customerId }, attempt)
+    const body = there.taken[0]?.mail.split('\r\n\r\n').slice(1).join('\n\n') ?? ''
+    expect(body).toContain('Customer: c1 Your account is locked go to http://evil.example')
   })
 
   it('lets no text of an order become a header of the mail', async () => {

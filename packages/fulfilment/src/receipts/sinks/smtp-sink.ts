@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import { toOneLine } from '../../orders/line-text.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 import { formatAmount } from './format-amount.ts'
 
@@ -6,19 +7,22 @@ import { formatAmount } from './format-amount.ts'
 export interface SmtpSinkOptions {
   readonly url: URL
   readonly from: string
+  /** Whether a server that offers no TLS gets no mail. If not, TLS is used where it is offered. */
+  readonly requireTls: boolean
 }
 
 const CONNECTIONS = 4
 const CONNECT_MS = 2_000
 const SILENCE_MS = 3_500
+const OWN_CODES = ['EENVELOPE', 'EMESSAGE']
 
 /**
  * Creates a sink that mails each receipt (RFC 5321). Mail knows no idempotency key, so an attempt that ended after the
  * message was handed over and before the server's answer is of unknown outcome.
  */
-export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
+export function createSmtpSink({ url, from, requireTls }: SmtpSinkOptions): ReceiptSink {
   const transport = createTransport({
-    url: url.href,
+    url: withTlsRule(url, requireTls).href,
     pool: true,
     maxConnections: CONNECTIONS,
     connectionTimeout: CONNECT_MS,
@@ -30,7 +34,7 @@ export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
   return {
     keyed: false,
     atOnce: CONNECTIONS,
-    ownCodes: ['EENVELOPE', 'EMESSAGE'],
+    ownCodes: OWN_CODES,
     async send(receipt, { signal }) {
       if (receipt.email === null) throw receiptRefused({ reason: 'no_email' })
       try {
@@ -47,12 +51,19 @@ export function createSmtpSink({ url, from }: SmtpSinkOptions): ReceiptSink {
   }
 }
 
+function withTlsRule(url: URL, requireTls: boolean): URL {
+  const ruled = new URL(url)
+  ruled.searchParams.set('requireTLS', String(requireTls))
+  return ruled
+}
+
 function toMail({ key, orderId, paymentId, customerId, amount, currency, paidAt }: Receipt) {
   const lines = [
     `Thank you. Your payment has arrived.`,
     '',
     `Order:    ${orderId}`,
-    `Customer: ${customerId}`,
+    // An order of release 0.1.0 may have a customer of several lines.
+    `Customer: ${toOneLine(customerId)}`,
     `Amount:   ${formatAmount(amount, currency)}`,
     `Payment:  ${paymentId}`,
     `Paid at:  ${paidAt}`,
@@ -65,6 +76,8 @@ function toMail({ key, orderId, paymentId, customerId, amount, currency, paidAt 
 
 interface MailFailure {
   readonly code?: string
+  readonly command?: string
+  readonly originalCode?: string
   readonly syscall?: string
   readonly timeoutType?: string
   readonly responseCode?: number
@@ -74,15 +87,42 @@ interface MailFailure {
 function readFailure(error: unknown): unknown {
   const failure = error as MailFailure
   const { code, responseCode } = failure
-  if (code !== 'EAUTH' && responseCode !== undefined && responseCode >= 500) {
-    return receiptRefused({ responseCode }, { cause: error })
-  }
+  if (isWithoutTls(failure)) return withoutTls(error)
+  if (code === 'ECONNECTION' && failure.command === 'EHLO') return error
+  if (code === 'EENVELOPE' && failure.command === 'MAIL FROM') return senderRefused(error)
+  if (isRefusedForGood(failure)) return receiptRefused({ responseCode }, { cause: error })
   return responseCode !== undefined || neverConnected(failure)
     ? error
     : receiptOutcomeUnknown({ code }, { cause: error })
 }
 
+// RFC 5321 section 4.2.3: more storage than the mailbox has, which its owner can change.
+const MAILBOX_FULL = 552
+
+/** Whether the server refuses this mail for good. A greeting, a login or a sender that it refuses concerns every mail. */
+function isRefusedForGood({ code = '', responseCode = 0 }: MailFailure): boolean {
+  return OWN_CODES.includes(code) && responseCode >= 500 && responseCode !== MAILBOX_FULL
+}
+
+function senderRefused(cause: unknown): Error {
+  const message = 'The mail server takes no mail from the address in RECEIPT_FROM'
+  return Object.assign(new Error(message, { cause }), { code: 'mail_sender_refused' })
+}
+
+/** Whether no TLS came about: no mail was begun, and what is wrong concerns every mail until it is put right. */
+function isWithoutTls({ code, originalCode = '' }: MailFailure): boolean {
+  return code === 'ETLS' || (code === 'ESOCKET' && CERTIFICATE_PROBLEM.test(originalCode))
+}
+
+// The codes of OpenSSL for a certificate that it does not accept, and Node's own for another host.
+const CERTIFICATE_PROBLEM = /CERT|^UNABLE_TO_|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/
+
+function withoutTls(cause: unknown): Error {
+  const message = 'The mail server offers no valid TLS, which RECEIPT_SINK demands unless it ends in ?requireTLS=false'
+  return Object.assign(new Error(message, { cause }), { code: 'mail_without_tls' })
+}
+
 function neverConnected({ code, syscall, timeoutType }: MailFailure): boolean {
   if (code === 'ETIMEDOUT') return timeoutType !== undefined && timeoutType !== 'SOCKET_TIMEOUT'
-  return syscall === 'connect' || code === 'EDNS' || code === 'ETLS' || code === 'EAUTH'
+  return syscall === 'connect' || code === 'EDNS' || code === 'EAUTH'
 }

@@ -1,0 +1,138 @@
+import { hash, randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { nameFormerCustomers } from '../orders/name-former-customers.ts'
+import { ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { fulfilmentClient } from '../testing/fulfilment-client.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
+const { orders, payments, erasures } = fulfilmentClient(fulfilment)
+const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+
+const newCustomer = (): string => `cus_${randomUUID()}`
+
+async function makeOrder(customerId: string): Promise<string> {
+  const id = `o_${randomUUID()}`
+  await orders.put.mutate({ id, order: sampleOrder({ customerId, email: 'a@example.com' }) })
+  return id
+}
+
+async function paidOrder(customerId: string): Promise<string> {
+  const id = await makeOrder(customerId)
+  await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+  const isSent = () => stored.countDocuments({ _id: id, 'receipts.state': 'sent' })
+  await expect.poll(isSent, { timeout: 10_000 }).toBe(1)
+  return id
+}
+
+/** Erases what is found of a customer, as the gateway does. */
+async function erase(customerId: string): Promise<string[]> {
+  const found = await erasures.find.query({ customerId })
+  const orderIds = found.orders.map(({ id }) => id)
+  await erasures.erase.mutate({ orderIds, customerId })
+  return orderIds
+}
+
+describe('to erase a customer', () => {
+  it('leaves an order live that has another customer now, without what names the first one', async () => {
+    const [first, second] = [newCustomer(), newCustomer()]
+    const id = await paidOrder(first)
+    const patch = { customerId: second, email: 'b@example.com' }
+    const { version } = await orders.patch.mutate({ id, patch, ifMatch: '*' })
+    expect(await erase(first)).toEqual([id])
+    expect(await orders.get.query({ id })).toMatchObject({ ...patch, status: 'paid', version })
+    const after = await stored.findOne({ _id: id })
+    expect(after).toMatchObject({ receipts: [{ state: 'sent', customerId: null, email: null }] })
+    expect(after).not.toHaveProperty('formerCustomers')
+    expect(await erase(first)).toEqual([])
+    expect(await erase(second)).toEqual([id])
+    expect(await stored.findOne({ _id: id })).toMatchObject({ status: 'deleted', version: version + 1 })
+  })
+
+  it('lets a payment apply to an order that was made for the customer and is for another one now', async () => {
+    const [first, second] = [newCustomer(), newCustomer()]
+    const made = await orders.create.mutate({
+      order: sampleOrder({ customerId: first, email: 'a@example.com' }),
+      idempotency: { principal: 'shop', key: randomUUID(), fingerprint: hash('sha256', first) },
+    })
+    const { id } = made.order
+    await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
+    expect(await erase(first)).toEqual([id])
+    const paid = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+    expect(paid.results).toMatchObject([{ outcome: 'applied' }])
+    const row = await fulfilment.db.collection('idempotency_keys').findOne({ orderId: id })
+    expect(JSON.stringify(row)).not.toContain(first)
+  })
+
+  it('keeps the receipts of another customer of the same order', async () => {
+    const [first, second] = [newCustomer(), newCustomer()]
+    const id = await paidOrder(first)
+    await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
+    expect(await erase(second)).toEqual([id])
+    expect(await stored.findOne({ _id: id })).toMatchObject({
+      ...{ status: 'deleted', formerCustomers: [first], receipts: [{ customerId: first }] },
+    })
+    expect(await erase(first)).toEqual([id])
+    expect(JSON.stringify(await stored.findOne({ _id: id }))).not.toContain(first)
+  })
+
+  it.each([
+    { what: 'a text', receipts: 'none' },
+    { what: 'an object', receipts: { customerId: 'cus_1' } },
+    { what: 'a list of texts', receipts: ['none', null] },
+  ])('passes over receipts that are $what, as every change of the order does', async ({ receipts }) => {
+    const customer = newCustomer()
+    const [damaged, deleted, whole] = [await makeOrder(customer), await makeOrder(customer), await makeOrder(customer)]
+    await stored.updateMany({ _id: { $in: [damaged, deleted] } }, { $set: { receipts } as object })
+    await orders.put.mutate({ id: damaged, order: sampleOrder({ customerId: customer }) })
+    await orders.patch.mutate({ id: damaged, patch: { note: 'x' }, ifMatch: '*' })
+    expect(await orders.delete.mutate({ id: deleted })).toEqual({ deleted: true })
+    expect((await erase(customer)).toSorted()).toEqual([damaged, whole].toSorted())
+    expect(await stored.countDocuments({ _id: { $in: [damaged, whole] }, status: 'deleted' })).toBe(2)
+  })
+})
+
+it('finds orders of an earlier release by a customer whom only receipts name, once they are looked through', async () => {
+  const [first, second] = [newCustomer(), newCustomer()]
+  const id = await paidOrder(first)
+  await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
+  await stored.updateOne({ _id: id }, { $unset: { formerCustomers: '' } })
+  await expect.poll(() => erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: true })
+  await fulfilment.db.collection('housekeeping').deleteMany({})
+  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
+  const going = new AbortController().signal
+  await nameFormerCustomers(database.db, going)
+  expect(await erasures.find.query({ customerId: first })).toEqual({
+    ...{ orders: [{ id, isSettled: true }], isComplete: true },
+  })
+  expect(await stored.findOne({ _id: id })).toMatchObject({ customerId: second, formerCustomers: [first] })
+})
+
+describe('a new customer of an order', () => {
+  it('makes no former customer of one whom the receipts no longer name', async () => {
+    const [first, second] = [newCustomer(), newCustomer()]
+    const id = await paidOrder(first)
+    await stored.updateOne({ _id: id }, { $set: { formerCustomers: ['cus_gone'] } })
+    await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
+    expect(await stored.findOne({ _id: id })).toMatchObject({ formerCustomers: [first] })
+    await orders.patch.mutate({ id, patch: { customerId: first }, ifMatch: '*' })
+    expect(await stored.findOne({ _id: id })).not.toHaveProperty('formerCustomers')
+  })
+
+  it('is stored as it was written, also where it looks like an expression', async () => {
+    const id = await makeOrder('$email')
+    const order = sampleOrder({
+      customerId: '$$NOW',
+      note: '$email',
+      metadata: { $set: '$note' },
+      email: 'a@example.com',
+    })
+    await orders.put.mutate({ id, order })
+    expect(await orders.get.query({ id })).toMatchObject(order)
+  })
+})

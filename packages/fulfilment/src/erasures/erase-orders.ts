@@ -1,0 +1,204 @@
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
+import type { Collection, Document } from 'mongodb'
+import { DURABLE_READ } from '../durable-read.ts'
+import { eraseUnsettled } from '../errors.ts'
+import type { IdempotencyRow } from '../idempotency-keys.ts'
+import { GONE } from '../orders/delete-order.ts'
+import { forgottenReceipt } from '../orders/forgotten-receipt.ts'
+import { NAME_FORMER_CUSTOMERS } from '../orders/former-customers.ts'
+import { mapReceipts } from '../orders/map-receipts.ts'
+import { FORMER_CUSTOMERS_WALK } from '../orders/name-former-customers.ts'
+import { isLive, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+import type { Orders } from '../orders/order-store.ts'
+import { isWalked, type WalkProgress } from '../orders/walk-orders.ts'
+import type { ReceiptSink } from '../receipts/receipt-sink.ts'
+
+/** What erasing works with. */
+export interface EraseDeps {
+  readonly orders: Orders
+  readonly keys: Collection<IdempotencyRow>
+  readonly walks: Collection<WalkProgress>
+  readonly sink: ReceiptSink
+}
+
+/** An order that holds something of a person. */
+export interface ErasableOrder {
+  readonly id: string
+  /** Whether no receipt that is to be emptied is still to be sent. */
+  readonly isSettled: boolean
+}
+
+/** Whose orders: of one customer, or named. */
+export type EraseTarget = { readonly customerId: string } | { readonly orderIds: readonly string[] }
+
+/** The most orders of one call. */
+export const MOST_ORDERS = 100
+
+const SEARCH_MS = 4_000
+
+/**
+ * Finds orders that hold something of a person, `MOST_ORDERS` at most: after these are erased, others may be left. Not complete:
+ * orders of an earlier release are not yet found by a customer whom only their receipts name.
+ */
+export function findErasable(
+  deps: EraseDeps,
+  target: EraseTarget,
+): Promise<{ orders: ErasableOrder[]; isComplete: boolean }> {
+  const customerId = 'customerId' in target ? target.customerId : undefined
+  return reachable(async () => {
+    // Asked first: a walk that ends meanwhile has not served this search.
+    const isComplete = customerId === undefined || (await isWalked(deps.walks, FORMER_CUSTOMERS_WALK))
+    const keyed = await findKeyed(deps, target)
+    const named = new Set(keyed.map(({ orderId }) => orderId))
+    const meant = await findOrders(deps, 'orderIds' in target ? target : { ...target, orderIds: [...named] })
+    const erasable = meant.filter((order) => named.has(order._id) || holdsPerson(order, customerId))
+    const found = erasable.slice(0, MOST_ORDERS)
+    const orders = found.map((order) => ({ id: order._id, isSettled: !owesReceipt(order, customerId) }))
+    return { orders, isComplete }
+  })
+}
+
+/**
+ * Erases orders: each is deleted, its receipts name nobody, neither does the answer that an idempotency key repeats, nor a
+ * receipt that the sink keeps. Versions, payments, markers of events, keys and hashes stay. With a customer only what names
+ * that one goes, so an order that has another customer now stays live. Again does no harm. Resolves to how many were erased.
+ * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased
+ */
+export function eraseOrders(
+  deps: EraseDeps,
+  orderIds: readonly string[],
+  customerId?: string,
+): Promise<{ erased: number }> {
+  return reachable(async () => {
+    const found = await findOrders(deps, { orderIds })
+    if (found.some((order) => owesReceipt(order, customerId))) throw eraseUnsettled()
+    const receiptKeys = found.flatMap((order) => receiptsOf(order, customerId).map(({ key }) => key))
+    if (receiptKeys.length > 0) await deps.sink.forget?.(receiptKeys)
+    await eraseAnswers(deps, orderIds, customerId)
+    for (const { _id } of found) {
+      if (!(await eraseOrder(deps, _id, customerId))) throw eraseUnsettled()
+    }
+    return { erased: found.length }
+  })
+}
+
+/** Each write decides whose order it is: it may have got another customer since it was read. */
+async function eraseOrder({ orders }: EraseDeps, id: string, customerId?: string): Promise<boolean> {
+  const write = async (whose: Document, update: Document[]): Promise<boolean> =>
+    (await orders.findOneAndUpdate({ _id: { $eq: id }, ...whose, ...owesNone(customerId) }, update)) !== null
+  if (customerId === undefined) return await write({}, [...buried(), NAME_FORMER_CUSTOMERS])
+  if (await write({ customerId: { $eq: customerId } }, [...buried(customerId), NAME_FORMER_CUSTOMERS])) return true
+  const emptied = { $set: { receipts: emptiedReceipts(customerId) } }
+  return await write({ customerId: { $ne: customerId } }, [emptied, NAME_FORMER_CUSTOMERS])
+}
+
+type Row = Pick<IdempotencyRow, 'orderId' | 'answer' | 'customerId'> & { readonly _id: unknown }
+
+async function findKeyed({ keys }: EraseDeps, target: EraseTarget): Promise<Row[]> {
+  const isMeant = 'orderIds' in target ? { orderId: { $in: [...target.orderIds] } } : { customerId: target.customerId }
+  const hint = 'orderIds' in target ? 'order' : 'customer'
+  const rows: Row[] = await keys
+    .find(isMeant, { ...DURABLE_READ, hint, limit: MOST_ORDERS })
+    .project<Row>({ orderId: 1, answer: 1, customerId: 1 })
+    .toArray()
+  return rows.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
+}
+
+interface Meant {
+  readonly customerId?: string
+  readonly orderIds: readonly string[]
+}
+
+async function findOrders({ orders }: EraseDeps, { customerId, orderIds }: Meant): Promise<OrderDocument[]> {
+  const find = (filter: Document, hint: string): Promise<OrderDocument[]> =>
+    orders
+      .find(filter, { ...DURABLE_READ, hint, maxTimeMS: SEARCH_MS, limit: MOST_ORDERS })
+      .project<OrderDocument>({ items: 0, note: 0, metadata: 0, applied: 0 })
+      .toArray()
+  const named = find({ _id: { $in: [...orderIds] } }, '_id_')
+  if (customerId === undefined) return await named
+  const meant = { $eq: customerId }
+  const parts = await Promise.all([
+    named,
+    find({ customerId: meant }, 'customer'),
+    find({ formerCustomers: meant }, 'former_customers'),
+  ])
+  return [...new Map(parts.flat().map((order) => [order._id, order])).values()]
+}
+
+function holdsPerson(order: OrderDocument, customerId?: string): boolean {
+  const isOwn = isLive(order) && (customerId === undefined || order.customerId === customerId)
+  return isOwn || receiptsOf(order, customerId).some((receipt) => receipt.customerId !== null || receipt.email !== null)
+}
+
+function owesReceipt(order: OrderDocument, customerId?: string): boolean {
+  return receiptsOf(order, customerId).some(({ state }) => state === 'owed' || state === 'sending')
+}
+
+/** The receipts that name the customer, or all. Something else may have written what is no list of receipts. */
+function receiptsOf({ receipts }: OrderDocument, customerId?: string): StoredReceipt[] {
+  const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
+  return entries
+    .filter((one) => typeof one === 'object' && one !== null)
+    .filter((one) => customerId === undefined || one.customerId === customerId)
+}
+
+function owesNone(customerId?: string): Document {
+  const whose = customerId === undefined ? {} : { customerId: { $eq: customerId } }
+  return { receipts: { $not: { $elemMatch: { state: { $in: ['owed', 'sending'] }, ...whose } } } }
+}
+
+// A parked receipt has nobody left to go to: without a due time nothing lists or counts it.
+const EMPTIED = { $unsetField: { field: 'dueAt', input: forgottenReceipt('$$one') } }
+
+function emptiedReceipts(customerId?: string, otherwise?: []): Document {
+  const isMeant =
+    customerId === undefined ? { $literal: true } : { $eq: ['$$one.customerId', { $literal: customerId }] }
+  return mapReceipts(isMeant, EMPTIED, otherwise)
+}
+
+const IS_DELETED = { $eq: ['$status', 'deleted'] }
+
+/** The stages that delete an order. What is no list of receipts may name anybody. */
+function buried(customerId?: string): Document[] {
+  return [
+    {
+      $set: {
+        status: 'deleted',
+        deletedAt: { $cond: [IS_DELETED, '$deletedAt', '$$NOW'] },
+        version: { $cond: [IS_DELETED, '$version', { $add: ['$version', 1] }] },
+        receipts: emptiedReceipts(customerId, []),
+      },
+    },
+    { $unset: [...GONE] },
+  ]
+}
+
+async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], customerId?: string): Promise<void> {
+  const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
+  for (let rows = await find(); rows.length > 0; rows = await find()) {
+    for (const { _id, answer = '' } of rows) {
+      const erased = { $set: { answer: withoutPerson(answer) }, $unset: { customerId: '' } } as const
+      await deps.keys.updateOne({ _id: _id as never, answer }, erased)
+    }
+  }
+}
+
+function names({ customerId: kept, answer = '{}' }: Row, customerId: string | undefined): boolean {
+  if (customerId === undefined || kept === customerId) return true
+  return (JSON.parse(answer) as { customerId?: unknown }).customerId === customerId
+}
+
+/** The answer of a key, still an order by its schema. */
+function withoutPerson(answer: string): string {
+  const { email: _, note: __, metadata: ___, ...order } = JSON.parse(answer) as Record<string, unknown>
+  return JSON.stringify({ ...order, customerId: 'erased' })
+}
+
+async function reachable<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw toUnavailable(error) ?? error
+  }
+}

@@ -1,0 +1,26 @@
+import type { LiveOrder } from './order-document.ts'
+
+/** Whether a stored order has what its representation is made of. An imported document may lack it. */
+export function isReadable(stored: LiveOrder): boolean {
+  const { version, items, payment, metadata, createdAt, updatedAt } = stored
+  return (
+    Number.isSafeInteger(version) &&
+    isListOfObjects(items) &&
+    (metadata === undefined || isListOfObjects(metadata)) &&
+    (payment === null || (isObject(payment) && isInstant(payment.at))) &&
+    isInstant(createdAt) &&
+    isInstant(updatedAt)
+  )
+}
+
+function isInstant(stored: unknown): boolean {
+  return stored instanceof Date && !Number.isNaN(stored.getTime())
+}
+
+function isObject(stored: unknown): boolean {
+  return typeof stored === 'object' && stored !== null
+}
+
+function isListOfObjects(stored: unknown): boolean {
+  return Array.isArray(stored) && stored.every(isObject)
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { fulfilmentClient } from '../testing/fulfilment-client.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { dateSentReceipts } from './date-sent-receipts.ts'
+import { forgetReceipts } from './forget-receipts.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
+const { orders, payments } = fulfilmentClient(fulfilment)
+const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+const going = new AbortController().signal
+
+const DAY_MS = 86_400_000
+const PAST = new Date(Date.now() - 1_000)
+
+async function receiptOf(id: string) {
+  return (await stored.findOne({ _id: id }))?.receipts[0]
+}
+
+/** Somebody has written a text where a date belongs. */
+const ODD_RECEIPT = { $map: { input: '$receipts', in: { $mergeObjects: ['$$this', { sentAt: 'yesterday' }] } } }
+
+/** An order whose receipt was sent. */
+async function paidOrder(): Promise<string> {
+  const id = `o_${randomUUID()}`
+  await orders.put.mutate({ id, order: sampleOrder({ email: 'a@example.com' }) })
+  await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+  await expect.poll(async () => (await receiptOf(id))?.state, { timeout: 10_000 }).toBe('sent')
+  return id
+}
+
+describe('a receipt that was sent', () => {
+  it('loses customer and e-mail after 90 days, and keeps its key', async () => {
+    const [id, young] = [await paidOrder(), await paidOrder()]
+    const sent = await receiptOf(id)
+    expect(sent?.forgetAt?.getTime()).toBe((sent?.sentAt?.getTime() ?? 0) + 90 * DAY_MS)
+    await forgetReceipts(database.db, going)
+    expect(await receiptOf(id)).toEqual(sent)
+
+    await stored.updateOne({ _id: id }, { $set: { 'receipts.0.forgetAt': PAST } })
+    await forgetReceipts(database.db, going)
+    const { forgetAt: _, ...kept } = sent ?? {}
+    expect(await receiptOf(id)).toEqual({ ...kept, customerId: null, email: null })
+    expect(await receiptOf(young)).toMatchObject({ customerId: 'cus_1', email: 'a@example.com' })
+    expect(await orders.get.query({ id })).toMatchObject({ customerId: 'cus_1', email: 'a@example.com' })
+    const again = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
+    expect(again.results).toMatchObject([{ outcome: 'duplicate' }])
+  })
+
+  it('is found by an index of what is to be forgotten', async () => {
+    const isDue = { 'receipts.forgetAt': { $lte: PAST } }
+    const plan = await stored.find(isDue, { hint: 'receipts_to_forget' }).explain('executionStats')
+    expect(plan.executionStats).toMatchObject({ totalDocsExamined: 0 })
+  })
+
+  it('has a date for that also if release 0.1.0 sent it, for all orders are looked at once a week', async () => {
+    const [id, later] = [await paidOrder(), await paidOrder()]
+    const walks = fulfilment.db.collection('housekeeping')
+    const sentAt = (await receiptOf(id))?.sentAt?.getTime() ?? 0
+    await stored.updateMany({}, { $unset: { 'receipts.$[].forgetAt': '' } })
+    await walks.deleteMany({})
+    await stored.updateOne({ _id: later }, [{ $set: { receipts: ODD_RECEIPT } }])
+    await dateSentReceipts(database.db, DAY_MS, going)
+    expect((await receiptOf(id))?.forgetAt?.getTime()).toBe(sentAt + DAY_MS)
+    await stored.updateOne({ _id: later }, { $unset: { 'receipts.0.forgetAt': '' } })
+    await dateSentReceipts(database.db, DAY_MS, going)
+    expect(await receiptOf(later)).not.toHaveProperty('forgetAt')
+    await walks.updateMany({}, { $set: { doneAt: new Date(Date.now() - 7 * DAY_MS) } })
+    await dateSentReceipts(database.db, DAY_MS, going)
+    expect(await receiptOf(later)).toHaveProperty('forgetAt')
+  })
+})

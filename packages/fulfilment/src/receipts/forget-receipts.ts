@@ -1,0 +1,41 @@
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import type { Db, Document } from 'mongodb'
+import { forgottenReceipt } from '../orders/forgotten-receipt.ts'
+import { NAME_FORMER_CUSTOMERS } from '../orders/former-customers.ts'
+import { mapReceipts } from '../orders/map-receipts.ts'
+import { FORGET_INDEX, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+
+const AT_ONCE = 200
+const SEARCH_MS = 4_000
+
+/**
+ * Removes customer and e-mail of receipts that were sent long enough ago. The receipt itself stays, with its key. In slices;
+ * what a stop leaves undone is done the next time.
+ */
+export async function forgetReceipts(db: Db, stopping: AbortSignal): Promise<void> {
+  const isDue = { 'receipts.forgetAt': { $type: 'date' }, $expr: IS_ANY_DUE }
+  for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
+    const { localTime: now } = await db.command({ hello: 1 })
+    const due = await db
+      .collection<OrderDocument>(ORDERS)
+      .find({ 'receipts.forgetAt': { $lte: now as Date } }, { hint: FORGET_INDEX, maxTimeMS: SEARCH_MS })
+      .project<Pick<OrderDocument, '_id'>>({ _id: 1 })
+      .limit(AT_ONCE)
+      .toArray()
+    found = due.length
+    const q = { _id: { $in: due.map(({ _id }) => _id) }, ...isDue }
+    if (found > 0) await bulkUpdate(db, { update: ORDERS, updates: [{ q, u: FORGET_DUE, multi: true }] })
+  }
+}
+
+function isDue(receipt: string): Document {
+  const at = `${receipt}.forgetAt`
+  return { $and: [{ $eq: [{ $type: at }, 'date'] }, { $lte: [at, '$$NOW'] }] }
+}
+
+const IS_ANY_DUE = { $anyElementTrue: { $map: { input: '$receipts', as: 'one', in: isDue('$$one') } } }
+
+const FORGET_DUE = [
+  { $set: { receipts: mapReceipts(isDue('$$one'), forgottenReceipt('$$one')) } },
+  NAME_FORMER_CUSTOMERS,
+]
