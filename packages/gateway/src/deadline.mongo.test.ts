@@ -30,7 +30,12 @@ const gateway = stack.use(
     database: { name: database.name, uri: new Secret(`mongodb://127.0.0.1:${mongo.port}/?directConnection=true`) },
     fulfilmentUrl: silentUrl,
     providers: {
-      shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: secret }] },
+      shop: {
+        scheme: 'hmac',
+        header: 'x-signature',
+        effects: ['payment.succeeded', 'payment.failed'],
+        secrets: [{ id: 'only', value: secret }],
+      },
       mollie: { scheme: 'mollie-classic', fetch: { baseUrl: silentUrl, token } },
     },
     settings: { API_TOKENS: JSON.stringify({ tests: token }) },

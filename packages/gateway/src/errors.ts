@@ -18,11 +18,29 @@ export const tooManyEvents = defineError('too_many_events', {
   retry: 'never',
   says: 'The delivery has too many events',
 })
+/** The token is valid, and its scopes do not cover the request (RFC 6750 section 3.1). */
+export const scopeMissing = defineError('scope_missing', {
+  status: 403,
+  retry: 'never',
+  says: 'The token does not have the scope that this request needs',
+})
+/** The operator is known, and has not the role that the procedure needs. */
+export const roleMissing = defineError('role_missing', {
+  status: 403,
+  retry: 'never',
+  says: 'The token does not have the role that this procedure needs',
+})
 /** The event could not be stored on a majority now: the provider delivers it again. */
 export const notStored = defineError('not_stored', {
   status: 500,
   retry: 'later',
   says: 'The event could not be stored now: deliver it again',
+})
+/** Whether the delivery is authentic could not be found out now: the provider delivers it again. */
+export const notChecked = defineError('not_checked', {
+  status: 500,
+  retry: 'later',
+  says: 'The delivery could not be checked now: deliver it again',
 })
 /** An operator named an event that is being processed at this moment; nothing was changed. */
 export const eventsBusy = defineError('events_busy', {
@@ -41,6 +59,12 @@ export const eventNotProcessing = defineError('event_not_processing', {
   status: 409,
   retry: 'never',
   says: 'The event is not being processed: only such events can be released',
+})
+/** What is to be erased is still under way: an event without a verdict, or a receipt that is not sent. */
+export const eraseUnsettled = defineError('erase_unsettled', {
+  status: 409,
+  retry: 'later',
+  says: 'An event or a receipt is still under way: erase again when it is settled',
 })
 /** More bodies are under way than memory is set aside for: a sender comes again. */
 export const overloaded = defineError('overloaded', {

@@ -1,14 +1,15 @@
 /** The types of event that have an effect; every other type is stored as `unhandled`. */
 export type PaymentEventType = 'payment.succeeded' | 'payment.failed'
 
-const PAYMENT_EVENT_TYPES: readonly string[] = [
+/** The types of event that have an effect. */
+export const PAYMENT_EVENT_TYPES = [
   'payment.succeeded',
   'payment.failed',
-] satisfies readonly PaymentEventType[]
+] as const satisfies readonly PaymentEventType[]
 
 /** Whether a type is one of those that have an effect. */
 export function isPaymentEventType(type: string): type is PaymentEventType {
-  return PAYMENT_EVENT_TYPES.includes(type)
+  return PAYMENT_EVENT_TYPES.some((one) => one === type)
 }
 
 /** What an event says about an order. Amounts are integers in minor units, currencies ISO 4217 in capitals. */
@@ -18,8 +19,10 @@ export interface PaymentFacts {
   readonly currency?: string
   /** When the provider says it happened, ISO 8601. */
   readonly occurredAt?: string
-  /** Set where the event names an amount or a currency that can equal none: it is refused for good. */
-  readonly unreadable?: 'amount_mismatch' | 'currency_mismatch'
+  /** Set if the amount or the currency can equal none, or is missing and must be there: the event is refused for good. */
+  readonly unreadable?: 'amount_mismatch' | 'currency_mismatch' | 'amount_missing'
+  /** Set if the provider may not cause this effect: the event is kept as `unhandled`, with this reason. */
+  readonly withheld?: 'not_expected' | 'effect_not_allowed'
 }
 
 /** What a provider tells: the thing that flows from the HTTP edge to fulfilment. */
@@ -31,4 +34,15 @@ export interface WebhookEvent {
   /** The object that the event is about, for a payment the payment's id. */
   readonly objectId: string
   readonly facts: PaymentFacts
+}
+
+/** Why an event is `unhandled`. */
+export type UnhandledReason = 'type_unhandled' | NonNullable<PaymentFacts['withheld']>
+
+/** Why an event is kept without an effect; null if it has one. */
+export function unhandledReason(
+  { type, facts }: Pick<WebhookEvent, 'type' | 'facts'>,
+  isHandled: (type: string) => boolean,
+): UnhandledReason | null {
+  return facts.withheld ?? (isHandled(type) ? null : 'type_unhandled')
 }

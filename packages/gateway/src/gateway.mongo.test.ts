@@ -14,11 +14,20 @@ vi.setConfig({ testTimeout: 30_000 })
 
 const whsec = (): string => `whsec_${randomBytes(24).toString('base64')}`
 const secrets = { acme: whsec(), other: whsec(), shop: randomBytes(20).toString('hex') }
-const standard = (value: string) => ({ scheme: 'standard-webhooks', secrets: [{ id: 'only', value }] })
+const standard = (value: string) => ({
+  scheme: 'standard-webhooks',
+  effects: ['payment.succeeded', 'payment.failed'],
+  secrets: [{ id: 'only', value }],
+})
 const providers = {
   acme: standard(secrets.acme),
   other: standard(secrets.other),
-  shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: secrets.shop }] },
+  shop: {
+    scheme: 'hmac',
+    header: 'x-signature',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'only', value: secrets.shop }],
+  },
 }
 const MAX_BYTES = 4_000
 const WAIT = { timeout: 20_000 }
@@ -129,13 +138,16 @@ describe('a delivery', () => {
     })
   })
 
-  it('carries the caller’s request id from the answer to the log and to the record', async () => {
+  it('gets a request id from the answer to the log and to the record; the caller’s is kept beside it', async () => {
     const id = uniqueId()
-    const requestId = `request-${randomUUID()}`
-    const answer = await deliver({ body: eventOf(id), headers: { ...JSON_TYPE, 'x-request-id': requestId } })
-    expect(answer.headers.get('x-request-id')).toBe(requestId)
+    const clientRequestId = `request-${randomUUID()}`
+    const answer = await deliver({ body: eventOf(id), headers: { ...JSON_TYPE, 'x-request-id': clientRequestId } })
+    const requestId = answer.headers.get('x-request-id')
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
     expect(await events.findOne({ eventId: id })).toMatchObject({ requestId })
-    expect(gateway.logs).toContainEqual(expect.objectContaining({ requestId, msg: 'webhook.recorded', eventId: id }))
+    expect(gateway.logs).toContainEqual(
+      expect.objectContaining({ requestId, clientRequestId, msg: 'webhook.recorded', eventId: id }),
+    )
   })
 
   it('BP-06 may have odd white space, key order and escapes, and a signature in headers of any case', async () => {

@@ -12,6 +12,7 @@ import { stopInTime } from './composition/stop-in-time.ts'
 import { BODY_INDEXES } from './inbox/bodies.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
 import { OWNER_INDEXES } from './inbox/owners.ts'
+import { TRANSMISSION_INDEXES } from './inbox/transmissions.ts'
 import { AUDIT_INDEXES } from './operator/audit.ts'
 import { REPLAY_INDEXES } from './operator/replay-document.ts'
 
@@ -33,10 +34,14 @@ export interface StartedGateway {
 export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): Promise<StartedGateway> {
   const foundation = layFoundation(parts, lifecycle)
   const { logger, providers, mongo } = foundation
+  for (const { event, places } of parts.settings.secretWarnings) logger.warn({ places }, event)
   let background: Background | null = null
   const adminPort = await startAdmin(foundation, () => background?.operator ?? null)
 
-  const indexes = [EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, AUDIT_INDEXES, ...REPLAY_INDEXES]
+  const indexes = [
+    ...[EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES],
+    ...REPLAY_INDEXES,
+  ]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(foundation)
   const inbox = startInbox(foundation, dispatcher)

@@ -9,7 +9,14 @@ import { EVENTS } from './inbox/event-document.ts'
 const PATIENCE = { timeout: 30_000 }
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
-const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRET }] } }
+const PROVIDERS = {
+  acme: {
+    scheme: 'hmac',
+    header: 'x-signature',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'only', value: SECRET }],
+  },
+}
 
 /** A gateway of several processes, with what it wrote on both outputs. */
 async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
@@ -97,6 +104,20 @@ describe('a gateway of several processes', () => {
     expect(gateway.workers().filter(isAlive)).toEqual([])
     expect(gateway.lines('service.stopped')).toHaveLength(3)
   }, 90_000)
+
+  it.each([1, 2])(
+    'stops in order also when it is told to as soon as worker %i has been forked',
+    async (count) => {
+      await using database = await testDatabase(process.env)
+      await using gateway = await run(database)
+      await expect.poll(() => gateway.workers().length, { ...PATIENCE, interval: 1 }).toBe(count)
+      gateway.child.kill('SIGTERM')
+      expect(await gateway.exited).toEqual([0, null])
+      expect(gateway.workers().filter(isAlive)).toEqual([])
+      expect(gateway.lines('service.stage-failed')).toEqual([])
+    },
+    60_000,
+  )
 
   it('replaces a worker that was killed, and the other goes on meanwhile', async () => {
     await using database = await testDatabase(process.env)

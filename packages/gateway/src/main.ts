@@ -5,7 +5,7 @@ import { systemClock } from '@oncehook/kernel/clock'
 import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
 import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
-import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
+import { restartWithHeapFlags, warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { type GatewaySettings, readGatewaySettings } from './settings.ts'
 import { STARTED } from './workers/started.ts'
@@ -22,10 +22,11 @@ function readOrRefuse(): GatewaySettings {
   }
 }
 
-restartWithHeapFlags(process)
+const heapIsBound = restartWithHeapFlags(process)
 const settings = readOrRefuse()
 const logOutput = new LogOutput()
 const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
+if (!heapIsBound) warnOfUnboundHeap(logger)
 
 async function startOne(lifecycle: Lifecycle): Promise<void> {
   const { startGateway } = await import('./gateway.ts')

@@ -10,6 +10,10 @@ export interface DeliveryMetrics {
   /** A delivery was not authentic, by the class of the reason. */
   unverified(provider: string, reason: string): void
   mismatched(provider: string, times: number): void
+  /** An authentic event is kept without an effect because its provider's settings do not allow or expect it. */
+  withheld(provider: string, reason: string): void
+  /** A transmission came again with another body: somebody has caught a delivery. */
+  transmissionReused(provider: string): void
   /** A repeated delivery of a dead event, by what it came to: revived, too_late or too_often. */
   redelivered(provider: string, outcome: string): void
 }
@@ -22,18 +26,23 @@ export interface DispatchMetrics {
   contractMismatch(): void
 }
 
+/** Counts callers that could not prove who they are. */
+interface LoginMetrics {
+  loginFailed(api: string, reason: string): void
+}
+
 /** Adds one to what operators see of a provider: its deliveries by outcome, the matches of its secrets. */
 export type Tally = (provider: string, kind: 'delivery' | 'secret', name: string) => void
 
 /** All counters of the gateway. */
-export type GatewayMetrics = DeliveryMetrics & DispatchMetrics
+export type GatewayMetrics = DeliveryMetrics & DispatchMetrics & LoginMetrics
 
 /** Creates the gateway's counters in a registry. */
 export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayMetrics {
   const registers = [registry]
   const deliveries = new Counter({
     name: 'oncehook_deliveries_total',
-    help: 'Deliveries by provider and outcome: recorded, duplicate, unhandled, or the code of the refusal',
+    help: 'Deliveries by provider and outcome: recorded, duplicate, unhandled, handshake, asked_in_vain, or the code of the refusal',
     labelNames: ['provider', 'outcome'],
     registers,
   })
@@ -41,6 +50,18 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     name: 'oncehook_delivery_mismatches_total',
     help: 'Deliveries whose body differs from the one stored under the same event id',
     labelNames: ['provider'],
+    registers,
+  })
+  const reused = new Counter({
+    name: 'oncehook_transmissions_reused_total',
+    help: 'Deliveries refused because their transmission came with another body before',
+    labelNames: ['provider'],
+    registers,
+  })
+  const withheld = new Counter({
+    name: 'oncehook_events_withheld_total',
+    help: 'Authentic events without an effect, by provider and reason: not_expected or effect_not_allowed',
+    labelNames: ['provider', 'reason'],
     registers,
   })
   const redelivered = new Counter({
@@ -72,6 +93,7 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     registers,
   })
   return {
+    ...createLoginMetrics(registry),
     delivered(provider, outcome) {
       deliveries.inc({ provider, outcome })
       tally(provider, 'delivery', outcome)
@@ -79,11 +101,23 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
     matched: (provider, secretId) => tally(provider, 'secret', secretId),
     unverified: (provider, reason) => failures.inc({ provider, reason }),
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
+    transmissionReused: (provider) => reused.inc({ provider }),
+    withheld: (provider, reason) => withheld.inc({ provider, reason }),
     redelivered: (provider, outcome) => redelivered.inc({ provider, outcome }),
     settled: (state, outcome) => attempts.inc({ state, outcome }),
     lostClaims: (count) => lost.inc(count),
     contractMismatch: () => unreadable.inc(),
   }
+}
+
+function createLoginMetrics(registry: Registry): LoginMetrics {
+  const failed = new Counter({
+    name: 'oncehook_authentication_failures_total',
+    help: 'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired)',
+    labelNames: ['api', 'reason'],
+    registers: [registry],
+  })
+  return { loginFailed: (api, reason) => failed.inc({ api, reason }) }
 }
 
 /** Adds gauges that ask the inbox when they are read. */

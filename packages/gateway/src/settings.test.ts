@@ -8,7 +8,12 @@ import { readGatewaySettings } from './settings.ts'
 const token = 'canary-token-0123456789-0123456789-abc'
 const secret = 'canary-secret-of-the-services-0123456789'
 const PROVIDERS = JSON.stringify({
-  acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'a', value: 'canary-secret-0123456789' }] },
+  acme: {
+    scheme: 'hmac',
+    header: 'x-signature',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'a', value: 'canary-secret-0123456789' }],
+  },
 })
 const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
 
@@ -99,7 +104,7 @@ describe('readGatewaySettings', () => {
       }
       const settings = readGatewaySettings(env)
       expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
-      expect(settings.SERVICE_TOKEN_SECRET.reveal()).toBe(secret)
+      expect(settings.serviceKeys.read()[0]?.signing?.export()).toEqual(Buffer.from(secret))
       expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
       expect(problemsOf({ ...env, PROVIDERS })).toEqual(['PROVIDERS is set twice: as PROVIDERS and by PROVIDERS_FILE'])
       expect(problemsOf({ ...env, PROVIDERS_FILE: join(folder, 'absent') })).toEqual([
@@ -110,8 +115,17 @@ describe('readGatewaySettings', () => {
     }
   })
 
+  it.each(['', 'a b/$', 'a.b', 'a\0b', 'x'.repeat(64), 'ü'.repeat(32)])(
+    'refuses a database that cannot be: %j',
+    (name) => {
+      expect(problemsOf({ ...needed, GATEWAY_DB: name })).toEqual([expect.stringMatching(/^GATEWAY_DB is/)])
+      expect(problemsOf({ ...needed, GATEWAY_DB: 'oncehook-2_ü' })).toEqual([])
+    },
+  )
+
   it.each([
-    ['no JSON', 'shop', 'API_TOKENS must be a JSON object of names and tokens'],
+    ['no JSON', 'shop', 'API_TOKENS is not valid JSON'],
+    ['a name twice', `{"shop":"${token}","shop":"${token}-2"}`, 'API_TOKENS has a name twice'],
     ['a list', `["${token}"]`, 'API_TOKENS must be a JSON object of names and tokens'],
     ['a number', '{"shop":1}', 'API_TOKENS must be a JSON object of names and tokens'],
     ['an empty token', '{"shop":""}', 'API_TOKENS has a token of shop that is empty'],
@@ -129,7 +143,7 @@ describe('readGatewaySettings', () => {
 
   it('keeps no token, only whose it is', () => {
     const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
-    expect([...API_TOKENS.values()]).toEqual(['shop'])
+    expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
     expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
   })
 

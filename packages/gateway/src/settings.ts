@@ -1,22 +1,38 @@
-import { hash } from 'node:crypto'
-import { type Secret, secretProblem } from '@oncehook/kernel/secret'
+import { readFileSync } from 'node:fs'
+import type { FileSource } from '@oncehook/kernel/file-source'
+import { checkTlsPair, type TlsPair } from '@oncehook/kernel/http/tls-files'
+import { type ClientTls, createClientTlsSource } from '@oncehook/kernel/http/tls-sources'
+import type { Secret } from '@oncehook/kernel/secret'
+import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
+  collectProblems,
+  databaseSetting,
   integerSetting,
   logLevelSetting,
   mongoUriSetting,
+  optionalIntegerSetting,
+  optionalPortSetting,
   portSetting,
   readMongoUri,
   readSettings,
   SettingsError,
-  secretSetting,
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 import { MAX_RECORD_BYTES } from './providers/shared-settings.ts'
+import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
+import {
+  API_TOKEN_KIND,
+  type ApiGrant,
+  OPERATOR_TOKEN_KIND,
+  type OperatorGrant,
+  readTokenHolders,
+  type TokenHolders,
+  type TokenSetting,
+} from './token-holders.ts'
 
-const MIN_TOKEN_LENGTH = 32
 const DAY_MS = 86_400_000
 
 /** The gateway's settings, one member a variable of the environment. */
@@ -25,17 +41,24 @@ export const gatewaySchema = z.object({
   GATEWAY_PORT: portSetting(8080),
   ADMIN_HOST: textSetting('127.0.0.1'),
   ADMIN_PORT: portSetting(8081),
+  METRICS_PORT: optionalPortSetting(),
+  ADMIN_TLS_CERT: textSetting().optional(),
+  ADMIN_TLS_KEY: textSetting().optional(),
   MONGODB_URI: mongoUriSetting(),
-  GATEWAY_DB: textSetting('oncehook_gateway'),
+  GATEWAY_DB: databaseSetting('oncehook_gateway'),
   FULFILMENT_URL: urlSetting(['http:', 'https:'], 'http://127.0.0.1:8090'),
-  SERVICE_TOKEN_SECRET: secretSetting(MIN_TOKEN_LENGTH),
+  FULFILMENT_TLS_CA: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
+  FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
+  ...serviceKeySettings,
   PROVIDERS: textSetting(),
-  OPERATOR_TOKENS: tokensSetting(),
-  API_TOKENS: tokensSetting(),
+  OPERATOR_TOKENS: z.string().default('{}'),
+  API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
   RATE_LIMIT_WINDOW_SECONDS: integerSetting({ min: 1, max: 86_400, fallback: 10 }),
   RATE_LIMIT_FAILED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100 }),
+  RATE_LIMIT_ASKED: integerSetting({ min: 0, max: 1_000_000_000, fallback: 20 }),
   RATE_LIMIT_PROVIDER: integerSetting({ min: 0, max: 1_000_000_000, fallback: 100_000 }),
   RATE_LIMIT_API: integerSetting({ min: 0, max: 1_000_000_000, fallback: 1_000 }),
   MAX_WEBHOOK_BYTES: integerSetting({ min: 1, max: MAX_RECORD_BYTES, fallback: 1_048_576 }),
@@ -45,6 +68,7 @@ export const gatewaySchema = z.object({
   REQUEST_TIMEOUT_MS: integerSetting({ min: 100, max: 600_000, fallback: 10_000 }),
   MAX_CONNECTIONS: integerSetting({ min: 1, max: 1_000_000, fallback: 1_000 }),
   EVENT_RETENTION_DAYS: integerSetting({ min: 1, max: 36_500, fallback: 90 }),
+  BODY_RETENTION_DAYS: optionalIntegerSetting({ min: 1, max: 36_500 }),
   DISPATCH_BATCH: integerSetting({ min: 1, max: 500, fallback: 500 }),
   DISPATCH_CONCURRENCY: integerSetting({ min: 1, max: 64, fallback: 2 }),
   LEASE_MS: integerSetting({ min: 100, max: 3_600_000, fallback: 30_000 }),
@@ -56,14 +80,23 @@ export const gatewaySchema = z.object({
   LOG_LEVEL: logLevelSetting,
 })
 
-/** The SHA-256 of a token, in hexadecimal -> whose it is: the tokens themselves are not kept. */
-export type TokenHolders = ReadonlyMap<string, string>
+type ReadApart = keyof typeof READ_APART
 
 /** What the gateway runs with. */
-export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> & {
+export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
+  /** The keys of service tokens; the first signs. */
+  readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** What calls of fulfilment trust and show; null: nothing that Node does not trust by itself. */
+  readonly fulfilmentTls: FileSource<ClientTls | null>
+  readonly API_TOKENS: TokenHolders<ApiGrant>
+  readonly OPERATOR_TOKENS: TokenHolders<OperatorGrant>
   readonly providers: ProvidersSource
+  /** What is doubtful about the secrets as they were read. */
+  readonly secretWarnings: readonly SecretWarning[]
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
+  /** Reads the certificate and the key of the private listener again; null: it is plain http. Throws SettingsError. */
+  readonly readAdminTls: () => TlsPair | null
 }
 
 /**
@@ -71,26 +104,66 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'PROVIDERS'> 
  * @throws SettingsError with every problem
  */
 export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
-  const problems: string[] = []
-  const attempt = <T>(read: () => T): T | undefined => {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof SettingsError)) throw error
-      problems.push(...error.problems)
-      return undefined
-    }
-  }
-  const { PROVIDERS: providersSchema, ...others } = gatewaySchema.shape
-  const settings = attempt(() => readSettings(z.object(others), env))
+  const { problems, attempt } = collectProblems()
+  const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  const serviceKeys = createServiceKeysSource(env, 'sign')
+  attempt(() => serviceKeys.read())
+  const fulfilmentTls = createClientTlsSource(env, 'FULFILMENT_TLS')
+  const tls = attempt(() => fulfilmentTls.read())
+  if (tls && settings?.FULFILMENT_URL.protocol === 'http:') attempt(refuseClearCalls)
   const providers = createProvidersSource(env, {
-    readText: () => readSettings(z.object({ PROVIDERS: providersSchema }), env).PROVIDERS,
+    readText: () => readText('PROVIDERS', env),
     maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
     toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
   })
   const readable = attempt(() => providers.read())
-  if (settings === undefined || readable === undefined) throw new SettingsError(problems)
-  return { ...settings, providers, readMongoUri: () => readMongoUri(env) }
+  const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
+  const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
+  attempt(() => readAdminTls(env))
+  const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
+  if (!isComplete || problems.length > 0) throw new SettingsError(problems)
+  const secretWarnings = findSecretWarnings(env)
+  const sources = { serviceKeys, fulfilmentTls, providers, ...readAgain(env) }
+  return { ...settings, API_TOKENS, OPERATOR_TOKENS, secretWarnings, ...sources }
+}
+
+function readAgain(env: NodeJS.ProcessEnv): Pick<GatewaySettings, 'readMongoUri' | 'readAdminTls'> {
+  return { readMongoUri: () => readMongoUri(env), readAdminTls: () => readAdminTls(env) }
+}
+
+function readAdminTls(env: NodeJS.ProcessEnv): TlsPair | null {
+  const names = { ADMIN_TLS_CERT: true, ADMIN_TLS_KEY: true } as const
+  const { ADMIN_TLS_CERT: cert, ADMIN_TLS_KEY: key } = readSettings(gatewaySchema.pick(names), env)
+  return checkTlsPair({ cert, key }, 'ADMIN_TLS')
+}
+
+const READ_APART = {
+  PROVIDERS: true,
+  API_TOKENS: true,
+  OPERATOR_TOKENS: true,
+  ADMIN_TLS_CERT: true,
+  ADMIN_TLS_KEY: true,
+  SERVICE_TOKEN_SECRET: true,
+  SERVICE_TOKEN_SECRETS: true,
+  FULFILMENT_TLS_CA: true,
+  FULFILMENT_TLS_CLIENT_CERT: true,
+  FULFILMENT_TLS_CLIENT_KEY: true,
+} as const
+
+function refuseClearCalls(): never {
+  throw new SettingsError(['FULFILMENT_URL must begin with https:// where a setting FULFILMENT_TLS_… is set'])
+}
+
+type TextName = 'PROVIDERS' | 'API_TOKENS' | 'OPERATOR_TOKENS'
+
+function readText(name: TextName, env: NodeJS.ProcessEnv): string {
+  const schema: z.ZodType<string, string | undefined> = gatewaySchema.shape[name]
+  return readSettings(z.object({ [name]: schema }), env)[name] ?? ''
+}
+
+function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {
+  const readEnv = (variable: string): string | undefined => env[variable]
+  return { name, json: readText(name, env), sources: { readEnv, readFile: (path) => readFileSync(path, 'utf8') } }
 }
 
 /** Origins whose scripts may use the orders API, separated by commas; `*` is any. */
@@ -104,34 +177,4 @@ function originsSetting() {
       if (wrong) context.addIssue({ code: 'custom', message: 'must be origins like https://shop.example, or *' })
       return new Set(origins.filter((origin) => origin !== ''))
     })
-}
-
-/** JSON: name -> token. */
-function tokensSetting() {
-  return z
-    .string()
-    .default('{}')
-    .transform((text, context): TokenHolders => {
-      const tokens = z.record(z.string().min(1).max(64), z.string()).safeParse(parseJson(text))
-      const issue = (message: string): void => context.addIssue({ code: 'custom', message })
-      if (!tokens.success) issue('must be a JSON object of names and tokens')
-      const holders = new Map<string, string>()
-      for (const [name, token] of Object.entries(tokens.data ?? {})) {
-        const problem = secretProblem(token, MIN_TOKEN_LENGTH)
-        if (problem !== null) issue(`has a token of ${name} that ${problem}`)
-        const digest = hash('sha256', token)
-        const other = holders.get(digest)
-        if (other !== undefined) issue(`has the same token for ${other} and ${name}`)
-        holders.set(digest, name)
-      }
-      return holders
-    })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -5,9 +5,9 @@ import { RecentAnswers } from '../dispatch/recent-answers.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims, type SettledClaim } from '../inbox/claims.ts'
 import { indexedClaims } from '../inbox/indexed-claims.ts'
+import { readRetention } from '../inbox/retention.ts'
 import type { Foundation } from './gateway-parts.ts'
 
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /** Makes what hands stored events on to fulfilment, from when it is started. */
@@ -17,7 +17,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     db: mongo.background.db,
     owner,
     leaseMs: settings.LEASE_MS,
-    retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,
+    ...readRetention(settings),
     maxStarts: settings.MAX_STARTS,
     maxDelayMs: settings.RETRY_CAP_MS,
   })

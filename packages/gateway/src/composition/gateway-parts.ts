@@ -1,16 +1,20 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import type { ShownMetrics } from '@oncehook/kernel/http/probes'
+import type { ClientTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import type { LogOutput } from '@oncehook/kernel/log-output'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import type { WatchedServiceKeys } from '@oncehook/kernel/watch-service-keys'
+import type { WatchedSource } from '@oncehook/kernel/watch-source'
 import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import type { GatewayMetrics } from '../metrics.ts'
+import type { Audit } from '../operator/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
-import type { ShownMetrics } from '../workers/metrics-of-workers.ts'
 
 /** What a gateway is made of besides its settings: everything that tests may want in their own hands. */
 export interface GatewayParts {
@@ -30,6 +34,10 @@ export interface Foundation extends GatewayParts {
   readonly lifecycle: Lifecycle
   /** The providers that count now. */
   readonly providers: WatchedProviders
+  /** The keys of service tokens that count now. */
+  readonly serviceKeys: WatchedServiceKeys
+  /** What calls of fulfilment trust and show now. */
+  readonly fulfilmentTls: WatchedSource<ClientTls | null>
   /** Names this process as the holder of claims. */
   readonly owner: string
   /** Two pools, so that a backlog never queues ahead of an accept. */
@@ -39,5 +47,6 @@ export interface Foundation extends GatewayParts {
   readonly payments: PaymentProcedures
   readonly registry: Registry
   readonly metrics: GatewayMetrics
+  readonly audit: Audit
   readonly databaseErrors: DatabaseErrors
 }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { watchTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTallies } from '../inbox/tallies.ts'
 import { createGatewayMetrics } from '../metrics.ts'
+import { createAudit } from '../operator/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
 import { loadFulfilment } from './load-fulfilment.ts'
@@ -21,6 +24,8 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
+  const serviceKeys = watchServiceKeys(parts.settings.serviceKeys, parts.logger)
+  const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, parts.logger)
   lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
   return {
     ...parts,
@@ -28,9 +33,12 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
     providers: watchProviders(parts.settings.providers, parts.logger),
     owner: randomUUID(),
     mongo,
-    ...loadFulfilment(parts),
+    serviceKeys,
+    fulfilmentTls,
+    ...loadFulfilment({ ...parts, serviceKeys, fulfilmentTls }),
     registry,
     metrics: createGatewayMetrics(registry, tallies.add),
+    audit: createAudit(mongo.background.durableDb, parts),
     databaseErrors,
   }
 }

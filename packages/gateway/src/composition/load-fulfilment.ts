@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import type { CallFetch } from '@oncehook/kernel/service-fetch'
+import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
@@ -6,7 +9,7 @@ import type { Foundation, GatewayParts } from './gateway-parts.ts'
 const CALL_MS = 10_000
 
 /** Makes the ways to fulfilment. Their code is loaded at the first call, for no delivery needs it. */
-export function loadFulfilment(parts: GatewayParts): Pick<Foundation, 'fulfilment' | 'payments'> {
+export function loadFulfilment(parts: CallParts): Pick<Foundation, 'fulfilment' | 'payments'> {
   let loading: Promise<Loaded> | undefined
   const loaded = (): Promise<Loaded> => {
     loading ??= load(parts)
@@ -21,15 +24,34 @@ export function loadFulfilment(parts: GatewayParts): Pick<Foundation, 'fulfilmen
   }
 }
 
+/** What calls are made with: the parts, and the keys and certificates that count now. */
+type CallParts = GatewayParts & Pick<Foundation, 'serviceKeys' | 'fulfilmentTls'>
+
 interface Loaded {
   readonly client: FulfilmentClient
   readonly payments: PaymentProcedures
 }
 
-async function load({ settings, clock, fetch }: GatewayParts): Promise<Loaded> {
+async function load(parts: CallParts): Promise<Loaded> {
+  const { settings, serviceKeys, clock } = parts
   const { createFulfilmentClient, createPaymentProcedures } = await import('../dispatch/fulfilment-client.ts')
-  const secret = settings.SERVICE_TOKEN_SECRET
-  const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock })
+  const tokens = createServiceTokens({
+    ...{ issuer: 'gateway', audience: 'fulfilment', clock, newId: randomUUID },
+    key: () => signingKey(serviceKeys.current()),
+  })
+  const fetch = await loadFetch(parts)
   const client = createFulfilmentClient({ url: settings.FULFILMENT_URL, tokens, fetch, timeoutMs: CALL_MS })
   return { client, payments: createPaymentProcedures(client) }
+}
+
+/** Node's own fetch takes neither authorities nor a certificate; what does is loaded only where it is needed. */
+async function loadFetch({ fetch, fulfilmentTls }: CallParts): Promise<CallFetch> {
+  if (fulfilmentTls.current() === null) return fetch
+  const { createTlsFetch } = await import('../dispatch/tls-fetch.ts')
+  return createTlsFetch(fulfilmentTls.current)
+}
+
+function signingKey([first]: readonly ServiceKey[]): ServiceKey {
+  if (first === undefined) throw new Error('There is no key of service tokens')
+  return first
 }

@@ -1,20 +1,24 @@
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import { createApp } from '../http/app.ts'
-import { createRateLimit } from '../http/rate-limit.ts'
+import { createFailedLogins } from '../http/failed-logins.ts'
+import type { OrderDeps } from '../http/order-context.ts'
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import type { Front } from './start-front.ts'
 
 /** Where the application is served, and whom it asks. */
-export interface ServedApplication {
+export interface ServedApplication extends Pick<OrderDeps, 'recordChange'> {
   readonly front: Front
   readonly fulfilment: FulfilmentClient
 }
 
 /** Serves what the public listener offers beside deliveries: the orders API, its description, checks of providers. */
 export function serveApplication(
-  { settings, logger, clock }: Foundation,
-  { front, fulfilment }: ServedApplication,
+  { settings, logger, clock, metrics }: Foundation,
+  { front, fulfilment, recordChange }: ServedApplication,
 ): void {
+  const limitOf = (name: string, limit: number): RateLimit =>
+    createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
   const app = createApp({
     logger,
     origins: settings.CORS_ORIGINS,
@@ -23,11 +27,16 @@ export function serveApplication(
       fulfilment,
       tokens: settings.API_TOKENS,
       maxBodyBytes: settings.MAX_BODY_BYTES,
-      limit: createRateLimit({
-        name: 'api',
-        limit: settings.RATE_LIMIT_API,
-        windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
-        clock,
+      recordChange,
+      clock,
+      logger,
+      limit: limitOf('api', settings.RATE_LIMIT_API),
+      failedLogins: createFailedLogins({
+        api: 'orders',
+        limit: limitOf('failed', settings.RATE_LIMIT_FAILED),
+        trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+        logger,
+        count: metrics.loginFailed,
       }),
     },
   })

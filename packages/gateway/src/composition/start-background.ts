@@ -1,15 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadJose } from '@oncehook/kernel/load-jose'
+import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
+import { createFailedLogins } from '../http/failed-logins.ts'
+import { createRateLimit } from '../http/rate-limit.ts'
 import { readInboxDepth } from '../inbox/inbox-depth.ts'
+import { readRetention } from '../inbox/retention.ts'
 import { addInboxGauges } from '../metrics.ts'
-import { createAudit } from '../operator/audit.ts'
 import { createOperatorApi, type OperatorApi } from '../operator/operator-api.ts'
+import { createOrderAudit } from '../operator/order-audit.ts'
 import { createReplays } from '../operator/replays.ts'
 import type { Foundation } from './gateway-parts.ts'
 import { serveApplication } from './serve-application.ts'
 import type { Front } from './start-front.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
-
-const DAY_MS = 86_400_000
 
 /** What goes on behind the deliveries. */
 export interface Background {
@@ -25,19 +28,33 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   const { mongo, registry, lifecycle, fulfilment } = foundation
   await loadJose()
   const client = await fulfilment()
-  serveApplication(foundation, { front, fulfilment: client })
+  const orderAudit = createOrderAudit(foundation.audit, { logger: foundation.logger, wait: sleep })
+  serveApplication(foundation, { front, fulfilment: client, recordChange: orderAudit.record })
   await mongo.background.open()
   if (lifecycle.isStopping) return null
-  const { db } = mongo.background
-  addInboxGauges(registry, () => readInboxDepth(db))
-  const { settings, logger, clock, fetch, providers, databaseErrors } = foundation
+  addInboxGauges(registry, () => readInboxDepth(mongo.background.db))
+  addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
+  // An operator acts on what is shown.
+  const db = mongo.background.durableDb
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit } = foundation
   const operator = createOperatorApi({
     tokens: settings.OPERATOR_TOKENS,
+    failedLogins: createFailedLogins({
+      api: 'operator',
+      limit: createRateLimit({
+        ...{ name: 'failed', limit: settings.RATE_LIMIT_FAILED, clock },
+        windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+      }),
+      // Nobody else stands before the private listener.
+      trustedProxyHops: 0,
+      logger,
+      count: foundation.metrics.loginFailed,
+    }),
     errors: databaseErrors,
     parts: {
-      ...{ db, audit: createAudit(db), replays: createReplays(db), fulfilment: client },
-      ...{ providers: providers.current, fetch, retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS, clock, logger },
+      ...{ db, audit, replays: createReplays(db), fulfilment: client },
+      ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
-  return { operator, housekeeping: startHousekeeping(foundation) }
+  return { operator, housekeeping: [...startHousekeeping(foundation), orderAudit] }
 }

@@ -6,16 +6,23 @@ import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { isHandled } from '../dispatch/handlers.ts'
 import { answerWithin } from '../http/answer-deadline.ts'
 import { BodyBudget } from '../http/body-budget.ts'
+import { CheckBudget } from '../http/check-budget.ts'
+import { KnownAddresses } from '../http/known-addresses.ts'
+import { LastAnswers } from '../http/last-answers.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import { RefusalSummary } from '../http/refusal-summary.ts'
+import { Strangers } from '../http/strangers.ts'
 import { timeRequests } from '../http/time-requests.ts'
 import { answerDeliveriesFirst, type WebhookRouteDeps } from '../http/webhook-route.ts'
 import type { Inbox } from '../inbox/inbox.ts'
+import { createTransmissions } from '../inbox/transmissions.ts'
 import { createRequestTimer } from '../metrics.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 // With what the rest of the process takes, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
 const LATE_BODIES_MS = 100
+const SUMMARY_MS = 1_000
 
 /** A public listener that is open. */
 export interface Front {
@@ -29,7 +36,9 @@ export interface Front {
 /** Opens the public listener: from then on deliveries are taken. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<Front> {
   const { settings, registry, lifecycle } = foundation
-  const webhooks = describeWebhooks(foundation, inbox)
+  const summary = new RefusalSummary(foundation.logger)
+  const lastAnswers = new LastAnswers()
+  const webhooks = { ...describeWebhooks(foundation, inbox), summary, lastAnswers }
   const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
   let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
   const front = answerDeliveriesFirst(webhooks, (request, response) => application(request, response))
@@ -46,11 +55,19 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
     maxConnections: settings.MAX_CONNECTIONS,
   })
   const lookForLate = setInterval(() => webhooks.budget.endLate(), LATE_BODIES_MS).unref()
-  lifecycle.onStop({
-    name: 'public listener',
-    withinMs: 4_000,
-    stop: () => listener.close(3_500).finally(() => clearInterval(lookForLate)),
-  })
+  const summarise = setInterval(() => summary.write(), SUMMARY_MS).unref()
+  const endTimers = (): void => {
+    clearInterval(lookForLate)
+    clearInterval(summarise)
+    summary.write()
+  }
+  const stop = async (): Promise<void> => {
+    const answerRest = setTimeout(() => lastAnswers.end(), ANSWER_REST_MS)
+    await listener.close(CLOSE_MS)
+    clearTimeout(answerRest)
+    endTimers()
+  }
+  lifecycle.onStop({ name: 'public listener', withinMs: 4_000, stop })
   return {
     port: listener.port,
     webhooks,
@@ -61,15 +78,21 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   }
 }
 
+const CLOSE_MS = 3_500
+// Then there is time to write the answers of deliveries whose database does not answer.
+const ANSWER_REST_MS = 2_500
 // Enough for the authentic deliveries behind a flood, and a bound to what the flood may cost.
 const SEARCHED_PER_FAILED = 10
 
-function describeWebhooks(foundation: Foundation, inbox: Inbox): WebhookRouteDeps {
+function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRouteDeps, 'summary' | 'lastAnswers'> {
   const { settings, logger, clock, fetch, providers, metrics } = foundation
+  const known = new KnownAddresses()
+  const windowSeconds = settings.RATE_LIMIT_WINDOW_SECONDS
   const limitOf = (name: string, limit: number): RateLimit =>
-    createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
+    createRateLimit({ name, limit, windowSeconds, clock, hasOwnCount: (key) => known.has(key) })
   return {
     inbox,
+    transmissions: createTransmissions({ db: foundation.mongo.accepting.db, errors: foundation.databaseErrors }),
     clock,
     isHandled,
     fetch,
@@ -83,6 +106,9 @@ function describeWebhooks(foundation: Foundation, inbox: Inbox): WebhookRouteDep
     },
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     withinMs: answerWithin(settings.REQUEST_TIMEOUT_MS),
-    budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now() }),
+    budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now(), isKnown: (one) => known.has(one) }),
+    known,
+    checks: new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 }),
+    strangers: new Strangers({ limit: limitOf('asked', settings.RATE_LIMIT_ASKED), known }),
   }
 }

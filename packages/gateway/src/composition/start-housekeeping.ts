@@ -1,11 +1,16 @@
-import { runEvery } from '../dispatch/run-every.ts'
+import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls-sources'
+import { runEvery } from '@oncehook/kernel/run-every'
+import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'
+import { dateDeadBodies } from '../inbox/date-dead-bodies.ts'
 import { removeUnusedBodies } from '../inbox/remove-unused-bodies.ts'
+import { readRetention } from '../inbox/retention.ts'
 import { stripOldBodies } from '../inbox/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replay-runner.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
 const CHECK_FILES_MS = 1_000
 
 /** Work that goes on until each part of it is stopped. */
@@ -16,12 +21,13 @@ export type Housekeeping = readonly { stop(): Promise<void> }[]
  * providers that have changed, bodies kept long enough, secrets about to end.
  */
 export function startHousekeeping(foundation: Foundation): Housekeeping {
-  const { providers, logger, clock, random, fetch, mongo, databaseErrors } = foundation
+  const { providers, serviceKeys, fulfilmentTls, logger, clock, random, fetch, mongo, databaseErrors } = foundation
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
+  const retention = readRetention(foundation.settings)
   const runner = new ReplayRunner({ db, providers: providers.current, fetch, random, logger, onError })
   runner.start()
   const warn = async (): Promise<void> => {
@@ -31,7 +37,10 @@ export function startHousekeeping(foundation: Foundation): Housekeeping {
   return [
     runner,
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
-    runEvery({ task: (stopping) => stripOldBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
+    runEvery({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
+    runEvery({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
+    runEvery({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
+    runEvery({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),
     runEvery({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]

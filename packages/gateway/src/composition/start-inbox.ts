@@ -2,17 +2,16 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import { isHandled } from '../dispatch/handlers.ts'
 import { createDeliveryCounts, type Revival } from '../inbox/delivery-counts.ts'
 import { createInbox, type Inbox } from '../inbox/inbox.ts'
-import { createAudit, type NewAuditEntry } from '../operator/audit.ts'
+import { readRetention } from '../inbox/retention.ts'
+import type { NewAuditEntry } from '../operator/audit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import { stopInTime } from './stop-in-time.ts'
 
-const DAY_MS = 86_400_000
 const COUNT_FLUSH_MS = 1_000
 
 /** Opens the durable front; what it stores goes on to the dispatcher. */
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
-  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers } = foundation
-  const audit = createAudit(mongo.background.db)
+  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit } = foundation
   const counts = createDeliveryCounts({
     db: mongo.background.db,
     logger,
@@ -28,8 +27,9 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     db: mongo.accepting.db,
     isSharded: () => mongo.accepting.isSharded,
     owner,
+    leaseMs: settings.LEASE_MS,
     now: clock.now,
-    retentionMs: settings.EVENT_RETENTION_DAYS * DAY_MS,
+    ...readRetention(settings),
     isHandled,
     counts,
     errors: databaseErrors,

@@ -16,7 +16,14 @@ import { startFront } from './start-front.ts'
 import { startInbox } from './start-inbox.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
-const PROVIDERS = { acme: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRET }] } }
+const PROVIDERS = {
+  acme: {
+    scheme: 'hmac',
+    header: 'x-signature',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'only', value: SECRET }],
+  },
+}
 
 /** What a gateway starts with, on a database of its own; it stops at the end of the scope. */
 async function prepare() {

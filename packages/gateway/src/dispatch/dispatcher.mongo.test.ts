@@ -65,7 +65,11 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   const { clock = systemClock, maxStarts = 8 } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
-    await openInbox(database, { admits: () => dispatcher.admits(), onClaimed: (claim) => dispatcher.take(claim) }),
+    await openInbox(database, {
+      leaseMs,
+      admits: () => dispatcher.admits(),
+      onClaimed: (claim) => dispatcher.take(claim),
+    }),
   )
   const { logger, lines } = memoryLogger()
   let lost = 0
@@ -312,8 +316,9 @@ describe.concurrent('Dispatcher', () => {
     standIn.orders.clear()
     await using looking = await openInbox(database)
     const before = { $add: ['$$NOW', -HOUR_MS] }
+    const lastError = { code: 'order_unknown', message: '', at: '$$NOW' }
     await looking.events.updateOne({ eventId: 'old' }, [
-      { $set: { firstFailedAt: before, orderUnknownSince: before, failures: 9 } },
+      { $set: { firstFailedAt: before, orderUnknownSince: before, failures: 9, lastError } },
     ])
     await using running = await start(database, { standIn })
     await untilState(running, 'dead', 1)
@@ -632,6 +637,25 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'done', 3)
     })
 
+    it('ends one that fulfilment cannot read, also where each event travels alone', async () => {
+      await using database = await testDatabase(process.env)
+      await using running = await start(database, { batchSize: 1 })
+      const { standIn, open } = running
+      standIn.onCall = (commands) => {
+        if (commands.some(({ eventId }) => eventId === 'bad')) throw invalidRequest()
+      }
+      await running.record('bad')
+      await using _ = overload([running])
+      await until(async () => expect(await open.record('bad')).toMatchObject({ state: 'dead' }))
+      expect(await open.record('bad')).toMatchObject({
+        reason: 'invalid_request',
+        lastError: { code: 'invalid_request' },
+      })
+      const { attempts } = await open.record('bad')
+      expect(attempts.length).toBeGreaterThan(limits.maxInternalErrors)
+      expect(await open.events.countDocuments({ state: 'dead' })).toBe(1)
+    })
+
     it('ends one that fulfilment refuses with `internal`, and shows that as the reason', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database)
@@ -656,7 +680,7 @@ describe.concurrent('Dispatcher', () => {
       await using two = await start(database, options)
       await using load = overload([one, two])
       await until(() => expect([one, two].some(({ dispatcher }) => dispatcher.admits())).toBe(false))
-      await using dead = await openInbox(database)
+      await using dead = await openInbox(database, { leaseMs: options.leaseMs })
       for (const id of many(20)) standIn.orders.set(`order of ${id}`, 1)
       await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
       await dead.inbox.record(arrivalOf('early'))

@@ -3,13 +3,13 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import { runEvery } from '@oncehook/kernel/run-every'
 import { within } from '@oncehook/kernel/within'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
 import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
 import type { CallFailure, ProcessedBatch } from './process-batch.ts'
-import { runEvery } from './run-every.ts'
 import { type Sending, SinceSuccess } from './since-success.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
@@ -36,7 +36,7 @@ const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
 // More of a backlog at once would hold up the thread, and the database, for longer than an accept should wait.
-const MOST_OF_BACKLOG = 250
+export const MOST_OF_BACKLOG = 250
 // A success that is older says nothing of how fulfilment is now.
 const WELL_FOR_MS = 5_000
 const STOP_GRACE_MS = 2_500
@@ -352,7 +352,7 @@ interface Before {
 }
 
 function idOf({ claim }: SettledClaim): string {
-  return claim._id.toHexString()
+  return String(claim._id)
 }
 
 function halfOf(lanes: number): number {

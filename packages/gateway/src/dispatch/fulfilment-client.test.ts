@@ -2,7 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens, createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { keyOfSecret } from '@oncehook/kernel/service-keys'
+import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createFulfilmentStandIn, type ReceivedCommand } from '../testing/fulfilment-stand-in.ts'
 import { serveStandIn } from '../testing/serve-stand-in.ts'
@@ -21,7 +23,7 @@ beforeEach(() => {
 })
 
 function open(url = served.url, timeoutMs = 5_000) {
-  const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock: systemClock })
+  const tokens = testServiceTokens(secret)
   const client = createFulfilmentClient({ url: new URL(url), tokens, fetch: globalThis.fetch, timeoutMs })
   return createPaymentProcedures(client)
 }
@@ -51,10 +53,32 @@ describe('createPaymentProcedures', () => {
       ['payments.versions', 'GET'],
       ['payments.applyEvents', 'POST'],
     ])
-    const verify = createServiceTokenVerifier({ secret, audience: 'fulfilment', clock: systemClock })
-    for (const { headers } of served.received) {
-      expect(await verify(headers.authorization)).toEqual({ issuer: 'gateway' })
+    const keys = () => [keyOfSecret(secret)]
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock, binding: 'required' } as const
+    const verify = createServiceTokenVerifier(rules)
+    const inputs = [{ orderIds: ['ord_1', 'absent'] }, { events: [event] }]
+    for (const [index, { headers, procedure }] of served.received.entries()) {
+      const token = await verify(headers.authorization)
+      token.checkProcedure(procedure)
+      token.checkInput(JSON.stringify(inputs[index]))
     }
+  })
+
+  it('names the principal of each call in its token alone, and none where the call has none', async () => {
+    const tokens = testServiceTokens(secret)
+    const options = { url: new URL(served.url), tokens, fetch: globalThis.fetch, timeoutMs: 5_000 }
+    const client = createFulfilmentClient(options)
+    const versionsFor = (context: Record<string, string>) =>
+      client.payments.versions.query({ orderIds: ['ord_1'] }, { context })
+    await Promise.all([versionsFor({ principal: 'shop ü' }), versionsFor({ principal: 'desk' }), versionsFor({})])
+    const keys = () => [keyOfSecret(secret)]
+    const rules = { keys, issuer: 'gateway', audience: 'fulfilment', clock: systemClock, binding: 'required' } as const
+    const verify = createServiceTokenVerifier(rules)
+    const verified = await Promise.all(served.received.map(({ headers }) => verify(headers.authorization)))
+    expect(new Set(verified.map(({ subject }) => subject))).toEqual(new Set(['shop ü', 'desk', null]))
+    expect(JSON.stringify(served.received.map(({ headers }) => ({ ...headers, authorization: '' })))).not.toContain(
+      'desk',
+    )
   })
 
   it('takes an address with a path, with and without a slash at its end', async () => {

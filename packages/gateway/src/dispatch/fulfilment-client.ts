@@ -1,8 +1,9 @@
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError, type RetryClass } from '@oncehook/kernel/errors'
+import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch'
 import type { ServiceTokens } from '@oncehook/kernel/service-token'
-import { createTRPCClient, httpLink, splitLink, type TRPCClient, TRPCClientError } from '@trpc/client'
+import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { PaymentProcedures } from './apply-payments.ts'
 
 /** The procedures of fulfilment, typed by its router. */
@@ -12,33 +13,31 @@ export type FulfilmentClient = TRPCClient<FulfilmentRouter>
 export interface FulfilmentClientOptions {
   readonly url: URL
   readonly tokens: ServiceTokens
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: CallFetch
   readonly timeoutMs: number
 }
 
-/** Creates a client: one call a request, a fresh service token, an end to every wait. Pass errors to `toFulfilmentError`. */
+/**
+ * Creates a client: one call a request, a service token for this call alone, an end to every wait. Pass errors to
+ * `toFulfilmentError`. The context of a call may have a `requestId`, and the `principal` for whom it is.
+ */
 export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: FulfilmentClientOptions): FulfilmentClient {
-  const options: Parameters<typeof httpLink<FulfilmentRouter>>[0] = {
-    url: new URL('trpc', url.href.endsWith('/') ? url : `${url.href}/`).href,
-    async fetch(input, init) {
-      const signal = withTimeout(init?.signal, timeoutMs)
-      return refusePage(await fetch(input, { ...init, signal } as RequestInit))
-    },
-    async headers({ op }) {
-      const { requestId } = op.context
-      const authorization = `Bearer ${await tokens.issue()}`
-      return typeof requestId === 'string' ? { authorization, 'x-request-id': requestId } : { authorization }
-    },
+  const address = new URL('trpc', url.href.endsWith('/') ? url : `${url.href}/`).href
+  // A link for each call: its token names the principal of the call.
+  const link: TRPCLink<FulfilmentRouter> = (runtime) => (calling) => {
+    const { requestId, principal, byPost } = calling.op.context
+    const call = withServiceToken(fetch, tokens, typeof principal === 'string' ? principal : undefined)
+    return httpLink<FulfilmentRouter>({
+      url: address,
+      headers: typeof requestId === 'string' ? { 'x-request-id': requestId } : {},
+      ...(byPost === true ? { methodOverride: 'POST' } : {}),
+      async fetch(input, init) {
+        const signal = withTimeout(init?.signal, timeoutMs)
+        return refusePage(await call(String(input), { ...init, signal } as RequestInit))
+      },
+    })(runtime)(calling)
   }
-  return createTRPCClient<FulfilmentRouter>({
-    links: [
-      splitLink({
-        condition: ({ context }) => context.byPost === true,
-        true: httpLink({ ...options, methodOverride: 'POST' }),
-        false: httpLink(options),
-      }),
-    ],
-  })
+  return createTRPCClient<FulfilmentRouter>({ links: [link] })
 }
 
 /** What a proxy answers in place of fulfilment is no JSON: its status would be lost with its text. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { KILLER, type MortalOptions } from '../testing/mortal-dispatcher.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 
@@ -9,7 +9,7 @@ const SCRIPT = new URL('../testing/mortal-dispatcher.ts', import.meta.url).pathn
 const TIMEOUT_MS = 120_000
 
 const running = new Set<() => void>()
-afterEach(() => {
+afterAll(() => {
   for (const end of running) end()
 })
 
@@ -46,7 +46,7 @@ function optionsFor(database: TestDatabase, limits: Partial<MortalOptions>): Mor
   }
 }
 
-describe('an event that kills the gateway', () => {
+describe.concurrent('an event that kills the gateway', () => {
   it.each([
     ['ten', 10, {}],
     ['fifty', 50, {}],

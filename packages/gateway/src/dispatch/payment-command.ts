@@ -1,3 +1,4 @@
+import { ObjectId } from 'mongodb'
 import type { PaymentEventType } from '../event.ts'
 import type { Claim } from '../inbox/claims.ts'
 
@@ -26,12 +27,18 @@ export type Handler = (claim: Claim) => Handled
 export function toPaymentCommand({ _id, provider, event }: Claim, type: PaymentEventType): Handled {
   const { orderId, amount, currency, occurredAt, unreadable } = event.facts
   if (unreadable !== undefined) return { refused: unreadable }
+  const at = occurredAt ?? timeOfReceipt(_id)
   return {
     command: {
       ...{ provider, eventId: event.id, type, paymentId: event.objectId, orderId },
       ...(amount === undefined ? {} : { amount }),
       ...(currency === undefined ? {} : { currency }),
-      occurredAt: occurredAt ?? _id.getTimestamp().toISOString(),
+      ...(at === undefined ? {} : { occurredAt: at }),
     },
   }
+}
+
+/** None in the id of a record that was imported as a text. */
+function timeOfReceipt(id: unknown): string | undefined {
+  return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
 }

@@ -90,6 +90,13 @@ describe('processBatch', () => {
     expect(received.map(({ occurredAt }) => occurredAt)).toEqual(Array(2).fill('2023-11-14T22:13:20.000Z'))
   })
 
+  it('hands over an event of a record whose id is a text, which tells no time', async () => {
+    const deps = open(['a', 'b'])
+    const imported = claim('a', {}, { _id: '6741ac0fb7c9a2d1e8f00001' as never })
+    const { settled } = await processBatch(deps, [imported, claim('b')])
+    expect(settled.map(({ settlement }) => settlement.state)).toEqual(['done', 'done'])
+  })
+
   it('puts off an event that fulfilment cannot read while it can read no other', async () => {
     const deps = open(['a'])
     failWith(deps.standIn, invalidRequest())
@@ -98,6 +105,67 @@ describe('processBatch', () => {
     expect(failure?.putOff).toMatchObject([
       { settlement: { state: 'pending' }, attempt: { code: 'contract_mismatch' } },
     ])
+  })
+
+  describe('where fulfilment cannot read one event', () => {
+    const OVER = limits.internalMs
+
+    /** Fulfilment has read no event of one call and, unless told otherwise, has read another call since. */
+    async function afterMismatch({ hasReadSince = true } = {}) {
+      const deps = open(['a', 'b'])
+      deps.standIn.onCall = (commands) => {
+        if (commands.some(({ eventId }) => eventId !== 'b')) throw invalidRequest()
+      }
+      await processBatch(deps, [claim('a')])
+      if (hasReadSince) await processBatch(deps, [claim('b')])
+      return deps
+    }
+
+    it('counts the next try against it alone, once others have been read', async () => {
+      const { settled, asked, failure } = await processBatch(await afterMismatch(), [claim('a', {}, { failures: 1 })])
+      expect({ asked, failure }).toEqual({ asked: true, failure: null })
+      expect(settled).toMatchObject([
+        {
+          settlement: { state: 'pending', internalErrors: 1 },
+          attempt: { outcome: 'deferred', code: 'invalid_request' },
+        },
+      ])
+    })
+
+    it('ends it after as many tries as other faults, with the refusal as the reason', async () => {
+      const retry = claim('a', {}, { failures: 9, internalErrors: 7, failedForMs: OVER })
+      const { settled } = await processBatch(await afterMismatch(), [retry])
+      expect(settled).toMatchObject([{ settlement: { state: 'dead', reason: 'invalid_request' } }])
+    })
+
+    it('ends it no sooner, for in a rolling upgrade another fulfilment may read it', async () => {
+      const retry = claim('a', {}, { failures: 9, internalErrors: 7, failedForMs: OVER - 1 })
+      const { settled } = await processBatch(await afterMismatch(), [retry])
+      expect(settled).toMatchObject([{ settlement: { state: 'pending', internalErrors: 8 } }])
+    })
+
+    it.each([
+      ['nothing has been read since', { hasReadSince: false }, ['a']],
+      ['it is the first try', {}, ['new']],
+      ['others travel with it and cannot be read either', {}, ['a', 'other']],
+    ])('raises the alarm and counts nothing where %s', async (_, how, ids) => {
+      const deps = await afterMismatch(how)
+      const members = { internalErrors: 7, failedForMs: OVER }
+      const claims = ids.map((id) => claim(id, {}, { ...members, failures: id === 'new' ? 0 : 9 }))
+      const { failure } = await processBatch(deps, claims)
+      expect(failure).toMatchObject({ error: { code: 'contract_mismatch' }, reached: false })
+      for (const { settlement } of failure?.putOff ?? []) {
+        expect(settlement).toMatchObject({ state: 'pending', internalErrors: 7 })
+      }
+      expect(failure?.putOff).toHaveLength(ids.length)
+    })
+
+    it('raises the alarm again unless others are read between two tries', async () => {
+      const deps = await afterMismatch()
+      await processBatch(deps, [claim('a', {}, { failures: 1 })])
+      const { failure } = await processBatch(deps, [claim('a', {}, { failures: 2, internalErrors: 1 })])
+      expect(failure?.error.code).toBe('contract_mismatch')
+    })
   })
 
   it.each(['amount_mismatch', 'currency_mismatch'] as const)(

@@ -1,5 +1,6 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { contractMismatch } from '../errors.ts'
+import { type UnhandledReason, unhandledReason } from '../event.ts'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { isBrokenConnection } from './broken-connection.ts'
@@ -38,26 +39,57 @@ export interface ProcessedBatch {
 /** Runs each claim's handler, sends the commands in one call and decides what becomes of every claim. Never throws. */
 export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
   const startedAt = performance.now()
-  const refused: [Claim, ApplyResult][] = []
-  const asked: [Claim, PaymentCommand][] = []
-  for (const claim of claims) {
-    const handled = HANDLERS.get(claim.event.type)?.(claim) ?? { refused: UNHANDLED }
-    if ('command' in handled) asked.push([claim, handled.command])
-    else refused.push([claim, { refused: handled.refused, retry: 'never' }])
-  }
+  const { unhandled, refused, asked } = sortClaims(claims)
   const answer = await ask(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
-  if ('results' in answer && answer.results.some(([, result]) => isVerdict(result))) deps.recent.gaveVerdict()
-  const othersWork = 'results' in answer && deps.recent.hasVerdict
-  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim => settle(deps, { claim, result, ms, othersWork })
+  const isUnread = 'results' in answer && answer.isUnread
+  if ('results' in answer && !isUnread && answer.results.some(([, result]) => isVerdict(result))) {
+    deps.recent.gaveVerdict()
+  }
+  const othersWork = isUnread || ('results' in answer && deps.recent.hasVerdict)
+  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim =>
+    settle(deps, { claim, result, ms, othersWork, isUnread })
+  const decided = [...unhandled.map(([claim, reason]) => toUnhandled(claim, reason, ms)), ...refused.map(judge)]
   if ('results' in answer) {
-    return { settled: [...refused, ...answer.results].map(judge), asked: asked.length > 0, failure: null }
+    return { settled: [...decided, ...answer.results.map(judge)], asked: asked.length > 0, failure: null }
   }
   const { error, reached, died } = answer
   // Whatever the reason why the call as a whole failed, nothing was decided about any single event.
   const result: ApplyResult = { refused: error.code, retry: 'later' }
-  const putOff = asked.map(([claim]) => keepSuspicion(settle(deps, { claim, result, ms, othersWork })))
-  return { settled: refused.map(judge), asked: true, failure: { error, reached, died, putOff } }
+  const putOff = asked.map(([claim]) => keepSuspicion(judge([claim, result])))
+  return { settled: decided, asked: true, failure: { error, reached, died, putOff } }
+}
+
+interface SortedClaims {
+  /** Without an effect: a replay may find a type that nobody handles, or one that its provider may not cause. */
+  readonly unhandled: [Claim, UnhandledReason][]
+  /** Decided without fulfilment. */
+  readonly refused: [Claim, ApplyResult][]
+  readonly asked: [Claim, PaymentCommand][]
+}
+
+function sortClaims(claims: readonly Claim[]): SortedClaims {
+  const sorted: SortedClaims = { unhandled: [], refused: [], asked: [] }
+  for (const claim of claims) {
+    const handler = HANDLERS.get(claim.event.type)
+    const reason = unhandledReason(claim.event, () => handler !== undefined)
+    if (handler === undefined || reason !== null) {
+      sorted.unhandled.push([claim, reason ?? 'type_unhandled'])
+      continue
+    }
+    const handled = handler(claim)
+    if ('command' in handled) sorted.asked.push([claim, handled.command])
+    else sorted.refused.push([claim, { refused: handled.refused, retry: 'never' }])
+  }
+  return sorted
+}
+
+function toUnhandled(claim: Claim, reason: UnhandledReason, ms: number): SettledClaim {
+  return {
+    claim,
+    settlement: { state: 'unhandled', reason },
+    attempt: { ms, outcome: 'unhandled', code: null, message: null },
+  }
 }
 
 function keepSuspicion({ claim, settlement, attempt }: SettledClaim): SettledClaim {
@@ -67,11 +99,15 @@ function keepSuspicion({ claim, settlement, attempt }: SettledClaim): SettledCla
 }
 
 type Answer =
-  | { readonly results: [Claim, ApplyResult][] }
+  | {
+      readonly results: [Claim, ApplyResult][]
+      /** It was one event, and fulfilment could not read it. */
+      readonly isUnread: boolean
+    }
   | { readonly error: AppError; readonly reached: boolean; readonly died: boolean }
 
-async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentCommand][]): Promise<Answer> {
-  if (asked.length === 0) return { results: [] }
+async function ask({ fulfilment, recent }: ProcessDeps, asked: readonly [Claim, PaymentCommand][]): Promise<Answer> {
+  if (asked.length === 0) return { results: [], isUnread: false }
   const commands = asked.map(([, command]) => command)
   let reached = false
   const watched: PaymentProcedures = {
@@ -81,17 +117,34 @@ async function ask({ fulfilment }: ProcessDeps, asked: readonly [Claim, PaymentC
       reached = true
       return versions
     },
-    applyEvents: (events) => fulfilment.applyEvents(events),
+    async applyEvents(events) {
+      const answers = await fulfilment.applyEvents(events)
+      recent.readEvents()
+      return answers
+    },
   }
   try {
     const answers = await applyPayments(watched, commands)
     if (isFaultOfAll(commands, answers)) return { error: toAppError(new Error(FAULT)), reached: false, died: false }
-    return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]) }
+    return { results: asked.map(([claim], index) => [claim, answers[index] ?? UNKNOWN]), isUnread: false }
   } catch (thrown) {
-    // Releases that do not fit are no fault of an event either.
-    reached &&= !contractMismatch.is(thrown)
+    if (contractMismatch.is(thrown)) {
+      const { hasReadSinceMismatch } = recent
+      recent.readNothing()
+      const refusal = toAppError(thrown.cause).code
+      if (hasReadSinceMismatch && isLoneRetry(asked)) {
+        return { results: asked.map(([claim]) => [claim, { refused: refusal, retry: 'later' }]), isUnread: true }
+      }
+      // Releases that do not fit are no fault of an event.
+      reached = false
+    }
     return { error: toAppError(thrown), reached, died: reached && isBrokenConnection(thrown) }
   }
+}
+
+/** Only the next try shows whose fault it is that an event was not read: others have been read meanwhile, or none. */
+function isLoneRetry(asked: readonly [Claim, PaymentCommand][]): boolean {
+  return asked.length === 1 && asked.every(([{ failures }]) => failures > 0)
 }
 
 const FAULT = 'Fulfilment answered every order of a call with a fault of its own'
@@ -113,34 +166,28 @@ function isVerdict(result: ApplyResult): boolean {
 const UNAVAILABLE = 'unavailable'
 const UNKNOWN: ApplyResult = { refused: UNAVAILABLE, retry: 'later' }
 
-// A replay may find a type that still nobody handles.
-const UNHANDLED = 'type_unhandled'
-
 interface Judged {
   readonly claim: Claim
   readonly result: ApplyResult
   readonly ms: number
   readonly othersWork: boolean
+  readonly isUnread: boolean
 }
 
-function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork }: Judged): SettledClaim {
+function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork, isUnread }: Judged): SettledClaim {
   if ('outcome' in result) {
     const settlement: Settlement = { state: 'done', outcome: { kind: result.outcome, version: result.version } }
     return { claim, settlement, attempt: { ms, outcome: result.outcome, code: null, message: null } }
   }
-  if (result.refused === UNHANDLED) {
-    return {
-      claim,
-      settlement: { state: 'unhandled' },
-      attempt: { ms, outcome: 'unhandled', code: null, message: null },
-    }
-  }
-  const settlement = decideRetry({ ...claim, othersWork, code: result.refused, retry: result.retry }, limits, random)
+  const { refused: code, retry } = result
+  const isFault = isUnread || code === INTERNAL
+  const settlement = decideRetry({ ...claim, othersWork, isFault, code, retry }, limits, random)
   return { claim, settlement, attempt: toAttempt(result.refused, settlement, ms) }
 }
 
 const SAYS: Readonly<Record<string, string>> = {
   amount_mismatch: 'The amount of the event is not the amount due of the order',
+  amount_missing: 'The event names no amount with a currency, and its provider must name both',
   currency_mismatch: 'The currency of the event is not that of the order',
   order_unknown: 'No order has this id yet',
   order_deleted: 'The order has been deleted',

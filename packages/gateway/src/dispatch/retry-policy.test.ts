@@ -19,6 +19,7 @@ function tried(members: Partial<FailedTry>): FailedTry {
     failedForMs: 0,
     orderUnknownForMs: 0,
     internalErrors: 0,
+    isFault: false,
     othersWork: true,
     ...members,
   }
@@ -82,7 +83,7 @@ describe('decideRetry', () => {
     ['does not count it while no other works', { internalErrors: 7, othersWork: false }, { internalErrors: 7 }],
     ['is the reason after the longest time', { othersWork: false, failedForMs: 72 * HOUR_MS }, { reason: 'internal' }],
   ])('%s: an event at a fault of fulfilment', (_, members, settlement) => {
-    const fault = tried({ code: 'internal', failedForMs: HOUR_MS, ...members })
+    const fault = tried({ code: 'internal', isFault: true, failedForMs: HOUR_MS, ...members })
     expect(decideRetry(fault, limits, () => 0)).toMatchObject(settlement)
   })
 

@@ -8,7 +8,7 @@ export interface RetryLimits extends Backoff {
   readonly maxAgeMs: number
   /** After this long an event for an order that nobody has made is dead. */
   readonly orderUnknownMs: number
-  /** An event is dead after this many counted `internal` refusals, but not before `internalMs`. */
+  /** An event is dead after this many counted faults, but not before `internalMs`. */
   readonly maxInternalErrors: number
   /** How long an event has failed at least before such a fault ends it. */
   readonly internalMs: number
@@ -22,8 +22,11 @@ export interface FailedTry {
   readonly failedForMs: number
   /** For how long the order has been unknown: an outage before that does not count. */
   readonly orderUnknownForMs: number
+  /** Faults that were counted before, one after the other. */
   readonly internalErrors: number
-  /** Whether fulfilment has just given a verdict about another order: only then is its fault one with this event. */
+  /** Whether fulfilment had a fault of its own with the event, or could not read it: then each try counts. */
+  readonly isFault: boolean
+  /** Whether fulfilment has just shown that others work: only then is its fault one with this event. */
   readonly othersWork: boolean
 }
 
@@ -33,14 +36,13 @@ export interface FailedTry {
  */
 export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
   if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
-  const isInternal = tried.code === INTERNAL
-  const internalErrors = isInternal ? tried.internalErrors + Number(tried.othersWork) : 0
+  const internalErrors = tried.isFault ? tried.internalErrors + Number(tried.othersWork) : 0
   const isOver = internalErrors >= limits.maxInternalErrors && tried.failedForMs >= limits.internalMs
-  if (isInternal && isOver) return { state: 'dead', reason: INTERNAL }
+  if (tried.isFault && isOver) return { state: 'dead', reason: tried.code }
   const orderUnknown = tried.code === ORDER_UNKNOWN
   if (orderUnknown && tried.orderUnknownForMs >= limits.orderUnknownMs) return { state: 'dead', reason: ORDER_UNKNOWN }
   if (tried.failedForMs >= limits.maxAgeMs) {
-    return { state: 'dead', reason: orderUnknown || isInternal ? tried.code : 'retries_exhausted' }
+    return { state: 'dead', reason: orderUnknown || tried.isFault ? tried.code : 'retries_exhausted' }
   }
   const delayMs = backoffMs(limits, tried.failures, random)
   return internalErrors > 0 ? { state: 'pending', delayMs, internalErrors } : { state: 'pending', delayMs }

@@ -24,7 +24,7 @@ export function createApp(deps: AppDeps): RequestListener {
   const app = new Koa<RequestState>()
   app.silent = true
   app.use(createRequestContext(deps.webhooks.withinMs))
-  app.use(createErrorResponder(deps.logger))
+  app.use(createErrorResponder(deps.logger, deps.orders.failedLogins))
   app.use(refuseUnknownMethods)
   app.use(createWebhookChecks(deps.webhooks))
   app.use(createCors(deps.origins))

@@ -1,24 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { overloaded } from '../errors.ts'
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, type BodyOrigin } from './body-budget.ts'
 
 function budgetOf(capacity: number) {
   let time = 0
-  return { budget: new BodyBudget({ capacity, now: () => time }), pass: (ms: number) => (time += ms) }
+  const isKnown = (address: string): boolean => address === KNOWN
+  return { budget: new BodyBudget({ capacity, now: () => time, isKnown }), pass: (ms: number) => (time += ms) }
 }
 
+const KNOWN = '203.0.113.7'
+const SMALL = { address: '192.0.2.1', announced: 1_000 }
+
 /** A share, and the codes that its reading was ended with. */
-function watched(budget: BodyBudget) {
+function watched(budget: BodyBudget, origin: Partial<BodyOrigin> = {}) {
   const ends: string[] = []
-  const share = budget.open()
+  const share = budget.open({ ...SMALL, ...origin })
   share.onReading((reason) => ends.push(overloaded.is(reason) ? reason.code : 'other'))
   return { share, ends }
 }
 
 /** Whether the memory for another body of so many bytes is there; nothing of it is kept. */
-function fits(budget: BodyBudget, bytes: number): boolean {
+function fits(budget: BodyBudget, bytes: number, origin: Partial<BodyOrigin> = {}): boolean {
   try {
-    const share = budget.open()
+    const share = budget.open({ ...SMALL, ...origin })
     share.onBytes(bytes)
     share.release()
     return true
@@ -31,7 +35,7 @@ function fits(budget: BodyBudget, bytes: number): boolean {
 describe('BodyBudget', () => {
   it('takes what arrives, and gives back what was answered', () => {
     const { budget } = budgetOf(100_000)
-    const shares = [budget.open(), budget.open()]
+    const shares = [budget.open(SMALL), budget.open(SMALL)]
     for (const share of shares) share.onBytes(40_000)
     expect([fits(budget, 5_000), fits(budget, 10_000)]).toEqual([true, false])
     shares[0]?.release()
@@ -42,7 +46,7 @@ describe('BodyBudget', () => {
 
   it('takes one body of any size', () => {
     const { budget } = budgetOf(1_000)
-    const share = budget.open()
+    const share = budget.open(SMALL)
     share.onBytes(1_000_000)
     expect(fits(budget, 1)).toBe(false)
   })
@@ -74,12 +78,99 @@ describe('BodyBudget', () => {
 
   it('refuses a body that is the oldest itself, and has its memory back', () => {
     const { budget, pass } = budgetOf(100_000)
-    const [share, whole] = [budget.open(), budget.open()]
+    const [share, whole] = [budget.open(SMALL), budget.open(SMALL)]
     whole.onBytes(60_000)
     whole.complete()
     pass(5_000)
     expect(() => share.onBytes(50_000)).toThrow(overloaded().message)
     share.release()
     expect(fits(budget, 30_000)).toBe(true)
+  })
+
+  describe('with several addresses', () => {
+    const other = { address: '198.51.100.1' }
+
+    it('lets the address give way that holds most, however young its bodies are', () => {
+      const { budget } = budgetOf(100_000)
+      const [first, second] = [watched(budget, other), watched(budget, other)]
+      const own = watched(budget)
+      first.share.onBytes(40_000)
+      second.share.onBytes(30_000)
+      own.share.onBytes(10_000)
+      expect(fits(budget, 20_000)).toBe(true)
+      expect([first.ends, second.ends, own.ends]).toEqual([['overloaded'], [], []])
+    })
+
+    it('lets nobody push out an address that holds less', () => {
+      const { budget } = budgetOf(100_000)
+      const lesser = watched(budget, other)
+      const own = watched(budget)
+      lesser.share.onBytes(10_000)
+      own.share.onBytes(60_000)
+      expect(fits(budget, 30_000)).toBe(false)
+      expect([lesser.ends, own.ends]).toEqual([[], []])
+    })
+
+    it('serves small bodies while uploads are begun anew all the time', () => {
+      const { budget, pass } = budgetOf(16 * 1_048_576)
+      let uploads: ReturnType<typeof watched>[] = []
+      for (let round = 0; round < 5; round += 1) {
+        for (const { share } of uploads) share.release()
+        uploads = Array.from({ length: 800 }, () => {
+          const upload = watched(budget, { ...other, announced: 1_048_576 })
+          try {
+            upload.share.onBytes(15_000)
+          } catch (error) {
+            expect(overloaded.is(error)).toBe(true)
+          }
+          return upload
+        })
+        pass(900)
+        expect(fits(budget, 15_000)).toBe(true)
+        expect(fits(budget, 500_000, { announced: 500_000 })).toBe(true)
+      }
+    })
+  })
+
+  describe('with a known address', () => {
+    const known = { address: KNOWN, announced: 1_000_000 }
+
+    it('lets the bodies of unknown ones give way first, however little each of them holds', () => {
+      const { budget } = budgetOf(100_000)
+      const batch = watched(budget, known)
+      batch.share.onBytes(40_000)
+      const small = [1, 2, 3].map((n) => watched(budget, { address: `192.0.2.${n}` }))
+      for (const { share } of small) share.onBytes(4_000)
+      batch.share.onBytes(24_000)
+      expect([batch, ...small].map(({ ends }) => ends)).toEqual([[], ['overloaded'], ['overloaded'], ['overloaded']])
+    })
+
+    it('keeps its bodies against unknown ones, however old and large they are', () => {
+      const { budget, pass } = budgetOf(100_000)
+      const batch = watched(budget, known)
+      batch.share.onBytes(60_000)
+      pass(5_000)
+      expect(fits(budget, 40_000)).toBe(false)
+      expect(batch.ends).toEqual([])
+      expect(fits(budget, 20_000)).toBe(true)
+    })
+
+    it('gives way to itself: its old body makes room for a new one', () => {
+      const { budget, pass } = budgetOf(100_000)
+      const old = watched(budget, known)
+      old.share.onBytes(60_000)
+      pass(1_000)
+      expect(fits(budget, 60_000, known)).toBe(true)
+      expect(old.ends).toEqual(['overloaded'])
+    })
+  })
+
+  it('keeps a quarter for bodies that were announced as small', () => {
+    const { budget } = budgetOf(1_000_000)
+    const origins = Array.from({ length: 9 }, (_, n) => ({ address: `198.51.100.${n}` }))
+    for (const origin of origins.slice(0, 7)) watched(budget, { ...origin, announced: 100_000 }).share.onBytes(95_000)
+    expect(fits(budget, 95_000, { address: '203.0.113.1', announced: 100_000 })).toBe(false)
+    expect(fits(budget, 95_000, { address: '203.0.113.1', announced: Number.POSITIVE_INFINITY })).toBe(false)
+    expect(fits(budget, 60_000, { address: '203.0.113.1', announced: 60_000 })).toBe(true)
   })
 })

@@ -7,6 +7,9 @@ import { bodyTooLate } from './answer-deadline.ts'
 const OVERHEAD_BYTES = 4_096
 // Any network brings a genuine delivery in less.
 const GIVES_WAY_AFTER_MS = 1_000
+// Hardly a genuine delivery is larger.
+const SMALL_BYTES = 65_536
+const LARGE_SHARE = 0.75
 
 /** What one body takes of the budget; it watches while the body arrives. */
 export interface BodyShare extends BodyWatch {
@@ -20,16 +23,31 @@ export interface BodyShare extends BodyWatch {
 export interface BodyBudgetOptions {
   readonly capacity: number
   readonly now: () => number
+  /** Whether an address delivered something authentic: its bodies do not give way to those of others. */
+  readonly isKnown: (address: string) => boolean
+}
+
+/** Whose body it is. */
+export interface BodyOrigin {
+  /** The instant of `now` at which it has to be whole. Default: none. */
+  readonly endsAt?: number
+  /** Where it comes from. */
+  readonly address: string
+  /** The bytes that were announced. Default: as many as there may be. */
+  readonly announced?: number
 }
 
 /**
  * Memory that bodies may take together, from their first byte until their answer. What has arrived counts, for anybody
- * can announce anything; and where it is full, a body that has been arriving for a second gives way to a newer one, so
- * that nobody can hold it.
+ * can announce anything. A quarter is kept for bodies that were announced as small. Where it is full, a body that is still
+ * arriving gives way, of unknown addresses first: the oldest one of the address that holds most, if that is more than the
+ * one that needs memory holds, or if only that one is known; else the oldest body of all, once it has been arriving for a
+ * second. Bodies of known addresses give way to those of other known addresses only.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
   readonly #arriving = new Set<Share>()
+  readonly #heldBy = new Map<string, number>()
   #used = 0
 
   constructor(options: BodyBudgetOptions) {
@@ -37,18 +55,19 @@ export class BodyBudget {
   }
 
   /**
-   * Opens the share of a body that is about to be read and has to be whole by `endsAt`. One body always fits.
+   * Opens the share of a body that is about to be read. One body always fits.
    * @throws overloaded
    */
-  open(endsAt = Number.POSITIVE_INFINITY): BodyShare {
+  open({ address, endsAt = Number.POSITIVE_INFINITY, announced = Number.POSITIVE_INFINITY }: BodyOrigin): BodyShare {
+    const { now, capacity } = this.#options
     const share = new Share(
-      { since: this.#options.now(), endsAt },
+      { since: now(), endsAt, address, capacity: announced < SMALL_BYTES ? capacity : capacity * LARGE_SHARE },
       {
         take: (bytes) => this.#take(bytes, share),
         complete: () => this.#arriving.delete(share),
         giveBack: (bytes) => {
           this.#arriving.delete(share)
-          this.#used -= bytes
+          this.#add(address, -bytes)
         },
       },
     )
@@ -66,16 +85,55 @@ export class BodyBudget {
   #take(bytes: number, share: Share): void {
     for (;;) {
       const others = this.#used - share.bytes
-      if (others === 0 || this.#used + bytes <= this.#options.capacity) break
-      const [oldest] = this.#arriving
-      const isOld = oldest !== undefined && this.#options.now() - oldest.since >= GIVES_WAY_AFTER_MS
-      if (oldest === share || !isOld) {
+      if (others === 0 || this.#used + bytes <= share.capacity) break
+      const yielding = this.#yieldingTo(share, bytes)
+      if (yielding === undefined) {
         share.release()
         throw tooMuch()
       }
-      oldest.giveWay(tooMuch())
+      yielding.giveWay(tooMuch())
     }
+    this.#add(share.address, bytes)
+  }
+
+  /** The body that gives way to another one that needs so many bytes more. */
+  #yieldingTo(share: Share, bytes: number): Share | undefined {
+    const { isKnown } = this.#options
+    const held = this.#heldOf(share.address) + bytes
+    const arriving = [...this.#arriving]
+    const strangers = arriving.filter(({ address }) => !isKnown(address))
+    if (!isKnown(share.address)) return this.#heaviest(strangers, held) ?? this.#oldest(strangers, share)
+    return this.#heaviest(strangers, 0) ?? this.#heaviest(arriving, held) ?? this.#oldest(arriving, share)
+  }
+
+  /** The oldest body of the address that holds most, if it holds more than that. */
+  #heaviest(candidates: readonly Share[], than: number): Share | undefined {
+    let heaviest: Share | undefined
+    let most = than
+    for (const one of candidates) {
+      const held = this.#heldOf(one.address)
+      if (held <= most) continue
+      most = held
+      heaviest = one
+    }
+    return heaviest
+  }
+
+  /** The oldest body, if it has been arriving for long and is another one. */
+  #oldest([oldest]: readonly Share[], share: Share): Share | undefined {
+    const isOld = oldest !== undefined && this.#options.now() - oldest.since >= GIVES_WAY_AFTER_MS
+    return isOld && oldest !== share ? oldest : undefined
+  }
+
+  #heldOf(address: string): number {
+    return this.#heldBy.get(address) ?? 0
+  }
+
+  #add(address: string, bytes: number): void {
     this.#used += bytes
+    const held = this.#heldOf(address) + bytes
+    if (held > 0) this.#heldBy.set(address, held)
+    else this.#heldBy.delete(address)
   }
 }
 
@@ -88,13 +146,18 @@ interface Account {
 class Share implements BodyShare {
   readonly since: number
   readonly endsAt: number
+  readonly address: string
+  /** How much all bodies may take together for this one to grow. */
+  readonly capacity: number
   bytes = 0
   readonly #account: Account
   #end: ((reason: AppError) => void) | undefined
 
-  constructor({ since, endsAt }: Pick<Share, 'since' | 'endsAt'>, account: Account) {
-    this.since = since
-    this.endsAt = endsAt
+  constructor(terms: Pick<Share, 'since' | 'endsAt' | 'address' | 'capacity'>, account: Account) {
+    this.since = terms.since
+    this.endsAt = terms.endsAt
+    this.address = terms.address
+    this.capacity = terms.capacity
     this.#account = account
   }
 

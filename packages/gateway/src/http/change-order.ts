@@ -1,7 +1,15 @@
 import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
-import { type OrderContext, type OrderDeps, type OrderInputs, sendOrder, trace } from './order-context.ts'
+import {
+  type OrderChange,
+  type OrderContext,
+  type OrderDeps,
+  type OrderInputs,
+  ownerOf,
+  sendOrder,
+  trace,
+} from './order-context.ts'
 import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
 import { type BodyRules, parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 import { RESOURCES } from './resources.ts'
@@ -15,7 +23,10 @@ export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void
     throw invalidRequest({}, { says: 'A part of an order cannot be put: send it without Content-Range' })
   }
   const order = await readAfterConditions(deps, ctx, rules)
-  const put = await ask(deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx) }, trace(ctx)))
+  const put = await ask(
+    deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
+  )
+  record({ deps, ctx }, 'orders.put', put.order)
   sendOrder(ctx, put.created ? 201 : 200, put.order)
 }
 
@@ -29,14 +40,30 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
   const rules = { maxBytes: deps.maxBodyBytes, types: PATCH_TYPES, refusalHeaders }
   refuseMediaTypes(ctx, rules)
   const patch = await readAfterConditions(deps, ctx, rules)
-  const input: OrderInputs['patch'] = { id, patch, ...conditionsOf(ctx) }
-  sendOrder(ctx, 200, await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx))))
+  const input: OrderInputs['patch'] = { id, patch, ...conditionsOf(ctx), ...ownerOf(ctx) }
+  const order = await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx)))
+  record({ deps, ctx }, 'orders.patch', order)
+  sendOrder(ctx, 200, order)
 }
 
 /** `DELETE /api/orders/<id>`: 204 whether or not it was there. */
-export async function deleteOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
-  await ask(fulfilment.orders.delete.mutate({ id: orderIdOf(ctx), ...conditionsOf(ctx) }, trace(ctx)))
+export async function deleteOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
+  const id = orderIdOf(ctx)
+  ctx.state.orderId = id
+  const { deleted } = await ask(
+    deps.fulfilment.orders.delete.mutate({ id, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
+  )
+  if (deleted) record({ deps, ctx }, 'orders.delete', { id, version: null })
   ctx.status = 204
+}
+
+function record(
+  { deps, ctx }: { readonly deps: OrderDeps; readonly ctx: OrderContext },
+  action: OrderChange['action'],
+  { id: orderId, version }: { readonly id: string; readonly version: number | null },
+): void {
+  const { principal, requestId } = ctx.state
+  deps.recordChange({ action, principal, orderId, requestId, version })
 }
 
 /**
@@ -58,7 +85,10 @@ async function judgeConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Pr
   if (ctx.method === 'PUT' && ifMatch === undefined && ifNoneMatch === undefined) return
   const match = ifMatch === undefined ? null : parseEntityTagList(ifMatch)
   const noneMatch = ifNoneMatch === undefined ? null : parseEntityTagList(ifNoneMatch)
-  const version = await currentVersion(fulfilment.orders.get.query({ id: orderIdOf(ctx) }, trace(ctx)), ctx.method)
+  const version = await currentVersion(
+    fulfilment.orders.get.query({ id: orderIdOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
+    ctx.method,
+  )
   if (ctx.method === 'PATCH' && match === null) throw preconditionRequired()
   const failed =
     (match !== null && !matchesStrongly(match, version)) || (noneMatch !== null && matchesWeakly(noneMatch, version))

@@ -1,7 +1,7 @@
 import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
-import { ORDERS_PATH, type OrderContext, type OrderDeps, sendOrder, trace } from './order-context.ts'
+import { ORDERS_PATH, type OrderContext, type OrderDeps, ownerOf, sendOrder, trace } from './order-context.ts'
 import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
@@ -13,7 +13,7 @@ export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: 
   const body = readable(await readBytes(ctx, rules))
   if (key === null && 'invalid' in body) throw body.invalid
   const idempotency = key === null ? {} : { idempotency: { key, ...requestedBy(ctx, body) } }
-  const input = { order: 'json' in body ? body.json : null, ...idempotency }
+  const input = { order: 'json' in body ? body.json : null, ...idempotency, ...ownerOf(ctx) }
   const created = await ask(fulfilment.orders.create.mutate(input, trace(ctx))).catch((thrown: unknown) => {
     throw explain(thrown, body)
   })

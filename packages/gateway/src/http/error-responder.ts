@@ -3,12 +3,16 @@ import { toAppError } from '@oncehook/kernel/errors'
 import { logRefused } from '@oncehook/kernel/http/log-refused'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Middleware } from 'koa'
+import type { FailedLogins } from './failed-logins.ts'
 import type { RequestState } from './request-context.ts'
 import { resourceAt } from './resources.ts'
 import { writeError } from './write-error.ts'
 
 /** Creates the outermost middleware: where a refusal becomes an answer, and a line in the log. */
-export function createErrorResponder(logger: Logger): Middleware<RequestState & { principal?: string }> {
+export function createErrorResponder(
+  logger: Logger,
+  { isSummarised }: Pick<FailedLogins, 'isSummarised'>,
+): Middleware<RequestState & { principal?: string }> {
   return async (ctx, next) => {
     const startedAt = performance.now()
     try {
@@ -16,12 +20,13 @@ export function createErrorResponder(logger: Logger): Middleware<RequestState & 
       if (ctx.status === 404 && ctx.body === undefined) throw notFound()
     } catch (thrown) {
       const error = toAppError(thrown)
-      const { requestId, principal } = ctx.state
-      if (error.code === 'internal') logger.error({ requestId, error: thrown }, 'request.failed')
-      else {
+      const { requestId, clientRequestId, principal } = ctx.state
+      if (error.code === 'internal') logger.error({ requestId, clientRequestId, error: thrown }, 'request.failed')
+      else if (!isSummarised(thrown)) {
         const ms = Math.round(performance.now() - startedAt)
         logRefused(logger, {
           requestId,
+          clientRequestId,
           error,
           method: ctx.method,
           route: resourceAt(ctx.path)?.template,

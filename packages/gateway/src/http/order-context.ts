@@ -2,6 +2,7 @@ import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { Context } from 'koa'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
+import type { ApiGrant } from '../token-holders.ts'
 import { returnPreference } from './prefer.ts'
 import type { RequestState } from './request-context.ts'
 
@@ -9,11 +10,27 @@ import type { RequestState } from './request-context.ts'
 export interface OrderDeps {
   readonly fulfilment: FulfilmentClient
   readonly maxBodyBytes: number
+  /** Takes note of a change for the audit; never throws. */
+  readonly recordChange: (change: OrderChange) => void
+}
+
+/** A change of an order: who made it, and what it led to. */
+export interface OrderChange {
+  readonly action: 'orders.put' | 'orders.patch' | 'orders.delete'
+  readonly principal: string
+  readonly orderId: string
+  readonly requestId: string
+  /** The version that the order has now; null after its end. */
+  readonly version: number | null
 }
 
 /** What an authenticated request carries with it. */
 export interface OrderState extends RequestState {
   principal: string
+  /** What the token of the principal allows. */
+  grant: ApiGrant
+  /** The order that the answer is about. */
+  orderId?: string
 }
 
 /** The Koa context of an authenticated request. */
@@ -29,15 +46,17 @@ export type OrderInputs = inferRouterInputs<FulfilmentRouter>['orders']
 export const ORDERS_PATH = '/api/orders'
 
 /**
- * No cache may answer for us, and none may recode the body: that would weaken the tag, and every later If-Match fails.
+ * No cache may keep what is personal, and none may recode the body: that would weaken the tag, and every later If-Match
+ * fails.
  */
-export const CACHE_CONTROL = 'private, no-cache, no-transform'
+export const CACHE_CONTROL = 'no-store, no-transform'
 
 /**
  * Answers with an order and its tag; a `Prefer: return=minimal` leaves the representation out (RFC 7240 section 4.2). The
  * answer to a write is the order as it is now, not as it was sent: Content-Location says so (RFC 9110 section 8.7).
  */
 export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): void {
+  ctx.state.orderId = order.id
   ctx.set({ ETag: `"${order.version}"`, 'Cache-Control': CACHE_CONTROL })
   const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
   const preference = isRead ? null : returnPreference(ctx.req.headers.prefer)
@@ -57,9 +76,17 @@ export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): v
   }
 }
 
-/** What a call carries along: the id for the logs of the other side, and the end of the wait for it. */
-export function trace(ctx: OrderContext): { context: { requestId: string }; signal: AbortSignal } {
-  const { requestId, endsAt } = ctx.state
+/** What a call carries along: the id and the principal for the records of the other side, and the end of the wait for it. */
+export function trace(ctx: OrderContext): { context: { requestId: string; principal: string }; signal: AbortSignal } {
+  const { requestId, principal, endsAt } = ctx.state
   const leftMs = Math.max(0, Math.ceil(endsAt - performance.now()))
-  return { context: { requestId }, signal: AbortSignal.timeout(leftMs) }
+  return { context: { requestId, principal }, signal: AbortSignal.timeout(leftMs) }
+}
+
+/**
+ * Whose orders a call may touch; empty for a token without `own`. It is part of the input, so that a release of fulfilment
+ * that does not know it refuses the call.
+ */
+export function ownerOf({ state }: OrderContext): { owner?: string } {
+  return state.grant.own ? { owner: state.principal } : {}
 }

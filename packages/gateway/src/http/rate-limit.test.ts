@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Addressed, clientAddress, createRateLimit } from './rate-limit.ts'
+import { createRateLimit } from './rate-limit.ts'
 
-function limitOf(limit: number, windowSeconds = 10) {
+function limitOf(limit: number, hasOwnCount = (_key: string) => false) {
   let time = 1_000_000_000
   const clock = { now: () => time }
-  return { limit: createRateLimit({ name: 'test', limit, windowSeconds, clock }), pass: (ms: number) => (time += ms) }
+  const options = { name: 'test', limit, windowSeconds: 10, clock, hasOwnCount }
+  return { limit: createRateLimit(options), pass: (ms: number) => (time += ms) }
 }
 
 describe('createRateLimit', () => {
@@ -37,6 +38,20 @@ describe('createRateLimit', () => {
     expect(limit.headers(limit.peek('a'))).toEqual({})
   })
 
+  it('counts amounts too, and tells whole numbers', () => {
+    const { limit } = limitOf(2)
+    expect(limit.count('a', 1.5).remaining).toBe(0.5)
+    expect(limit.headers(limit.peek('a')).RateLimit).toBe('"test";r=0;t=10')
+  })
+
+  it('lets no flood of other keys use up the count of a key that has its own', () => {
+    const { limit } = limitOf(5, (key) => key === 'authentic')
+    for (let n = 0; n < 30_000; n += 1) limit.count(`198.51.${n}.1`)
+    expect(limit.peek('never seen').remaining).toBeLessThan(0)
+    expect(limit.count('authentic').remaining).toBe(4)
+    expect(limit.count('authentic').remaining).toBe(3)
+  })
+
   it('keeps its memory bounded whatever 200,000 keys come, and those that came first keep their own count', () => {
     const { limit } = limitOf(5)
     limit.count('first')
@@ -48,25 +63,5 @@ describe('createRateLimit', () => {
     expect(limit.peek('198.51.1.1').remaining).toBe(4)
     expect(limit.peek('never seen').remaining).toBeLessThan(0)
     expect(limit.peek('198.51.199999.1').remaining).toBeLessThan(0)
-  })
-})
-
-describe('clientAddress', () => {
-  const request = (remoteAddress: string, forwarded?: string): Addressed => ({
-    socket: { remoteAddress },
-    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
-  })
-
-  it.each([
-    ['the socket, where no proxy is trusted', '192.0.2.1', '198.51.100.1', 0, '192.0.2.1'],
-    ['an IPv4 address in its own form', '::ffff:192.0.2.1', undefined, 0, '192.0.2.1'],
-    ['what the last proxy saw', '192.0.2.1', '10.0.0.1, 198.51.100.1', 1, '198.51.100.1'],
-    ['what the outermost of two proxies saw', '192.0.2.1', '1.2.3.4, 198.51.100.1, 10.0.0.1', 2, '198.51.100.1'],
-    ['the socket, where the list is too short', '192.0.2.1', '198.51.100.1', 2, '192.0.2.1'],
-    ['the network of an IPv6 address', '2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2'],
-    ['the network of a shortened IPv6 address', '2001:db8::6', undefined, 0, '2001:db8:0:0'],
-    ['a text that is no address, cut short', '192.0.2.1', 'x'.repeat(1_000), 1, 'x'.repeat(64)],
-  ] as const)('is %s', (...[, remoteAddress, forwarded, hops, address]) => {
-    expect(clientAddress(request(remoteAddress, forwarded), hops)).toBe(address)
   })
 })

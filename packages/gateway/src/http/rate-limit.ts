@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
 import type { Clock } from '@oncehook/kernel/clock'
 import { rateLimited } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
@@ -11,10 +9,12 @@ export interface RateLimitOptions {
   readonly limit: number
   readonly windowSeconds: number
   readonly clock: Clock
+  /** Keys that always have their own count. Their number is bounded. Default: none. */
+  readonly hasOwnCount?: (key: string) => boolean
 }
 
 /** How a key stands: what is left in this window, and the seconds until the next. */
-interface Allowance {
+export interface Allowance {
   readonly remaining: number
   readonly resetSeconds: number
 }
@@ -23,15 +23,15 @@ interface Allowance {
 export interface RateLimit {
   /** How a key stands, without counting. */
   peek(key: string): Allowance
-  /** Counts one for a key. */
-  count(key: string): Allowance
+  /** Counts one for a key, or an amount, which may be a fraction. */
+  count(key: string, amount?: number): Allowance
   /** The header fields of a standing (draft-ietf-httpapi-ratelimit-headers-10); none where there is no limit. */
   headers(allowance: Allowance): Record<string, string>
   /** The refusal of a key that has nothing left; the details are for the log. */
   refusal(allowance: Allowance, details?: AppError['details']): AppError
 }
 
-// Keys beyond this many in one window share one count: they are limited together, memory is not.
+// Keys beyond this many in one window share one count: they are limited together, memory does not grow.
 const MAX_KEYS = 20_000
 const OVERFLOW = '\u0000overflow'
 
@@ -39,7 +39,8 @@ const OVERFLOW = '\u0000overflow'
  * Creates a limit. Own code because the usual library keeps a timer and an entry for every key that anybody sends: here
  * a window is one map, thrown away as a whole.
  */
-export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimitOptions): RateLimit {
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  const { name, limit, windowSeconds, clock, hasOwnCount = () => false } = options
   let counts = new Map<string, number>()
   let current = 0
   const read = (key: string): { key: string; used: number; resetSeconds: number } => {
@@ -49,7 +50,7 @@ export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimit
       counts = new Map()
       current = window
     }
-    const counted = counts.has(key) || counts.size < MAX_KEYS ? key : OVERFLOW
+    const counted = counts.has(key) || counts.size < MAX_KEYS || hasOwnCount(key) ? key : OVERFLOW
     const resetSeconds = Math.max(1, Math.ceil((window + 1) * windowSeconds - seconds))
     return { key: counted, used: counts.get(counted) ?? 0, resetSeconds }
   }
@@ -62,17 +63,17 @@ export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimit
       ? {}
       : {
           'RateLimit-Policy': `"${name}";q=${limit};w=${windowSeconds}`,
-          RateLimit: `"${name}";r=${Math.max(0, remaining)};t=${resetSeconds}`,
+          RateLimit: `"${name}";r=${Math.max(0, Math.floor(remaining))};t=${resetSeconds}`,
         }
   return {
     peek(key) {
       const { used, resetSeconds } = read(key)
       return toAllowance(used, resetSeconds)
     },
-    count(key) {
+    count(key, amount = 1) {
       const { key: counted, used, resetSeconds } = read(key)
-      if (limit > 0) counts.set(counted, used + 1)
-      return toAllowance(used + 1, resetSeconds)
+      if (limit > 0) counts.set(counted, used + amount)
+      return toAllowance(used + amount, resetSeconds)
     },
     headers,
     refusal(allowance, details = {}) {
@@ -80,30 +81,4 @@ export function createRateLimit({ name, limit, windowSeconds, clock }: RateLimit
       return rateLimited(details, { headers: { ...headers({ ...allowance, remaining: 0 }), ...retryAfter } })
     },
   }
-}
-
-/** What tells where a request comes from. */
-export interface Addressed extends Pick<IncomingMessage, 'headers'> {
-  readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
-}
-
-/**
- * The address that a request counts for: the socket's, or with trusted proxies the one that the outermost of them saw.
- * An IPv6 address counts by its /64, which is what one customer gets.
- */
-export function clientAddress(request: Addressed, trustedHops: number): string {
-  const socket = request.socket.remoteAddress ?? ''
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
-    .split(',')
-    .map((part) => part.trim())
-  const claimed = trustedHops > 0 ? forwarded.at(-trustedHops) : undefined
-  const address = (claimed || socket).replace(/^::ffff:(?=\d+\.)/, '')
-  return isIPv6(address) ? network64(address) : address.slice(0, 64)
-}
-
-function network64(address: string): string {
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array<string>(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
 }

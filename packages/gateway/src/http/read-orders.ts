@@ -5,6 +5,7 @@ import {
   type OrderContext,
   type OrderDeps,
   type OrderInputs,
+  ownerOf,
   sendOrder,
   trace,
 } from './order-context.ts'
@@ -12,7 +13,9 @@ import { ask, conditionsOf, listInputOf, orderIdOf } from './order-requests.ts'
 
 /** `GET /api/orders`: a page of orders. */
 export async function listOrders({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
-  const page = await ask(fulfilment.orders.list.query(listInputOf(ctx) as OrderInputs['list'], trace(ctx)))
+  const page = await ask(
+    fulfilment.orders.list.query({ ...listInputOf(ctx), ...ownerOf(ctx) } as OrderInputs['list'], trace(ctx)),
+  )
   ctx.set('Cache-Control', CACHE_CONTROL)
   ctx.body = page
 }
@@ -22,7 +25,7 @@ export async function getOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Pr
   const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
   const match = listOf(ifMatch)
   const noneMatch = listOf(ifNoneMatch)
-  const order = await ask(fulfilment.orders.get.query({ id: orderIdOf(ctx) }, trace(ctx)))
+  const order = await ask(fulfilment.orders.get.query({ id: orderIdOf(ctx), ...ownerOf(ctx) }, trace(ctx)))
   const { version } = order
   if (match !== null && !matchesStrongly(match, version)) {
     throw preconditionFailed({}, { headers: { ETag: `"${version}"` } })

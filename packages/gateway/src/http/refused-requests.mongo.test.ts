@@ -14,7 +14,14 @@ const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(
   await startGateway({
     database,
-    providers: { shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: token }] } },
+    providers: {
+      shop: {
+        scheme: 'hmac',
+        header: 'x-signature',
+        effects: ['payment.succeeded', 'payment.failed'],
+        secrets: [{ id: 'only', value: token }],
+      },
+    },
     settings: { API_TOKENS: JSON.stringify({ tests: token }), MAX_BODY_BYTES: '1000', RATE_LIMIT_API: '20' },
   }),
 )

@@ -5,15 +5,24 @@ import { AppError, toAppError } from '@oncehook/kernel/errors'
 import { freeBytes } from '@oncehook/kernel/http/free-bytes'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
-import { signatureInvalid } from '../errors.ts'
+import { notChecked, signatureInvalid } from '../errors.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
+import { CERTIFICATE_ASKED_IN_VAIN } from '../providers/paypal-certificates.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Providers } from '../providers/read-providers.ts'
-import { type Accepted, type ReceiveDeps, receiveWebhook } from '../receive/receive-webhook.ts'
+import { UNSIGNED } from '../providers/scheme.ts'
+import type { Asker } from '../providers/shared-questions.ts'
+import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } from '../receive/receive-webhook.ts'
 import { endOf } from './answer-deadline.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
-import { clientAddress, type RateLimit } from './rate-limit.ts'
-import { commonHeaders, requestIdOf } from './request-context.ts'
+import type { CheckBudget } from './check-budget.ts'
+import { clientAddress } from './client-address.ts'
+import type { KnownAddresses } from './known-addresses.ts'
+import type { LastAnswers } from './last-answers.ts'
+import type { Allowance, RateLimit } from './rate-limit.ts'
+import type { RefusalSummary } from './refusal-summary.ts'
+import { commonHeaders, type RequestIds, requestIdsOf } from './request-context.ts'
+import type { Strangers } from './strangers.ts'
 import { writeError } from './write-error.ts'
 
 /** What the route works with. */
@@ -24,6 +33,13 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly limits: DeliveryLimits
   readonly trustedProxyHops: number
   readonly budget: BodyBudget
+  /** The addresses that delivered something new and authentic. */
+  readonly known: Pick<KnownAddresses, 'add' | 'has'>
+  /** Processor time for deliveries that are not authentic. */
+  readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
+  readonly strangers: Pick<Strangers, 'admit'>
+  readonly summary: Pick<RefusalSummary, 'add' | 'takeLine' | 'takeAlarm'>
+  readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
   /** How long a delivery may wait for everything together, in milliseconds. */
   readonly withinMs: number
 }
@@ -51,7 +67,10 @@ export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: Reque
     const name = request.method === 'POST' ? providerNameOf(request) : null
     const provider = name === null ? undefined : deps.providers().get(name)
     if (provider === undefined) application(request, response)
-    else void answerDelivery(deps, { request, response, provider, requestId: requestIdOf(request) })
+    else {
+      const address = clientAddress(request, deps.trustedProxyHops)
+      void answerDelivery(deps, { request, response, provider, address, ids: requestIdsOf(request) })
+    }
   }
 }
 
@@ -66,34 +85,49 @@ interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly provider: Provider
-  readonly requestId: string
+  /** Where the delivery counts as coming from. */
+  readonly address: string
+  readonly ids: RequestIds
 }
 
 /** Never throws: whatever goes wrong becomes an answer. */
 async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void> {
-  const { request, provider, requestId } = call
+  const { request, provider, address, ids } = call
   const startedAt = performance.now()
   const endsAt = endOf(request, deps.withinMs)
   let share: BodyShare | undefined
   let rawBody: Buffer | undefined
+  let workMs = 0
   try {
     refuseAnnounced(request, provider)
-    refuseExhausted(deps, request, provider)
-    share = deps.budget.open(endsAt)
-    rawBody = await readRawBody(request, provider.maxBytes, share)
+    refuseExhausted(deps, call)
+    share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
+    rawBody = await readAffordable(deps, call, share)
     share.complete()
-    const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request) }
-    const accepted = await receiveWebhook(deps, { provider, delivery, requestId, endsAt })
+    // Others may have used the time up while it arrived.
+    refuseCostly(deps, call, rawBody.length)
+    const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
+    const mayAsk = (): Asker => deps.strangers.admit(address)
+    const checkedAt = performance.now()
+    const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, mayAsk })
+    // A delivery is checked before anything is waited for.
+    workMs = performance.now() - checkedAt
+    const accepted = await deps.lastAnswers.outcomeOf(receiving)
+    const isNews = !isRepetition(accepted)
+    if (isNews && provesAddress(accepted)) deps.known.add(address)
     // New events come back from the database together. Repetitions are known one by one: answers of one turn of the event
     // loop that are written one after the other wake their reader once, not each time.
-    if (isRepetition(accepted)) await endOfTurn()
+    if (!isNews) await endOfTurn()
     sendAccepted(deps, call, accepted)
-    logAccepted(deps, { requestId, provider: provider.name, startedAt, accepted })
+    logAccepted(deps, { ids, provider: provider.name, startedAt, accepted })
   } catch (thrown) {
     const isForged = signatureInvalid.is(thrown)
+    const bytes = rawBody?.length ?? 0
     if (isForged && rawBody !== undefined) freeBytes(rawBody)
-    const error = isForged ? countForged(deps, call, thrown) : toAppError(thrown)
-    logRefused(deps, { requestId, provider: provider.name, startedAt, error })
+    const error = isForged
+      ? countForged(deps, call, { refused: thrown, workMs, bytes })
+      : countUnchecked(deps, call, toAppError(thrown))
+    logRefused(deps, { ids, provider: provider.name, address, startedAt, error })
     await sendRefused(call, error)
   } finally {
     share?.release()
@@ -104,13 +138,28 @@ function isRepetition(accepted: Accepted): boolean {
   return 'events' in accepted && accepted.events.every(({ outcome }) => outcome === 'duplicate')
 }
 
+/**
+ * Whether a delivery shows that its address is one of the provider's. Where nothing is signed, anybody can deliver a
+ * payment of their own: only money that has arrived counts.
+ */
+function provesAddress(accepted: Accepted): boolean {
+  if (!('events' in accepted)) return false
+  if (accepted.secretId !== UNSIGNED) return true
+  return accepted.events.some(({ event, outcome }) => outcome === 'recorded' && event.type === 'payment.succeeded')
+}
+
+/** The length that a request announces; without bounds where it announces none. */
+function announcedBytes({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
+}
+
 function queryOf({ url = '' }: IncomingMessage): string {
   const at = url.indexOf('?')
   return at === -1 ? '' : url.slice(at + 1)
 }
 
-function sendAccepted({ limits }: WebhookRouteDeps, { response, provider, requestId }: Call, accepted: Accepted): void {
-  const headers = { ...commonHeaders(requestId), ...limits.provider.headers(limits.provider.count(provider.name)) }
+function sendAccepted({ limits }: WebhookRouteDeps, { response, provider, ids }: Call, accepted: Accepted): void {
+  const headers = { ...commonHeaders(ids.requestId), ...limits.provider.headers(limits.provider.count(provider.name)) }
   const handshake = 'handshake' in accepted ? accepted.handshake : null
   if (handshake !== null && 'empty' in handshake) {
     response.writeHead(204, headers).end()
@@ -121,7 +170,7 @@ function sendAccepted({ limits }: WebhookRouteDeps, { response, provider, reques
   response.end(body)
 }
 
-async function sendRefused({ response, requestId }: Call, error: AppError): Promise<void> {
+async function sendRefused({ response, ids: { requestId } }: Call, error: AppError): Promise<void> {
   for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value)
   await writeError(response, error, requestId)
 }
@@ -136,34 +185,105 @@ function refuseAnnounced({ headers }: IncomingMessage, { maxBytes }: Provider): 
 
 /**
  * Refuses before the body is read: a provider beyond its limit, and an address beyond its own that shows no signature.
- * A signed delivery is always looked at, so that no flood of forgeries costs an authentic one its 200.
+ * A signed delivery is looked at, so that no flood of forgeries costs an authentic one its 200, unless it is large or its
+ * address is unknown, and there is no processor time left for it.
  */
-function refuseExhausted(deps: WebhookRouteDeps, request: IncomingMessage, provider: Provider): void {
-  const { limits, trustedProxyHops } = deps
+function refuseExhausted(deps: WebhookRouteDeps, call: Call): void {
+  const { request, provider, address } = call
+  const { limits } = deps
   const authentic = limits.provider.peek(provider.name)
   if (authentic.remaining <= 0) throw closing(limits.provider.refusal(authentic))
+  refuseCostly(deps, call, Number(request.headers['content-length'] ?? 0))
   if (provider.signedHeaders.some((name) => request.headers[name] !== undefined)) return
-  if (mayBeSearched(deps, request, provider)) return
-  const failed = limits.failed.peek(clientAddress(request, trustedProxyHops))
+  if (mayBeSearched(deps, call)) return
+  const failed = limits.failed.peek(address)
   if (failed.remaining <= 0) throw closing(limits.failed.refusal(failed))
+}
+
+// Larger than nearly all authentic deliveries, and checked in a fraction of a millisecond by most schemes.
+const MOST_FREE_BYTES = 16_384
+
+/** Refuses a delivery for which there is no processor time left. */
+function refuseCostly({ checks }: WebhookRouteDeps, { address }: Call, bytes: number): void {
+  const refusal = checks.refusalOf(address, bytes <= MOST_FREE_BYTES)
+  if (refusal !== null) throw closing(refusal)
+}
+
+/** Reads the body; without an announced length only a small one if there is no processor time left for its address. */
+async function readAffordable(
+  { checks }: WebhookRouteDeps,
+  { request, provider, address }: Call,
+  share: BodyShare,
+): Promise<Buffer> {
+  const isOpen = request.headers['content-length'] === undefined && provider.maxBytes > MOST_FREE_BYTES
+  const refusal = isOpen ? checks.refusalOf(address, false) : null
+  if (refusal === null) return await readRawBody(request, provider.maxBytes, share)
+  try {
+    return await readRawBody(request, MOST_FREE_BYTES, share)
+  } catch (error) {
+    throw payloadTooLarge.is(error) ? closing(refusal) : error
+  }
 }
 
 // Far more than a provider that signs in the body sends, and read in a millisecond.
 const MOST_SEARCHED_BYTES = 65_536
 
-/** Whether a body is read for the signature that may be in it: a small one, while not too many were read in vain. */
-function mayBeSearched({ limits }: WebhookRouteDeps, { headers }: IncomingMessage, provider: Provider): boolean {
-  if (!provider.signsInBody || limits.searched.peek(provider.name).remaining <= 0) return false
-  return Number(headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
+/** Whether a body is read although its address is beyond its limit: a small one, while not too many were read in vain. */
+function mayBeSearched(deps: WebhookRouteDeps, call: Call): boolean {
+  const { request, provider } = call
+  if (!isSearchable(deps, call) || deps.limits.searched.peek(provider.name).remaining <= 0) return false
+  return Number(request.headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
 }
 
+/** The signature may be in the body; or there is none, and strangers may share the address of the provider. */
+function isSearchable({ known }: WebhookRouteDeps, { provider, address }: Call): boolean {
+  return provider.signsInBody || (provider.signedHeaders.length === 0 && known.has(address))
+}
+
+/** A delivery that was read in vain: the milliseconds that its check took, and its length. */
+interface Forged {
+  readonly refused: AppError
+  readonly workMs: number
+  readonly bytes: number
+}
+
+// What it takes to read them, whatever the check takes.
+const BYTES_PER_MS = 1_048_576
+// No check takes more; what the machine did meanwhile is not the sender's doing.
+const MOST_WORK_MS = 20
+
 /** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
-function countForged(deps: WebhookRouteDeps, { request, provider }: Call, refused: AppError): AppError {
-  const { limits, metrics, trustedProxyHops } = deps
+function countForged(deps: WebhookRouteDeps, call: Call, { refused, workMs, bytes }: Forged): AppError {
+  const { provider, address } = call
+  const { limits, metrics, checks } = deps
   metrics.unverified(provider.name, String(refused.details.reason))
-  const allowance = limits.failed.count(clientAddress(request, trustedProxyHops))
-  if (allowance.remaining < 0 && provider.signsInBody) limits.searched.count(provider.name)
+  checks.charge(address, Math.min(workMs, MOST_WORK_MS) + bytes / BYTES_PER_MS)
+  const allowance = limits.failed.count(address)
+  if (allowance.remaining < 0 && isSearchable(deps, call)) limits.searched.count(provider.name)
+  if (refused.details.reason === TRANSMISSION_REUSED) alarmOfReuse(deps, call, { refused, allowance })
   return allowance.remaining < 0 ? limits.failed.refusal(allowance, refused.details) : refused
+}
+
+interface Reuse {
+  readonly refused: AppError
+  readonly allowance: Allowance
+}
+
+/** Beyond the limit of its address it is only counted: whoever has one delivery could fill the log. */
+function alarmOfReuse(deps: WebhookRouteDeps, call: Call, { refused, allowance }: Reuse): void {
+  const { metrics, logger, summary } = deps
+  const { ids, provider } = call
+  metrics.transmissionReused(provider.name)
+  if (allowance.remaining < 0 || !summary.takeAlarm()) return
+  const { transmissionId } = refused.details
+  logger.error({ ...ids, provider: provider.name, transmissionId }, 'webhook.transmission-reused')
+}
+
+/** Counts a delivery that could not be checked against its address: a stranger can make as many as it likes. */
+function countUnchecked({ limits }: WebhookRouteDeps, { address }: Call, error: AppError): AppError {
+  if (!notChecked.is(error)) return error
+  const allowance = limits.failed.count(address)
+  return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
 }
 
 const CLOSE = { headers: { Connection: 'close' } }
@@ -173,33 +293,50 @@ function closing({ code, status, retry, message: says, headers }: AppError): App
 }
 
 interface Judged {
-  readonly requestId: string
+  readonly ids: RequestIds
   readonly provider: string
   readonly startedAt: number
 }
 
 function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { accepted: Accepted }): void {
-  const { requestId, provider, accepted } = call
+  const { ids, provider, accepted } = call
   metrics.matched(provider, accepted.secretId)
   if ('handshake' in accepted) {
     metrics.delivered(provider, 'handshake')
-    logger.info({ requestId, provider, ms: elapsed(call) }, 'webhook.handshake')
+    logger.info({ ...ids, provider, ms: elapsed(call) }, 'webhook.handshake')
     return
   }
   for (const { event, outcome } of accepted.events) {
     metrics.delivered(provider, outcome)
     const names = { eventId: event.id.slice(0, 64), type: event.type.slice(0, 64) }
-    const line = { requestId, provider, ...names, ms: elapsed(call) }
-    logger.info(line, outcome === 'unhandled' ? 'event.unhandled' : `webhook.${outcome}`)
+    const line = { ...ids, provider, ...names, ms: elapsed(call) }
+    const reason = outcome === 'unhandled' ? event.facts.withheld : undefined
+    if (reason !== undefined) {
+      metrics.withheld(provider, reason)
+      logger.warn({ ...line, reason }, 'event.withheld')
+    } else logger.info(line, outcome === 'unhandled' ? 'event.unhandled' : `webhook.${outcome}`)
   }
 }
 
-function logRefused({ logger, metrics }: WebhookRouteDeps, call: Judged & { error: AppError }): void {
-  const { code, status, details } = call.error
-  metrics.delivered(call.provider, code)
-  const line = { requestId: call.requestId, provider: call.provider, status, code, ...details, ms: elapsed(call) }
-  if (status >= 500) logger.error({ ...line, error: call.error }, 'webhook.failed')
-  else logger.warn(line, 'webhook.refused')
+function logRefused(
+  { logger, metrics, summary }: WebhookRouteDeps,
+  call: Judged & { readonly address: string; readonly error: AppError },
+): void {
+  const { ids, provider, address, error } = call
+  const { code, status, details } = error
+  metrics.delivered(provider, isAskedInVain(error) ? ASKED_IN_VAIN : code)
+  const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
+  // What could not be checked may come from anybody: it is no failure of ours to wake somebody for.
+  if (status >= 500 && !notChecked.is(error)) logger.error({ ...line, error }, 'webhook.failed')
+  else if (status !== 429 && summary.takeLine()) logger.warn(line, 'webhook.refused')
+  else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
+}
+
+// The sender has to wait because of what it asked for: nothing that we need is away.
+const ASKED_IN_VAIN = 'asked_in_vain'
+
+function isAskedInVain(error: AppError): boolean {
+  return notChecked.is(error) && error.details.reason === CERTIFICATE_ASKED_IN_VAIN
 }
 
 function elapsed({ startedAt }: Judged): number {

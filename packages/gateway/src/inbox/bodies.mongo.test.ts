@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { Binary } from 'mongodb'
+import { Binary, type CommandStartedEvent, MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
@@ -22,6 +22,8 @@ const bodies = database.db.collection<BodyDocument>(BODIES)
 const going = new AbortController().signal
 const HOUR_MS = 3_600_000
 const PAST = new Date(0)
+const OVER = { stripAt: PAST, settledAt: new Date(0) }
+const RETENTION = { retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS }
 
 /** A delivery of events with these ids and a body of its own; the types have no effect. */
 function batch(ids: readonly string[], members: Partial<Evidence> = {}) {
@@ -121,6 +123,19 @@ describe('recordBatch', () => {
 })
 
 describe('removeUnusedBodies', () => {
+  it('bounds the time of every search', async () => {
+    await bodies.insertOne({ _id: randomUUID(), checkAt: PAST } as unknown as BodyDocument)
+    const options = { monitorCommands: true }
+    await using client = await new MongoClient(database.uri.reveal(), options).connect()
+    const searches: CommandStartedEvent['command'][] = []
+    client.on('commandStarted', ({ commandName, command }) => {
+      if (['find', 'aggregate'].includes(commandName)) searches.push(command)
+    })
+    await removeUnusedBodies(client.db(database.name), going)
+    expect(searches.length).toBeGreaterThan(2)
+    for (const { maxTimeMS } of searches) expect(maxTimeMS).toBeLessThan(5_500)
+  })
+
   it('keeps a body as long as one record refers to it, and removes it then', async () => {
     const { bodyId, ids } = await store()
     await open.events.deleteMany({ eventId: { $in: ids.slice(1) } })
@@ -144,13 +159,13 @@ describe('removeUnusedBodies', () => {
 
   it('removes the body of events whose key stays, once the last of them has lost it', async () => {
     const { bodyId, ids } = await store({ signsTime: false })
-    await open.events.updateMany({ eventId: { $in: ids.slice(1) } }, { $set: { stripAt: PAST } })
-    await stripOldBodies(open.db, going)
+    await open.events.updateMany({ eventId: { $in: ids.slice(1) } }, { $set: OVER })
+    await stripOldBodies(open.db, RETENTION, going)
     await remove()
     const first = await open.record(String(ids[0]))
     expect((await withBody(database.db, first)).raw.length()).toBeGreaterThan(0)
-    await open.events.updateOne({ _id: first._id }, { $set: { stripAt: PAST } })
-    await stripOldBodies(open.db, going)
+    await open.events.updateOne({ _id: first._id }, { $set: OVER })
+    await stripOldBodies(open.db, RETENTION, going)
     await remove()
     expect(await bodies.countDocuments({ _id: bodyId })).toBe(0)
     expect(await open.record(String(ids[0]))).not.toHaveProperty('bodyId')

@@ -5,6 +5,7 @@ import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outc
 import { Binary, type Db, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
+import { bodyMsOf, type Retention } from './retention.ts'
 
 /** The body of a delivery of several events: their records refer to it by `bodyId`. */
 export interface BodyDocument {
@@ -24,11 +25,10 @@ export const BODY_INDEXES: NeededIndexes = {
   indexes: [{ name: 'check', key: { checkAt: 1 } }],
 }
 
-/** What the bodies are stored with. `retentionMs` is how long a settled record stays, in milliseconds. */
-export interface BodiesDeps {
+/** What the bodies are stored with. */
+export interface BodiesDeps extends Retention {
   readonly db: Db
   readonly errors: DatabaseErrors
-  readonly retentionMs: number
 }
 
 /** Stores bodies that several records share. */
@@ -47,7 +47,7 @@ interface Kept {
 
 /** How long a body that a record refers to stays unchecked, in milliseconds. */
 export const CHECK_AGAIN_MS = 86_400_000
-// No record of the delivery ends before its retention does. The hour is for the server, which removes expired records late.
+// No record of the delivery gives its body up before the retention ends. The hour is for the server, which removes expired records late.
 const MARGIN_MS = 3_600_000
 
 /** Creates the store of bodies: one command in flight, so that large bodies leave the other connections free. */
@@ -66,9 +66,10 @@ export function createBodies(deps: BodiesDeps): Bodies {
   }
 }
 
-async function write({ db, errors, retentionMs }: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVerdict[]> {
+async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVerdict[]> {
+  const { db, errors } = deps
   // Later than any check that is under way has put it, or that check would not notice this delivery.
-  const until = { $add: ['$$NOW', Math.max(retentionMs, CHECK_AGAIN_MS) + MARGIN_MS] }
+  const until = { $add: ['$$NOW', Math.max(bodyMsOf(deps), CHECK_AGAIN_MS) + MARGIN_MS] }
   const updates: Document[] = bodies.map(({ id, raw }) => ({
     q: { _id: id },
     u: [{ $set: { raw: { $ifNull: ['$raw', { $literal: raw }] }, checkAt: { $max: ['$checkAt', until] } } }],

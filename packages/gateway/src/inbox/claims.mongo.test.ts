@@ -227,6 +227,22 @@ describe('a record that something else wrote', () => {
     expect(await open.record('a')).toMatchObject({ starts: 3, lost: 0, failures: 1, attempts: [failed] })
   })
 
+  it('is claimed, taken over and settled beside the others also where its id is a text', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a', 'b'])
+    const _id = '6741ac0fb7c9a2d1e8f00001' as never
+    await open.events.insertOne({ ...(await open.record('a')), _id, eventId: 'imported' })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(10)).toSorted()).toEqual(['a', 'b', 'imported'])
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } }])
+    const { taken } = await claims.takeOver(10)
+    expect(idsOf(taken).toSorted()).toEqual(['a', 'b', 'imported'])
+    const settled = taken.map((claim) => ({ claim, settlement: done, attempt: applied }))
+    expect(await claims.settle(settled)).toEqual([])
+    expect(await claims.settle(settled)).toEqual([])
+    expect(await open.events.countDocuments({ state: 'done' })).toBe(3)
+  })
+
   it('has texts where the code reads texts', async () => {
     await using open = await openFresh()
     await storePending(open, ['a'])
@@ -655,6 +671,99 @@ describe('after the clock of the database was ahead', () => {
     await change(open, 'c', { $set: { leaseUntil: fromNow(29_000) } })
     const { taken } = await open.claims({ owner: 'other' }).takeOver(10)
     expect(idsOf(taken).sort()).toEqual(['a', 'b'])
+  })
+})
+
+describe('the time for which an event fails', () => {
+  const unknown: AttemptResult = { ...failed, code: 'order_unknown' }
+  const settlement = { state: 'pending', delayMs: 0 } as const
+  const maxDelayMs = 600_000
+  // Between two tries no more than this counts: the longest wait and a minute.
+  const MAX_GAP_MS = 660_000
+
+  /** Lets a try fail, and moves all times that it has set. */
+  async function failOnce(open: FreshInbox, claims: Claims, { movedMs = 0, attempt = unknown }): Promise<void> {
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt }])
+    const times = ['firstFailedAt', 'orderUnknownSince', 'lastError.at', 'dueAt']
+    const record: Document = await open.record('a')
+    const moved = times.filter((name) => name.includes('.') || record[name] !== undefined)
+    await change(open, 'a', {
+      $set: Object.fromEntries(moved.map((name) => [name, { $add: [`$${name}`, movedMs] }])),
+    })
+  }
+
+  it('counts no hour that a clock was set forward by', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: -HOUR_MS })
+    const second = await claimOne(claims)
+    expect(second).toMatchObject({ failedForMs: MAX_GAP_MS, orderUnknownForMs: MAX_GAP_MS })
+    await claims.release([second])
+    await failOnce(open, claims, { attempt: failed })
+    const third = await claimOne(claims)
+    for (const ms of [third.failedForMs, third.orderUnknownForMs]) {
+      expect(ms).toBeGreaterThanOrEqual(MAX_GAP_MS)
+      expect(ms).toBeLessThan(MAX_GAP_MS + 60_000)
+    }
+  })
+
+  it('goes on from the right time after a clock was set back', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: 24 * HOUR_MS })
+    const second = await claimOne(claims)
+    expect(second).toMatchObject({ failedForMs: 0, orderUnknownForMs: 0 })
+    await claims.release([second])
+    await failOnce(open, claims, { movedMs: -HOUR_MS / 10 })
+    const third = await claimOne(claims)
+    for (const ms of [third.failedForMs, third.orderUnknownForMs]) {
+      expect(ms).toBeGreaterThanOrEqual(HOUR_MS / 10)
+      expect(ms).toBeLessThan(HOUR_MS / 10 + 60_000)
+    }
+  })
+
+  it('counts all tries that follow each other in time', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    for (let tries = 0; tries < 5; tries += 1) await failOnce(open, claims, { movedMs: -maxDelayMs })
+    const { failedForMs, orderUnknownForMs } = await claimOne(claims)
+    expect(failedForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
+    expect(orderUnknownForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
+  })
+})
+
+describe('a lease of another length, as in a rolling restart with another LEASE_MS', () => {
+  it('holds for as long as its holder says', async () => {
+    await using open = await openFresh()
+    await storePending(open, ['a'])
+    await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
+    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
+    expect((await short.takeOver(10)).taken).toEqual([])
+    await change(open, 'a', { $set: { leaseUntil: fromNow(250_000) } })
+    expect(idsOf((await short.takeOver(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
+  })
+
+  it('counts for a born claim too', async () => {
+    await using open = await openFresh()
+    await using long = await openInbox(open.database, { leaseMs: 120_000 })
+    await long.inbox.record(sampleArrival('a'))
+    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
+    await setClaimedAt(open, 'a', (await serverSecond(open)) - 90)
+    expect((await short.takeOver(10)).taken).toEqual([])
+    await setClaimedAt(open, 'a', (await serverSecond(open)) - 122)
+    expect(idsOf((await short.takeOver(10)).taken)).toEqual(['a'])
+  })
+
+  it('tells for how long its holder is believed to live', async () => {
+    await using open = await openFresh()
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims({ owner: 'long', leaseMs: 120_000 }).beat()
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveAt: fromNow(-50_000) } }])
+    await change(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'long' } })
+    expect((await open.claims({ owner: 'short', leaseMs: 30_000 }).takeOver(10)).taken).toMatchObject([{ lost: 0 }])
   })
 })
 

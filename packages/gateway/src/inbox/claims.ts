@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Db, Document, ObjectId } from 'mongodb'
-import type { WebhookEvent } from '../event.ts'
+import type { UnhandledReason, WebhookEvent } from '../event.ts'
 import { type Candidate, judgeCandidate } from './count-deaths.ts'
 import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from './event-document.ts'
+import { type FailingTime, measureFailing } from './failing-time.ts'
 import { createOwners, type Owners } from './owners.ts'
-import { counterOf, listOf, msSince, raised, timeOf } from './record-expressions.ts'
+import { counterOf, listOf, positiveOr, raised, timeOf } from './record-expressions.ts'
+import { datesOfDead, datesOfEnding, type Retention } from './retention.ts'
 
 /** The right to settle a record, until the lease runs out or another claim raises the fence. */
 export interface Claim {
@@ -46,7 +49,7 @@ export type Settlement =
       readonly internalErrors?: number
     }
   | { readonly state: 'dead'; readonly reason: string }
-  | { readonly state: 'unhandled' }
+  | { readonly state: 'unhandled'; readonly reason: UnhandledReason }
 
 /** A claim with what became of it. */
 export interface SettledClaim {
@@ -56,11 +59,10 @@ export interface SettledClaim {
 }
 
 /** What the claims work with. Times are milliseconds. */
-export interface ClaimsDeps {
+export interface ClaimsDeps extends Retention {
   readonly db: Db
   readonly owner: string
   readonly leaseMs: number
-  readonly retentionMs: number
   readonly maxStarts: number
   /** The longest that a record is ever put off: a due time beyond it was set by a clock that was wrong. */
   readonly maxDelayMs: number
@@ -117,11 +119,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
       const buried = await buryKillers(deps, owners)
       const abandoned = { state: 'processing', $nor: [mayBeKiller(deps)], $expr: leaseHasEnded(deps) }
       const found = await findAbandoned(deps, abandoned, limit)
-      const own = new Set(found.filter(({ leaseOwner }) => leaseOwner === owner).map(({ _id }) => _id.toHexString()))
-      const kept = own.size === 0 ? [] : [...held].filter(({ _id }) => own.has(_id.toHexString()))
+      const own = new Set(found.filter(({ leaseOwner }) => leaseOwner === owner).map(({ _id }) => String(_id)))
+      const kept = own.size === 0 ? [] : [...held].filter(({ _id }) => own.has(String(_id)))
       await updateHeld(deps, kept, { $set: { leaseUntil: leaseEnd(deps) } })
-      const keptIds = new Set(kept.map(({ _id }) => _id.toHexString()))
-      const free = found.filter(({ _id }) => !keptIds.has(_id.toHexString()))
+      const keptIds = new Set(kept.map(({ _id }) => String(_id)))
+      const free = found.filter(({ _id }) => !keptIds.has(String(_id)))
       const living = await owners.findLiving(free.map(({ leaseOwner = '' }) => leaseOwner))
       const ids = free.map(({ _id }) => _id)
       return { buried, taken: await takeClaims(deps, ids, { claimable: abandoned, living }) }
@@ -155,10 +157,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
 export const ORDER_UNKNOWN = 'order_unknown'
 
 /** The fields by which a process holds a record. */
-export const HOLD = ['leaseOwner', 'leaseUntil', 'claimedAt', 'claim', 'begun']
-/** What counts toward the end of an event as a cause of failures. A dead one keeps it until an operator replays it. */
-export const FAILURE_COUNTS = ['failedCalls', 'internalErrors']
-const SUSPICION = [...FAILURE_COUNTS, 'losses']
+export const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begun']
+/** What counts toward the end of an event as a cause of failures and deaths, until it gets a verdict or is replayed. */
+export const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
 
@@ -169,12 +170,16 @@ function leaseEnd({ leaseMs }: ClaimsDeps): Document {
 // A timestamp of the server tells whole seconds only: without one more a lease could end too early.
 const TIMESTAMP_STEP_MS = 1_000
 
-/** A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. */
-function leaseHasEnded({ leaseMs }: ClaimsDeps): Document {
-  const bornLeaseEnd = { $add: [timeOf('claimedAt'), leaseMs + TIMESTAMP_STEP_MS] }
+/**
+ * A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. The length is
+ * that of the holder's leases: during a rolling restart with another `LEASE_MS` it is not ours.
+ */
+function leaseHasEnded(deps: ClaimsDeps): Document {
+  const leaseMs = positiveOr('leaseMs', deps.leaseMs)
+  const bornLeaseEnd = { $add: [timeOf('claimedAt'), leaseMs, TIMESTAMP_STEP_MS] }
   const end = { $ifNull: [timeOf('leaseUntil'), bornLeaseEnd] }
   // No lease is longer. Half of it is for the clock of a new primary that is a little behind.
-  const latest = { $add: ['$$NOW', 2 * leaseMs + TIMESTAMP_STEP_MS] }
+  const latest = { $add: ['$$NOW', leaseMs, leaseMs, TIMESTAMP_STEP_MS] }
   return { $or: [{ $lt: [end, '$$NOW'] }, { $gt: [end, latest] }] }
 }
 
@@ -186,9 +191,6 @@ function isDue({ maxDelayMs }: ClaimsDeps): Document {
   const latest = { $add: ['$$NOW', maxDelayMs + CLOCK_STEP_MS] }
   return { $or: [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }] }
 }
-
-// The clocks of two primaries may differ by so much that nobody need notice.
-const CLOCK_STEP_MS = 60_000
 
 /**
  * The longest due first. Records without a due time, new ones, come before all others in the index: where there is no end
@@ -258,22 +260,24 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], { claimable, living
         state: 'processing',
         leaseOwner: deps.owner,
         leaseUntil: leaseEnd(deps),
+        leaseMs: deps.leaseMs,
         claim,
       },
     },
     { $unset: ['dueAt', 'claimedAt', 'begun'] },
   ]
   await runUpdates(deps.db, [{ q: { _id: { $in: ids }, ...claimable }, u: take, multi: true, hint: BY_ID }])
+  const { failedForMs, orderUnknownForMs } = failingTime(deps)
   const taken = await deps.db
     .collection<EventDocument>(EVENTS)
     .aggregate<EventDocument & Ages>([
       { $match: { _id: { $in: ids }, claim } },
-      { $set: { failedForMs: msSince('firstFailedAt'), orderUnknownForMs: ORDER_UNKNOWN_FOR } },
+      { $set: { failedForMs, orderUnknownForMs } },
       { $project: { raw: 0, headers: 0, attempts: 0 } },
     ])
     .toArray()
-  const place = new Map(ids.map((id, index) => [id.toHexString(), index]))
-  const placeOf = ({ _id }: Claim): number => place.get(_id.toHexString()) ?? 0
+  const place = new Map(ids.map((id, index) => [String(id), index]))
+  const placeOf = ({ _id }: Claim): number => place.get(String(_id)) ?? 0
   return taken.map(toClaim).sort((one, other) => placeOf(one) - placeOf(other))
 }
 
@@ -294,12 +298,10 @@ const MOST_LOSSES = 1_000
 // With a long backlog the server might prefer to walk all of it.
 const BY_ID = { _id: 1 }
 
-// What was noted before the present run of failures, as before a replay, counts no more.
-const ORDER_UNKNOWN_COUNTS = {
-  $and: [{ $gt: [timeOf('firstFailedAt'), null] }, { $gte: [timeOf('orderUnknownSince'), timeOf('firstFailedAt')] }],
+/** Two tries are never further apart than the longest wait, unless nobody could try or a clock jumped. */
+function failingTime({ maxDelayMs }: ClaimsDeps): FailingTime {
+  return measureFailing(maxDelayMs + CLOCK_STEP_MS)
 }
-const ORDER_UNKNOWN_SINCE = { $cond: [ORDER_UNKNOWN_COUNTS, '$orderUnknownSince', '$$NOW'] }
-const ORDER_UNKNOWN_FOR = { $cond: [ORDER_UNKNOWN_COUNTS, msSince('orderUnknownSince'), 0] }
 
 type Ages = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
@@ -349,7 +351,8 @@ async function buryKillers(deps: ClaimsDeps, owners: Owners): Promise<number> {
     const judgement = judgeCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxStarts)
     if (judgement === 'held') continue
     const { _id, fence, leaseOwner } = candidate
-    const u = judgement === 'dead' ? BURY : [{ $set: { lost: judgement.deaths } }, { $unset: ['losses', 'begun'] }]
+    const u =
+      judgement === 'dead' ? bury(deps) : [{ $set: { lost: judgement.deaths } }, { $unset: ['losses', 'begun'] }]
     const changed = await runUpdates(deps.db, [{ q: { ...q, _id, fence, leaseOwner }, u, hint: BY_ID }])
     if (judgement === 'dead') buried += changed
   }
@@ -368,10 +371,11 @@ const DIED = {
   message: 'Its workers died again and again before there was any verdict',
   at: '$$NOW',
 }
-const BURY = [
-  { $set: { state: 'dead', reason: 'worker_died', lastError: DIED, settledAt: '$$NOW' } },
-  { $unset: [...HOLD, 'losses'] },
-]
+
+function bury(deps: ClaimsDeps): Document[] {
+  const dead = { state: 'dead', reason: 'worker_died', lastError: DIED, settledAt: '$$NOW', ...datesOfDead(deps) }
+  return [{ $set: dead }, { $unset: [...HOLD, 'losses'] }]
+}
 
 async function updateHeld(deps: ClaimsDeps, claims: readonly Claim[], change: Record<string, unknown>): Promise<void> {
   if (claims.length === 0) return
@@ -402,9 +406,9 @@ async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): P
     .find({ _id: { $in: ids } })
     .project<Pick<EventDocument, '_id' | 'fence' | 'state'>>({ fence: 1, state: 1 })
     .toArray()
-  const records = new Map(found.map((record) => [record._id.toHexString(), record]))
+  const records = new Map(found.map((record) => [String(record._id), record]))
   return settled.filter(({ claim }) => {
-    const record = records.get(claim._id.toHexString())
+    const record = records.get(String(claim._id))
     return record?.fence !== claim.fence || record.state === 'processing'
   })
 }
@@ -414,6 +418,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
   const entry = { $literal: { ms: attempt.ms, outcome: attempt.outcome, code: attempt.code, message: attempt.message } }
   const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
   const common = { lost: 0, attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
+  const { afterFailure, afterOrderUnknown } = failingTime(deps)
   const failed = {
     lastError: {
       $mergeObjects: [
@@ -422,8 +427,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
       ],
     },
     failures: raised('failures'),
-    firstFailedAt: { $ifNull: [timeOf('firstFailedAt'), '$$NOW'] },
-    ...(attempt.code === ORDER_UNKNOWN ? { orderUnknownSince: ORDER_UNKNOWN_SINCE } : {}),
+    ...(attempt.code === ORDER_UNKNOWN ? afterOrderUnknown : afterFailure),
   }
   const unset = { $unset: [...HOLD, ...SUSPICION] }
   switch (settlement.state) {
@@ -436,19 +440,36 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
             reason: null,
             outcome: { $literal: settlement.outcome },
             settledAt: '$$NOW',
-            ...retention(deps),
+            ...datesOfEnding(deps),
           },
         },
         unset,
       ]
     case 'dead':
       return [
-        { $set: { ...common, ...failed, state: 'dead', reason: { $literal: settlement.reason }, settledAt: '$$NOW' } },
+        {
+          $set: {
+            ...common,
+            ...failed,
+            state: 'dead',
+            reason: { $literal: settlement.reason },
+            settledAt: '$$NOW',
+            ...datesOfDead(deps),
+          },
+        },
         { $unset: [...HOLD, 'losses'] },
       ]
     case 'unhandled':
       return [
-        { $set: { ...common, state: 'unhandled', reason: 'type_unhandled', settledAt: '$$NOW', ...retention(deps) } },
+        {
+          $set: {
+            ...common,
+            state: 'unhandled',
+            reason: settlement.reason,
+            settledAt: '$$NOW',
+            ...datesOfEnding(deps),
+          },
+        },
         unset,
       ]
     case 'pending': {
@@ -462,15 +483,6 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
         { $set: { ...common, ...failed, ...suspicion, state: 'pending', dueAt: { $add: ['$$NOW', delayMs] } } },
       ]
     }
-  }
-}
-
-/** The whole record goes, or with a scheme that signs no time only the body: the key must stay. */
-export function retention({ retentionMs }: Pick<ClaimsDeps, 'retentionMs'>): Document {
-  const end = { $add: ['$$NOW', retentionMs] }
-  return {
-    expireAt: { $cond: [{ $eq: ['$keepKey', true] }, '$$REMOVE', end] },
-    stripAt: { $cond: [{ $eq: ['$keepKey', true] }, end, '$$REMOVE'] },
   }
 }
 

@@ -1,21 +1,23 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, ObjectId } from 'mongodb'
-import { retention } from './claims.ts'
 import { EVENTS } from './event-document.ts'
+import { bodyMsOf, type Retention } from './retention.ts'
 
-/** Who closes an event and why. `retentionMs` is how long its record is kept from then on. */
+/** Who closes an event and why, and how long it is kept from then on. */
 export interface Closing {
   readonly by: string
   readonly reason: string
-  readonly retentionMs: number
+  readonly retention: Retention
 }
 
 /**
- * Closes a dead event: no delivery revives it, and only a replay that names it makes it due again. Resolves to whether it
+ * Closes a dead event: no delivery revives it, and only a replay that names it makes it due again. Its key is kept for good, or
+ * a delivery after the end of the record would be new. Resolves to whether it
  * was dead; if not, nothing is changed.
  */
-export async function closeEvent(db: Db, _id: ObjectId, { by, reason, retentionMs }: Closing): Promise<boolean> {
+export async function closeEvent(db: Db, _id: ObjectId, { by, reason, retention }: Closing): Promise<boolean> {
   const closed = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { by, reason } }] }
-  const u = [{ $set: { state: 'closed', closed, ...retention({ retentionMs }) } }]
+  const stripAt = { $add: ['$$NOW', bodyMsOf(retention)] }
+  const u = [{ $set: { state: 'closed', closed, stripAt } }]
   return (await bulkUpdate(db, { update: EVENTS, updates: [{ q: { _id, state: 'dead' }, u }] })) === 1
 }

@@ -93,6 +93,22 @@ describe('add', () => {
     await open.events.deleteOne({ eventId: id })
   })
 
+  it('counts all others beside a record that has no time of receipt', async () => {
+    const [odd, dead] = [uniqueId(), await storeDead()]
+    await open.inbox.record(sampleArrival(odd))
+    const unreadable = { receivedAt: '2026-11-22T10:00:00.000Z' } as object
+    await open.events.updateOne({ eventId: odd }, { $set: unreadable })
+    const { logger, lines } = memoryLogger()
+    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
+    const { bodyHash } = await open.record(dead)
+    for (const id of [odd, dead]) counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
+    await counts.stop()
+    expect(lines.map(({ msg }) => msg)).not.toContain('inbox.counts-deferred')
+    expect(await open.record(odd)).toMatchObject({ deliveries: 2 })
+    expect(await open.record(dead)).toMatchObject({ deliveries: 2, state: 'pending' })
+    await open.events.deleteMany({ eventId: { $in: [odd, dead] } })
+  })
+
   it('passes over one that the server refuses, says so, and tells of it nothing that did not happen', async () => {
     const { logger, lines } = memoryLogger()
     const mismatched: unknown[] = []

@@ -4,7 +4,7 @@ import { type Db, ObjectId } from 'mongodb'
 import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createFlusher } from './flusher.ts'
-import { counterOf } from './record-expressions.ts'
+import { counterOf, msSince } from './record-expressions.ts'
 import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
 
 /** A delivery of an event that is stored already. */
@@ -159,7 +159,7 @@ type StoredRecord = Pick<
 
 const STORED_MEMBERS = {
   ...{ provider: 1, eventId: 1, bodyHash: 1, state: 1, reason: 1, revivals: 1 },
-  ageMs: { $subtract: ['$$NOW', '$receivedAt'] },
+  ageMs: msSince('receivedAt'),
 }
 
 async function storedRecords(db: Db, batch: readonly Counted[]): Promise<Map<string, StoredRecord>> {

@@ -5,6 +5,9 @@ import type { PaymentFacts } from '../event.ts'
 /** All states: due or waiting, held by a process, or settled. A dead event failed; a closed one is dead for good. */
 export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
 
+/** The states in which nothing more happens by itself. */
+export const SETTLED_STATES = ['done', 'unhandled', 'dead', 'closed'] as const satisfies readonly EventState[]
+
 /** The state of a record. */
 export type EventState = (typeof EVENT_STATES)[number]
 
@@ -27,7 +30,7 @@ export interface EventDocument {
   readonly orderId: string
   readonly facts: Omit<PaymentFacts, 'orderId'>
   readonly receivedAt: Date
-  /** The exact bytes of the body. Empty where the body is stored apart, and after the retention where the key stays. */
+  /** The exact bytes of the body. Empty where the body is stored apart, and after its retention. */
   readonly raw: Binary
   /** SHA-256 of the body, base64: tells a repetition from another body under the same id. */
   readonly bodyHash: string
@@ -58,8 +61,11 @@ export interface EventDocument {
   /** Inserted empty, filled by the server's own clock; a born claim counts from here. */
   readonly claimedAt?: Timestamp
   readonly leaseUntil?: Date
+  /** The length of the holder's leases, in milliseconds. */
+  readonly leaseMs?: number
   /** Absent on a pending record means: due now. */
   readonly dueAt?: Date
+  /** Moved on by the time that does not count, such as a jump of the clock. */
   readonly firstFailedAt?: Date
   readonly orderUnknownSince?: Date
   readonly attempts: readonly Attempt[]
@@ -83,6 +89,7 @@ export interface EventDocument {
   readonly closed?: { readonly at: Date; readonly by: string; readonly reason: string }
   /** Set where the scheme signs no time: the key must outlive the body, or an old capture could be played again. */
   readonly keepKey?: boolean
+  /** From then on the body is removed, and of a record that ends without `expireAt` all but the key when its time has come. */
   readonly stripAt?: Date
   readonly settledAt?: Date
   readonly expireAt?: Date
@@ -99,6 +106,12 @@ const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
 /** The index by which records that are due are found. */
 export const DUE_INDEX = 'pending_due'
+/** The index by which the oldest records that wait are found. */
+export const PENDING_INDEX = 'pending_oldest'
+/** The index by which the records of a replay are found. */
+export const REPLAYS_INDEX = 'replays'
+/** The index by which the settled records of an order are found. */
+export const ORDER_INDEX = 'order'
 /** The index by which records are found whose holder has gone. */
 export const PROCESSING_INDEX = 'processing'
 
@@ -112,7 +125,7 @@ export const EVENT_INDEXES: NeededIndexes = {
     { name: 'provider_event', key: { provider: 1, eventId: 1 }, unique: true, storageEngine: SMALL_PAGES },
     { name: DUE_INDEX, key: { state: 1, dueAt: 1 }, partialFilterExpression: { state: 'pending' } },
     {
-      name: 'pending_oldest',
+      name: PENDING_INDEX,
       key: { state: 1, provider: 1, _id: 1 },
       partialFilterExpression: { state: 'pending' },
     },
@@ -121,9 +134,16 @@ export const EVENT_INDEXES: NeededIndexes = {
     { name: 'closed', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'closed' } },
     { name: 'unhandled', key: { state: 1, _id: 1 }, partialFilterExpression: { state: 'unhandled' } },
     {
-      name: 'replays',
+      name: REPLAYS_INDEX,
       key: { 'replays.id': 1, state: 1 },
       partialFilterExpression: { 'replays.id': { $exists: true } },
+    },
+    // Only settled records: an index that an insert changes too costs a tenth of the accept rate.
+    {
+      name: ORDER_INDEX,
+      key: { orderId: 1, _id: 1 },
+      partialFilterExpression: { state: { $in: [...SETTLED_STATES] }, orderId: { $gt: '' } },
+      storageEngine: SMALL_PAGES,
     },
     { name: 'strip', key: { stripAt: 1 }, sparse: true },
     { name: BODY_INDEX, key: { bodyId: 1 }, sparse: true },

@@ -40,8 +40,8 @@ export interface GroupCommit<Member> {
   /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full or too slow. */
   write(member: Member, bytes: number): Promise<WriteVerdict>
   /**
-   * Writes the members of one batch. They wait for room instead of being turned away, and batches take turns. A member is
-   * made when it enters the queue; those that have not entered it by `endsAt` are `unknown`.
+   * Writes the members of one batch. They wait for room instead of being turned away, fill at most half of it, and batches
+   * take turns. A member is made when it enters the queue; those that have not entered it by `endsAt` are `unknown`.
    */
   writeBatch(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
   /** Members that wait or are under way. */
@@ -106,7 +106,9 @@ export function createGroupCommit<Member>(
       return []
     }
   }
-  const hasRoom = (bytes: number): boolean => waitingBytes === 0 || waitingBytes + bytes <= limits.maxWaitingBytes
+  // The other half is for members that come alone: they are turned away where there is no room.
+  const roomOfBatches = limits.maxWaitingBytes / 2
+  const hasRoom = (bytes: number): boolean => waitingBytes === 0 || waitingBytes + bytes <= roomOfBatches
   const enqueue = ({ member, bytes, resolve }: Omit<Waiter<Member>, 'since'>): void => {
     waitingBytes += bytes
     queue.push({ member, bytes, since: now(), resolve })

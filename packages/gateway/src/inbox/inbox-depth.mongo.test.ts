@@ -32,6 +32,18 @@ describe('readInboxDepth', () => {
     expect(oldestUnsettledSeconds(depth)).toBe(depth.oldest?.get('acme'))
   })
 
+  it('tells the ages of all others beside records that have no time of receipt', async () => {
+    for (const [id, state] of Object.entries({ odd1: 'pending', odd2: 'processing', young: 'processing' } as const)) {
+      await open.inbox.record(sampleArrival(id, { provider: id === 'odd1' ? 'third' : 'fourth' }))
+      const receivedAt = (id === 'young' ? new Date(Date.now() - 40_000) : '2026-11-22') as Date
+      await open.events.updateOne({ eventId: id }, { $set: { state, receivedAt } })
+    }
+    const { oldest } = await readInboxDepth(open.db)
+    expect([...(oldest?.keys() ?? [])].toSorted()).toEqual(['acme', 'fourth', 'shop', 'third'])
+    expect(oldest?.get('third')).toBe(0)
+    expect(oldest?.get('fourth')).toBeGreaterThanOrEqual(40)
+  })
+
   it('says that it does not know while the database is away', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const depth = await readInboxDepth(away.db('x'))

@@ -1,5 +1,6 @@
 import type { Db, Document } from 'mongodb'
 import { EVENTS, type EventState } from './event-document.ts'
+import { msSince, timeOf } from './record-expressions.ts'
 
 /** What the inbox holds at this instant. A member is null where the database could not tell in time. */
 export interface InboxDepth {
@@ -66,9 +67,9 @@ const OLDEST_PENDING: readonly Document[] = [
 // These are bounded by what the processes hold.
 const OLDEST_PROCESSING: readonly Document[] = [
   { $match: { state: 'processing' } },
-  { $group: { _id: '$provider', receivedAt: { $min: '$receivedAt' } } },
+  { $group: { _id: '$provider', receivedAt: { $min: timeOf('receivedAt') } } },
 ]
-const AGE = { $project: { seconds: { $divide: [{ $subtract: ['$$NOW', '$receivedAt'] }, 1_000] } } }
+const AGE = { $project: { seconds: { $divide: [msSince('receivedAt'), 1_000] } } }
 
 function ofProviders(db: Db, oldest: readonly Document[], hint: string): Promise<{ _id: string; seconds: number }[]> {
   const pipeline = [...oldest, AGE]

@@ -3,7 +3,7 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
-import type { WebhookEvent } from '../event.ts'
+import { unhandledReason, type WebhookEvent } from '../event.ts'
 import { createBodies } from './bodies.ts'
 import type { Claim } from './claims.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
@@ -11,6 +11,7 @@ import type { DeliveryCounts } from './delivery-counts.ts'
 import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
+import { bodyMsOf, type Retention } from './retention.ts'
 
 /** What is kept of an authentic delivery with each of its events. */
 export interface Evidence {
@@ -42,14 +43,15 @@ export interface BatchArrival {
 export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 
 /** What the inbox works with. */
-export interface InboxDeps {
+export interface InboxDeps extends Retention {
   readonly db: Db
   /** Whether a mongos answers. Default: none does. */
   readonly isSharded?: () => boolean
   /** Names this process as holder of what it inserts. */
   readonly owner: string
+  /** Milliseconds that it holds them, unless it prolongs that. */
+  readonly leaseMs: number
   readonly now: () => number
-  readonly retentionMs: number
   readonly isHandled: (type: string) => boolean
   readonly counts: DeliveryCounts
   readonly errors: DatabaseErrors
@@ -204,6 +206,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
 type Birth = Pick<EventDocument, 'reason' | 'starts' | 'fence'> & {
   state: EventState
   leaseOwner?: string
+  leaseMs?: number
   claimedAt?: Timestamp
   settledAt?: Date
   expireAt?: Date
@@ -211,14 +214,18 @@ type Birth = Pick<EventDocument, 'reason' | 'starts' | 'fence'> & {
 }
 
 function birth(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): Birth {
-  if (!deps.isHandled(event.type)) {
-    const end = new Date(receivedAt.getTime() + deps.retentionMs)
-    const retention = signsTime ? { expireAt: end } : { stripAt: end }
-    return { state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0, settledAt: receivedAt, ...retention }
+  const reason = unhandledReason(event, deps.isHandled)
+  if (reason !== null) {
+    const bodyMs = bodyMsOf(deps)
+    const stripAt = new Date(receivedAt.getTime() + bodyMs)
+    const expireAt = new Date(receivedAt.getTime() + deps.retentionMs)
+    const dates = signsTime ? { expireAt, ...(bodyMs < deps.retentionMs ? { stripAt } : {}) } : { stripAt }
+    return { state: 'unhandled', reason, starts: 0, fence: 0, settledAt: receivedAt, ...dates }
   }
   if (!deps.admits()) return { state: 'pending', reason: null, starts: 0, fence: 0 }
   const claimedAt = new Timestamp({ t: 0, i: 0 })
-  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner: deps.owner, claimedAt }
+  const { owner: leaseOwner, leaseMs } = deps
+  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner, leaseMs, claimedAt }
 }
 
 function toClaim(document: EventDocument): Claim {

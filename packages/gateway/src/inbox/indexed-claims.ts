@@ -1,6 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
-import { MongoServerError } from 'mongodb'
 import type { Claims } from './claims.ts'
+import { isIndexMissing } from './index-missing.ts'
 
 /** What the searches are watched with. */
 export interface IndexedClaimsDeps {
@@ -10,7 +10,6 @@ export interface IndexedClaimsDeps {
 }
 
 const LOG_EVERY_MS = 60_000
-const BAD_VALUE = 2
 
 /**
  * The same claims, but for the searches: while the index of one is missing or still being built, it finds nothing. That
@@ -35,9 +34,4 @@ export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps
     claimDue: (...args) => orElse(claims.claimDue(...args), []),
     takeOver: (...args) => orElse(claims.takeOver(...args), { taken: [], buried: 0 }),
   }
-}
-
-/** The server refuses a hint that names no index, or one that is not built yet. */
-function isIndexMissing(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === BAD_VALUE && /\bhint\b/i.test(error.message)
 }

@@ -14,6 +14,15 @@ export const KEY_ONLY: Document = {
   ...{ state: 'done', reason: EXPIRED, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
 }
 
+/** What is left of an event that was erased. */
+export const ERASED: Document = { ...KEY_ONLY, reason: 'erased' }
+
+/** What a record holds in place of the body and the headers that were removed; `BODY_ELSEWHERE` is to be removed too. */
+export const WITHOUT_BODY: Document = { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } }
+
+/** The other fields of the body. */
+export const BODY_ELSEWHERE = ['query', 'bodyId']
+
 /** Matches records with everything that they were stored with. */
 export const IS_COMPLETE: Document = { type: { $exists: true } }
 

@@ -1,11 +1,14 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Db } from 'mongodb'
+import { positiveOr } from './record-expressions.ts'
 
 /** A process that holds claims, and when it last said that it lives, by the database's clock. */
 interface OwnerDocument {
   readonly _id: string
   readonly aliveAt: Date
+  /** The length of its leases, in milliseconds: after a change of `LEASE_MS` not that of the reader. */
+  readonly leaseMs: number
 }
 
 const OWNERS = 'owners'
@@ -54,7 +57,7 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
   }
   return {
     async beat() {
-      const u = [{ $set: { aliveAt: '$$NOW' } }]
+      const u = [{ $set: { aliveAt: '$$NOW', leaseMs } }]
       await bulkUpdate(db, { update: OWNERS, updates: [{ q: { _id: owner }, u, upsert: true }] })
       const now = monotonicMs()
       if (now - lastBeat > leaseMs) steadySince = now
@@ -67,7 +70,8 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
     async findLiving(asked) {
       const others = asked.filter((one) => one !== owner)
       // Half a lease has room for a beat; a lease that has ended is older than the last beat of a process that died.
-      const living = await read(others, { $gte: ['$aliveAt', { $add: ['$$NOW', -leaseMs / 2] }] })
+      const halfLease = { $divide: [positiveOr('leaseMs', leaseMs), 2] }
+      const living = await read(others, { $gte: ['$aliveAt', { $subtract: ['$$NOW', halfLease] }] })
       return new Set([owner, ...living.map(({ _id }) => _id)])
     },
     async readBeats(asked) {

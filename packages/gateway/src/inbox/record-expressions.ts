@@ -29,6 +29,12 @@ export function timeOf(property: string): Document {
   return { $cond: [isTime, { $toDate: path }, null] }
 }
 
+/** A positive whole number of the record: `otherwise` where there is none. */
+export function positiveOr(property: string, otherwise: number): Document {
+  const number = counterOf(property)
+  return { $cond: [{ $gt: [number, 0] }, number, otherwise] }
+}
+
 /** Milliseconds from a time of the record until now: 0 where there is no time. */
 export function msSince(property: string): Document {
   return { $ifNull: [{ $subtract: ['$$NOW', timeOf(property)] }, 0] }

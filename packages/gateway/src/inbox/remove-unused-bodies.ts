@@ -11,6 +11,7 @@ interface Slice {
 }
 
 const SLICE = 100
+const SEARCH_MS = 4_000
 const DUE = { checkAt: { $type: 'date' }, $expr: { $lte: ['$checkAt', '$$NOW'] } }
 
 /**
@@ -35,12 +36,15 @@ export async function removeUnusedBodies(db: Db, stopping: AbortSignal): Promise
 async function claimSlice(db: Db): Promise<Slice | null> {
   const found = await db
     .collection<BodyDocument>(BODIES)
-    .aggregate<{ _id: string; next: Date }>([
-      { $match: DUE },
-      { $sort: { checkAt: 1 } },
-      { $limit: SLICE },
-      { $project: { next: { $add: ['$$NOW', CHECK_AGAIN_MS] } } },
-    ])
+    .aggregate<{ _id: string; next: Date }>(
+      [
+        { $match: DUE },
+        { $sort: { checkAt: 1 } },
+        { $limit: SLICE },
+        { $project: { next: { $add: ['$$NOW', CHECK_AGAIN_MS] } } },
+      ],
+      { maxTimeMS: SEARCH_MS },
+    )
     .toArray()
   const [first] = found
   if (first === undefined) return null
@@ -54,6 +58,7 @@ async function claimSlice(db: Db): Promise<Slice | null> {
 async function findUsed(db: Db, { ids }: Slice): Promise<ReadonlySet<string>> {
   const stages = [{ $match: { bodyId: { $in: ids } } }, { $group: { _id: '$bodyId' } }]
   // Without the index this would read all records: then it fails, and is tried again later.
-  const used = await db.collection(EVENTS).aggregate<{ _id: string }>(stages, { hint: BODY_INDEX }).toArray()
+  const options = { hint: BODY_INDEX, maxTimeMS: SEARCH_MS }
+  const used = await db.collection(EVENTS).aggregate<{ _id: string }>(stages, options).toArray()
   return new Set(used.map(({ _id }) => _id))
 }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { dateDeadBodies } from './date-dead-bodies.ts'
 import type { EventDocument } from './event-document.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
@@ -17,14 +20,16 @@ const going = new AbortController().signal
 
 const DAYS_MS = 30 * 86_400_000
 const PAST = new Date(Date.now() - 1_000)
+const LONG_AGO = new Date(0)
+const RETENTION = { retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS }
 
 async function settled(eventId: string, state: EventDocument['state']): Promise<EventDocument> {
   return system.until(eventId, (record) => record.state === state)
 }
 
 async function strip(eventId: string): Promise<EventDocument> {
-  await system.events.updateOne({ eventId }, { $set: { stripAt: PAST } })
-  await stripOldBodies(database.db, going)
+  await system.events.updateOne({ eventId }, { $set: { stripAt: PAST, settledAt: LONG_AGO } })
+  await stripOldBodies(database.db, RETENTION, going)
   return system.record(eventId)
 }
 
@@ -47,7 +52,6 @@ describe('a record whose scheme signs a time', () => {
     await system.deliver(paymentEvent(id, { orderId: await system.order(), amount: 1 }))
     const dead = await settled(id, 'dead')
     expect(dead).not.toHaveProperty('expireAt')
-    expect(dead).not.toHaveProperty('stripAt')
 
     const expireAt = new Date(Date.now() + 600_000)
     const done = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_unknown', expireAt })
@@ -106,7 +110,12 @@ describe('a record whose scheme signs no time', () => {
     const { events } = system.operator()
     const shown = { id: String(_id), provider: 'shop', eventId: id, state: 'done', reason: 'expired', orderId: '' }
     expect(await events.list.query({ provider: 'shop', eventId: id })).toMatchObject({ items: [shown] })
-    expect(await events.get.query({ id: String(_id) })).toMatchObject({ ...shown, raw: '', headers: {}, attempts: [] })
+    expect(await events.get.query({ id: String(_id), body: true })).toMatchObject({
+      ...shown,
+      raw: '',
+      headers: {},
+      attempts: [],
+    })
     expect(await events.reverify.query({ id: String(_id) })).toMatchObject({ valid: false, failure: 'body_expired' })
     const again = { ids: [String(_id)], reason: 'again', includeDone: true }
     expect(await events.replay.mutate(again)).toMatchObject({ matched: 0 })
@@ -119,14 +128,108 @@ describe('a record whose scheme signs no time', () => {
     const found = { _id: record._id, $expr: { $lte: ['$stripAt', '$$NOW'] } }
     await system.events.updateOne({ _id: record._id }, { $unset: { stripAt: '' } })
     expect(await system.events.countDocuments(found)).toBe(1)
-    await stripOldBodies(database.db, going)
+    await stripOldBodies(database.db, RETENTION, going)
     expect((await system.record(record.eventId)).raw.length()).toBe(2)
   })
 
   it('keeps its body while the time has not come', async () => {
     const record = sampleRecord({ keepKey: true, stripAt: new Date(Date.now() + 60_000) })
     await system.events.insertOne(record)
-    await stripOldBodies(database.db, going)
+    await stripOldBodies(database.db, RETENTION, going)
     expect((await system.record(record.eventId)).raw.length()).toBe(2)
+  })
+})
+
+describe('a body', () => {
+  const bodyOf = ({ raw, headers, query, bodyId }: EventDocument) => ({
+    ...{ bytes: raw.length(), headers: Object.keys(headers).length, query, bodyId },
+  })
+  const GONE = { bytes: 0, headers: 0, query: undefined, bodyId: undefined }
+
+  it('goes from a dead event after so many days, and the event stays dead and can be replayed', async () => {
+    const id = randomUUID()
+    const orderId = await system.order()
+    await system.deliver(paymentEvent(id, { orderId, amount: 1 }))
+    const dead = await settled(id, 'dead')
+    expect(dead.stripAt?.getTime()).toBe((dead.settledAt?.getTime() ?? 0) + DAYS_MS)
+    const stripped = await strip(id)
+    expect(stripped).toMatchObject({ state: 'dead', reason: 'amount_mismatch', orderId, facts: { amount: 1 } })
+    expect(stripped).not.toHaveProperty('stripAt')
+    expect(bodyOf(stripped)).toEqual(GONE)
+
+    const { events } = system.operator()
+    const shown = { state: 'dead', reason: 'amount_mismatch', orderId, raw: '', headers: {} }
+    expect(await events.get.query({ id: String(dead._id), body: true })).toMatchObject(shown)
+    expect(await system.deliver(paymentEvent(id, { orderId, amount: 1 }))).toBe(200)
+    await system.until(id, ({ deliveries, state }) => deliveries === 2 && state === 'dead')
+    await orders.patch.mutate({
+      ...{ id: orderId, ifMatch: '*' },
+      patch: { items: [{ sku: 'pen', quantity: 1, unitAmount: 1 }] },
+    })
+    await events.replay.mutate({ ids: [String(dead._id)], reason: 'the order was wrong' })
+    const done = await settled(id, 'done')
+    expect(bodyOf(done)).toEqual(GONE)
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
+  })
+
+  it('goes from a dead event of release 0.1.0 too, which had no date for that', async () => {
+    const records = [
+      { raw: new Binary(Buffer.from('{"a":1}')) },
+      { raw: new Binary(Buffer.alloc(0)), bodyId: 'acme:1' },
+    ]
+    const old = records.map((body) =>
+      sampleRecord({ ...body, state: 'dead', reason: 'order_unknown', settledAt: PAST }),
+    )
+    const ended = sampleRecord({ state: 'dead', reason: 'order_unknown', settledAt: LONG_AGO })
+    await system.events.insertMany([...old, ended])
+    await dateDeadBodies(database.db, RETENTION, going)
+    for (const { eventId } of old) {
+      expect((await system.record(eventId)).stripAt?.getTime()).toBe(PAST.getTime() + DAYS_MS)
+    }
+    await stripOldBodies(database.db, RETENTION, going)
+    await dateDeadBodies(database.db, RETENTION, going)
+    const stripped = await system.record(ended.eventId)
+    expect(bodyOf(stripped)).toEqual(GONE)
+    expect(stripped).not.toHaveProperty('stripAt')
+  })
+
+  it('may go before its record, in every settled state', async () => {
+    const bodyRetentionMs = DAYS_MS / 30
+    const shorter = { retentionMs: DAYS_MS, bodyRetentionMs }
+    await using open = await openInbox(database, shorter)
+    const unhandled = { event: { ...sampleArrival('u').event, id: randomUUID(), type: 'customer.created' } }
+    const handled = () => ({ event: { ...sampleArrival('h').event, id: randomUUID() } })
+    const arrivals = [unhandled, handled(), handled(), handled()]
+    for (const arrival of arrivals) await open.inbox.record(sampleArrival('x', { ...arrival, query: 'a=1' }))
+    const keyed = sampleArrival('x', { ...handled(), signsTime: false })
+    await open.inbox.record(keyed)
+    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
+    const ends = [
+      { state: 'done', outcome: { kind: 'applied', version: 2 } },
+      { state: 'unhandled', reason: 'not_expected' },
+      { state: 'dead', reason: 'order_unknown' },
+      { state: 'done', outcome: { kind: 'applied', version: 2 } },
+    ] as const
+    const claims = open.claims(shorter)
+    await claims.settle(open.born.map((claim, at) => ({ claim, settlement: ends[at] ?? ends[0], attempt })))
+    const ids = [...arrivals, keyed].map(({ event }) => event.id)
+    for (const id of ids) {
+      const { stripAt, settledAt, expireAt, state } = await open.record(id)
+      expect(stripAt?.getTime()).toBe((settledAt?.getTime() ?? 0) + bodyRetentionMs)
+      const isRemoved = state !== 'dead' && id !== keyed.event.id
+      expect(expireAt?.getTime()).toBe(isRemoved ? (settledAt?.getTime() ?? 0) + DAYS_MS : undefined)
+    }
+    await open.events.updateMany({ eventId: { $in: ids } }, { $set: { stripAt: PAST } })
+    await stripOldBodies(database.db, shorter, going)
+    for (const id of ids) {
+      const record = await open.record(id)
+      expect(bodyOf(record)).toEqual(GONE)
+      const next = id === keyed.event.id ? (record.settledAt?.getTime() ?? 0) + DAYS_MS : undefined
+      expect(record.stripAt?.getTime()).toBe(next)
+      expect(record.orderId).toBe('ord_1')
+    }
+    await open.events.updateOne({ eventId: keyed.event.id }, { $set: { stripAt: PAST, settledAt: LONG_AGO } })
+    await stripOldBodies(database.db, shorter, going)
+    expect(await open.record(keyed.event.id)).toMatchObject({ state: 'done', reason: 'expired' })
   })
 })

@@ -53,8 +53,8 @@ describe('a delivery of an event that is dead', () => {
   it('reads it by a mapping that was mended meanwhile', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
-    const object = { id: 'pay_mapped', orderId: 'ord_of_nobody', amount: 300 }
-    const body = { id: eventId, type: 'payment.succeeded', data: { object }, shop: { ref: orderId } }
+    const object = { id: 'pay_mapped', orderId: 'ord_of_nobody', amount: 300, currency: 'eur' }
+    const body = { id: eventId, type: 'payment.succeeded', livemode: true, data: { object }, shop: { ref: orderId } }
     await system.deliver(body)
     await system.until(eventId, ({ state }) => state === 'pending')
     await system.events.updateOne(

@@ -41,6 +41,7 @@ export function revival({ type, objectId, facts: { orderId, ...facts } }: Webhoo
     revivals: raised('revivals'),
     dueAt: '$$NOW',
     settledAt: '$$REMOVE',
+    stripAt: '$$REMOVE',
   }
   const whenDead = ([name, value]: [string, unknown]): [string, object] => [
     name,

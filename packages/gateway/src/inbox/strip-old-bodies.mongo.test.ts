@@ -11,6 +11,7 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const open = stack.use(await openInbox(database))
 
+const RETENTION = { retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 }
 const going = new AbortController().signal
 const unhandled = (id: string) => ({ event: { ...sampleArrival(id).event, type: 'customer.created' } })
 
@@ -34,9 +35,9 @@ describe('stripOldBodies', () => {
     await open.inbox.record(sampleArrival('old', { signsTime: false, ...unhandled('old'), query: 'tenant=a' }))
     await open.inbox.record(sampleArrival('young', { signsTime: false, ...unhandled('young') }))
     await open.inbox.record(sampleArrival('timed', unhandled('timed')))
-    await open.events.updateOne({ eventId: 'old' }, { $set: { stripAt: new Date(0) } })
+    await open.events.updateOne({ eventId: 'old' }, { $set: { stripAt: new Date(0), settledAt: new Date(0) } })
     const before = await open.record('old')
-    await stripOldBodies(open.db, going)
+    await stripOldBodies(open.db, RETENTION, going)
     const { _id, provider, eventId, bodyHash, receivedAt, deliveries, mismatches } = before
     const key = { _id, provider, eventId, bodyHash, receivedAt, deliveries, mismatches }
     expect(await open.record('old')).toEqual({ ...key, state: 'done', reason: 'expired' })
@@ -48,15 +49,15 @@ describe('stripOldBodies', () => {
     const ids = Array.from({ length: 1_100 }, (_, index) => `many-${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id, { signsTime: false, ...unhandled(id) }))))
     const many = { eventId: /^many-/ }
-    await open.events.updateMany(many, { $set: { stripAt: new Date(0) } })
-    await stripOldBodies(open.db, AbortSignal.abort())
+    await open.events.updateMany(many, { $set: { stripAt: new Date(0), settledAt: new Date(0) } })
+    await stripOldBodies(open.db, RETENTION, AbortSignal.abort())
     expect(await open.events.countDocuments({ ...many, stripAt: { $exists: true } })).toBe(1_100)
     open.commands.length = 0
-    await stripOldBodies(open.db, going)
+    await stripOldBodies(open.db, RETENTION, going)
     expect(await open.events.countDocuments({ ...many, stripAt: { $exists: true } })).toBe(0)
     expect(open.commands.filter(({ commandName }) => commandName === 'update')).toHaveLength(3)
     open.commands.length = 0
-    await stripOldBodies(open.db, going)
+    await stripOldBodies(open.db, RETENTION, going)
     expect(open.commands.map(({ commandName }) => commandName)).toEqual(['find'])
   })
 })

@@ -1,36 +1,50 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import type { Db, ObjectId } from 'mongodb'
-import { EVENTS } from './event-document.ts'
-import { KEY_ONLY } from './key-only-record.ts'
+import type { Db, Document, Filter, ObjectId } from 'mongodb'
+import { EVENTS, type EventDocument, SETTLED_STATES } from './event-document.ts'
+import { BODY_ELSEWHERE, KEY_ONLY, WITHOUT_BODY } from './key-only-record.ts'
+import { timeOf } from './record-expressions.ts'
+import type { Retention } from './retention.ts'
 
 const AT_ONCE = 500
 const SEARCH_MS = 4_000
 
 /**
- * Leaves nothing but the key of records whose retention has ended, where their scheme signs no time: the key must stay. In slices, so
- * that no command outlasts the wait for its answer; what a stop leaves undone is done the next time.
+ * Removes the bodies, headers and queries whose retention has ended. A dead event stays dead without them, and a record that
+ * is about to expire waits for that. Where the key must stay, nothing else is left when the retention of the record has ended
+ * too. In slices, so that no command outlasts the wait for its answer; what a stop leaves undone is done the next time.
  */
-export async function stripOldBodies(db: Db, stopping: AbortSignal): Promise<void> {
+export async function stripOldBodies(db: Db, retention: Retention, stopping: AbortSignal): Promise<void> {
   for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
     const due = await db
-      .collection(EVENTS)
+      .collection<EventDocument>(EVENTS)
       .find(IS_DUE, { hint: 'strip', maxTimeMS: SEARCH_MS })
       .project<{ _id: ObjectId }>({ _id: 1 })
       .limit(AT_ONCE)
       .toArray()
     found = due.length
-    if (found > 0)
-      await strip(
-        db,
-        due.map(({ _id }) => _id),
-      )
+    const q = { _id: { $in: due.map(({ _id }) => _id) }, ...IS_DUE }
+    if (found > 0) await bulkUpdate(db, { update: EVENTS, updates: [{ q, u: strip(retention), multi: true }] })
   }
 }
 
 // An absent date sorts before every other: a record that was replayed meanwhile has none.
-const IS_DUE = { stripAt: { $type: 'date' }, $expr: { $lte: ['$stripAt', '$$NOW'] } }
+const IS_DUE: Filter<EventDocument> = {
+  stripAt: { $type: 'date' },
+  state: { $in: [...SETTLED_STATES] },
+  $expr: { $lte: ['$stripAt', '$$NOW'] },
+}
 
-async function strip(db: Db, ids: readonly ObjectId[]): Promise<void> {
-  const q = { _id: { $in: ids }, ...IS_DUE }
-  await bulkUpdate(db, { update: EVENTS, updates: [{ q, u: [{ $replaceWith: KEY_ONLY }], multi: true }] })
+const IS_DEAD = { $eq: ['$state', 'dead'] }
+const EXPIRES = { $eq: [{ $type: '$expireAt' }, 'date'] }
+
+function strip({ retentionMs }: Retention): Document[] {
+  const settled = { $ifNull: [timeOf('closed.at'), timeOf('settledAt')] }
+  const end = { $add: [settled, retentionMs] }
+  const isOver = { $not: [{ $or: [IS_DEAD, EXPIRES, { $gt: [end, '$$NOW'] }] }] }
+  const next = { $cond: [{ $or: [IS_DEAD, EXPIRES] }, '$$REMOVE', end] }
+  return [
+    { $set: { ...WITHOUT_BODY, stripAt: next } },
+    { $unset: BODY_ELSEWHERE },
+    { $replaceWith: { $cond: [isOver, KEY_ONLY, '$$ROOT'] } },
+  ]
 }

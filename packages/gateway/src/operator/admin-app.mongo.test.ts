@@ -22,6 +22,7 @@ const PROCEDURES: readonly (readonly [method: string, name: string])[] = [
   ['GET', 'receipts.list'],
   ['POST', 'receipts.release'],
   ['GET', 'audit.list'],
+  ['GET', 'audit.verify'],
 ]
 
 function request(method: string, headers: Record<string, string> = {}, body = '{}'): RequestInit {
@@ -137,7 +138,7 @@ describe('the operator API beside a database that is away', () => {
 })
 
 describe('secrets, signatures and bodies', () => {
-  it('are in no answer but that of events.get, and in no log line', async () => {
+  it('are in no answer but that of events.get with the body, and in no log line', async () => {
     const operator = system.operator()
     const id = randomUUID()
     const orderId = await system.order()
@@ -150,6 +151,7 @@ describe('secrets, signatures and bodies', () => {
     const answers = await Promise.all([
       operator.overview.query(),
       operator.events.list.query(),
+      operator.events.get.query({ id: String(record._id) }),
       operator.events.reverify.query({ id: String(record._id) }),
       operator.replays.get.query({ replayId: replayId ?? '' }),
       operator.providers.list.query(),
@@ -167,7 +169,7 @@ describe('secrets, signatures and bodies', () => {
     for (const text of [...forbidden, 'a-wrong-secret-of-a-forger', database.uri.reveal()])
       expect(told).not.toContain(text)
 
-    const shown = JSON.stringify(await operator.events.get.query({ id: String(record._id) }))
+    const shown = JSON.stringify(await operator.events.get.query({ id: String(record._id), body: true }))
     for (const text of [...Object.values(secrets), ...Object.values(tokens.operators), tokens.api]) {
       expect(shown).not.toContain(text)
     }

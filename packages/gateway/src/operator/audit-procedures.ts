@@ -16,3 +16,13 @@ export const listAuditProcedure = procedure
       .map(({ _id, at, ...entry }) => ({ id: String(_id), at: at.toISOString(), ...entry }))
     return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
   })
+
+const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/**
+ * `audit.verify`: whether the entries are unchanged and none is missing, 20,000 at a time; `after` is the `next` of the
+ * part before.
+ */
+export const verifyAuditProcedure = procedure
+  .input(z.strictObject({ after: linkSchema.optional() }).prefault({}))
+  .query(({ ctx, input: { after = null } }) => ctx.audit.verify(after))

@@ -1,60 +1,232 @@
-import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { type Db, ObjectId } from 'mongodb'
+import { MAJORITY } from '@oncehook/kernel/mongo/majority'
+import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
+import { AS_WRITTEN } from './as-written.ts'
+import { type ChainedEntry, type ChainLink, linkEntry } from './audit-chain.ts'
+import { type Verification, verifyChain } from './verify-chain.ts'
 
-/** What an operator or a provider's delivery changed: nothing here is ever changed or removed. */
+/** What an operator, a client of the orders API or a provider's delivery did: nothing here is ever changed or removed. */
 export interface AuditEntry {
   readonly at: Date
-  /** The name of an operator, or `provider:<name>`. */
+  /** The name of an operator, `api:<principal>`, or `provider:<name>`. */
   readonly by: string
   readonly action:
+    | 'erase'
     | 'events.close'
+    | 'events.read-body'
     | 'events.release'
     | 'events.replay'
     | 'events.revive'
+    | 'orders.delete'
+    | 'orders.patch'
+    | 'orders.put'
     | 'replays.cancel'
     | 'receipts.release'
   readonly reason: string | null
-  /** What it was about and how it ended: names and counts only. */
+  /** What it was about and how it ended: names and counts only, as JSON. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
 /** An entry to be added. An `id` makes adding it again harmless, where it is not known whether it was stored. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 
+/** A stored entry. Those of release 0.1.0 are not part of the chain. */
+type StoredEntry = AuditEntry & Partial<ChainLink> & { readonly _id: ObjectId; readonly previous?: string | null }
+
 /** The append-only memory of who did what. */
 export interface Audit {
-  /** Adds an entry; when this resolves, a majority holds it. The time is the database's. */
+  /** Adds an entry; when this resolves, a majority holds it and the log has it. The time is the database's. */
   record(entry: NewAuditEntry): Promise<void>
-  /** The same for several entries in one command: all of them, or it throws. */
+  /** The same for several entries: all of them, or it throws. */
   recordAll(entries: readonly NewAuditEntry[]): Promise<void>
   /** The newest entries, or those before `after`. */
-  list(page: { limit: number; after?: ObjectId | undefined }): Promise<(AuditEntry & { readonly _id: ObjectId })[]>
+  list(page: { limit: number; after?: ObjectId | undefined }): Promise<StoredEntry[]>
+  /** Checks a part of the chain, from its beginning or behind a link that was checked. */
+  verify(after: ChainLink | null): Promise<Verification>
 }
 
+/** The collection of the audit. */
 const AUDIT = 'audit'
 
-/** The collection of the audit needs no index but its own: it is read in the order in which it was written. */
-export const AUDIT_INDEXES: NeededIndexes = { collection: AUDIT, indexes: [] }
+/** One entry a number, so that the chain cannot fork, however many gateways write. */
+export const AUDIT_INDEXES: NeededIndexes = {
+  collection: AUDIT,
+  indexes: [
+    {
+      name: 'one_entry_per_number',
+      key: { seq: 1 },
+      unique: true,
+      partialFilterExpression: { seq: { $exists: true } },
+    },
+  ],
+}
 
-/** Opens the audit of a database. */
-export function createAudit(db: Db): Audit {
-  const entries = db.collection<AuditEntry & { _id: ObjectId }>(AUDIT)
-  const recordAll = async (added: readonly NewAuditEntry[]): Promise<void> => {
-    await bulkUpdate(db, { update: AUDIT, updates: added.map(toStatement) })
-  }
+/** What the audit works with. `random`: from 0 to below 1. */
+export interface AuditDeps {
+  readonly logger: Logger
+  readonly random: () => number
+}
+
+/** Opens the audit log of a database that shows what a majority holds. */
+export function createAudit(db: Db, deps: AuditDeps): Audit {
+  const { logger } = deps
+  const entries = db.collection<StoredEntry>(AUDIT)
+  const writer = new ChainWriter(db, deps)
   return {
-    record: (entry) => recordAll([entry]),
-    recordAll,
+    record: (entry) => writer.add([entry]),
+    recordAll: (added) => writer.add(added),
     list({ limit, after }) {
       const filter = after === undefined ? {} : { _id: { $lt: after } }
       return entries.find(filter).sort({ _id: -1 }).limit(limit).toArray()
     },
+    async verify(after) {
+      const verification = await verifyChain(entries as unknown as Collection<ChainedEntry>, {
+        after,
+        seen: writer.last,
+      })
+      if (verification.ok) writer.see(verification.last)
+      const { ok, brokenAt, last } = verification
+      logger[ok ? 'info' : 'error']({ ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
+      return verification
+    },
   }
 }
 
-/** An upsert by pipeline, because only there the database's own clock can be written. */
-function toStatement({ id = new ObjectId(), ...entry }: NewAuditEntry): object {
-  const document = { $mergeObjects: ['$$ROOT', { $literal: entry }, { at: '$$NOW' }] }
-  return { q: { _id: id }, u: [{ $replaceWith: document }], upsert: true }
+interface Waiting {
+  readonly entries: readonly NewAuditEntry[]
+  readonly settle: (error?: unknown) => void
+}
+
+const MAX_WAITING = 10_000
+const MOST_AT_ONCE = 200
+const ROUNDS_END_MS = 4_000
+const WAIT_MS = 20
+
+/** Writes the entries of this process, one command at a time: those that wait meanwhile go together. */
+class ChainWriter {
+  /** The newest link that this process knows to be stored. */
+  last: ChainLink | null = null
+  readonly #db: Db
+  readonly #deps: AuditDeps
+  #waiting: Waiting[] = []
+  #isWriting = false
+
+  constructor(db: Db, deps: AuditDeps) {
+    this.#db = db
+    this.#deps = deps
+  }
+
+  see(link: ChainLink | null): void {
+    if (link !== null && link.seq > (this.last?.seq ?? 0)) this.last = link
+  }
+
+  add(entries: readonly NewAuditEntry[]): Promise<void> {
+    if (entries.length === 0) return Promise.resolve()
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(unavailable({ reason: 'audit_crowded' }))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entries, settle: (error) => (error === undefined ? resolve() : reject(error)) })
+      if (!this.#isWriting) void this.#write()
+    })
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch()
+      const error = await this.#append(batch.flatMap(({ entries }) => entries)).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      for (const { settle } of batch) settle(error)
+    }
+    this.#isWriting = false
+  }
+
+  #takeBatch(): Waiting[] {
+    let count = 0
+    const end = this.#waiting.findIndex(({ entries }, index) => {
+      count += entries.length
+      return index > 0 && count > MOST_AT_ONCE
+    })
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
+  }
+
+  /** Stores entries behind the newest one. Where another gateway was faster, the rest is linked again. */
+  async #append(added: readonly NewAuditEntry[]): Promise<void> {
+    let left = added.map(({ id = new ObjectId(), ...entry }) => ({ ...asStored(entry), _id: id }))
+    const startedAt = performance.now()
+    while (left.length > 0) {
+      const [last, at] = await Promise.all([readLast(this.#db), readTime(this.#db)])
+      const linked = link(left, { last, at })
+      const { stored, isKnown } = await insert(this.#db, linked)
+      for (const entry of linked.slice(0, stored)) this.#tell(entry)
+      // An entry that is there already was added by a call whose answer got lost.
+      left = left.slice(stored + (isKnown ? 1 : 0))
+      if (left.length === 0) return
+      if (performance.now() - startedAt > ROUNDS_END_MS) throw unavailable({ reason: 'audit_crowded' })
+      await sleep(this.#deps.random() * WAIT_MS)
+    }
+  }
+
+  #tell({ _id, previous: _, ...entry }: ChainedEntry): void {
+    this.see(entry)
+    this.#deps.logger.info({ id: String(_id), ...entry, at: entry.at.toISOString() }, 'audit.recorded')
+  }
+}
+
+/** An entry as it is read again, for the hash: half a surrogate pair is another character then. */
+function asStored<Entry extends Pick<AuditEntry, 'details'>>(entry: Entry): Entry {
+  const details: unknown = JSON.parse(JSON.stringify(entry.details))
+  return BSON.deserialize(BSON.serialize({ ...entry, details })) as Entry
+}
+
+type Unlinked = Omit<AuditEntry, 'at'> & { readonly _id: ObjectId }
+
+function link(entries: readonly Unlinked[], begin: { last: ChainLink | null; at: Date }): ChainedEntry[] {
+  let { last } = begin
+  return entries.map((entry) => {
+    const linked = linkEntry({ ...entry, at: begin.at }, last)
+    last = linked
+    return linked
+  })
+}
+
+/** As the primary has it, confirmed or not: what is written behind it lives and dies with it. */
+async function readLast(db: Db): Promise<ChainLink | null> {
+  const options = { projection: { _id: 0, seq: 1, hash: 1 }, ...AS_WRITTEN }
+  const [last] = await db
+    .collection<ChainedEntry>(AUDIT)
+    .find({ seq: { $gte: 1 } }, options)
+    .sort({ seq: -1 })
+    .limit(1)
+    .toArray()
+  return last ?? null
+}
+
+async function readTime(db: Db): Promise<Date> {
+  const { localTime } = await db.command({ hello: 1 })
+  return localTime as Date
+}
+
+interface Inserted {
+  /** So many from the beginning are stored. */
+  readonly stored: number
+  /** Whether the next one is there already, by an earlier call. */
+  readonly isKnown: boolean
+}
+
+const DUPLICATE_KEY = 11_000
+
+/** Inserts in order and stops at the first that is not taken, so that no number is left out. */
+async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inserted> {
+  const reply: Document = await db.command({ insert: AUDIT, documents, ordered: true, writeConcern: MAJORITY })
+  const [error] = (reply.writeErrors ?? []) as { index: number; code: number; keyPattern?: Document }[]
+  if (error === undefined) return { stored: documents.length, isKnown: false }
+  if (error.code !== DUPLICATE_KEY) {
+    throw new MongoServerError({ message: 'An entry of the audit was refused', code: error.code })
+  }
+  return { stored: error.index, isKnown: error.keyPattern?._id !== undefined }
 }

@@ -6,9 +6,10 @@ import { eventNotDead, eventNotProcessing } from '../errors.ts'
 import { closeEvent } from '../inbox/close-event.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { releaseEvent } from '../inbox/release-event.ts'
+import { AS_WRITTEN } from './as-written.ts'
 import type { AuditEntry } from './audit.ts'
 import { idSchema, toObjectId } from './event-filter.ts'
-import { type OperatorContext, procedure } from './operator-trpc.ts'
+import { changingProcedure, type OperatorContext } from './operator-trpc.ts'
 import { reasonSchema } from './replay-procedures.ts'
 
 const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
@@ -16,16 +17,16 @@ const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
 type Change = z.output<typeof changeSchema>
 
 /** `events.close`: a dead event stays as it is for good. No delivery revives it; a replay that names it still does. */
-export const closeEventProcedure = procedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const close = (_id: ObjectId): Promise<boolean> =>
-    closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retentionMs: ctx.retentionMs })
+    closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
   await changeEvent(ctx, input, { action: 'events.close', from: 'dead', change: close, refusal: eventNotDead })
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.closed')
   return { id: input.id, state: 'closed' as const }
 })
 
 /** `events.release`: an event that is being processed is due at once; what its holder still writes has no effect. */
-export const releaseEventProcedure = procedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+export const releaseEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const release = (_id: ObjectId): Promise<boolean> => releaseEvent(ctx.db, _id)
   const kind = { action: 'events.release', from: 'processing', change: release, refusal: eventNotProcessing } as const
   await changeEvent(ctx, input, kind)
@@ -45,7 +46,7 @@ async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: C
   const { action, from, change, refusal } = kind
   const _id = toObjectId(id)
   const projection = { _id: 0, state: 1, provider: 1, eventId: 1 }
-  const found = _id && (await ctx.db.collection<EventDocument>(EVENTS).findOne({ _id }, { projection }))
+  const found = _id && (await ctx.db.collection<EventDocument>(EVENTS).findOne({ _id }, { projection, ...AS_WRITTEN }))
   if (!_id || !found) throw notFound({}, { says: 'No event has this id' })
   const { provider, eventId, state } = found
   const refuse = async (): Promise<never> => {

@@ -13,6 +13,7 @@ export const eventFilterSchema = z.strictObject({
   state: z.enum(EVENT_STATES).optional(),
   reason: text.optional(),
   orderId: text.optional(),
+  secretId: text.optional(),
   from: instant.optional(),
   to: instant.optional(),
 })
@@ -76,7 +77,7 @@ function idOfSecond(at: Date, shift: number): ObjectId {
   return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
 }
 
-/** The ids before a cursor, which is the id of the last event of the page before. */
+/** The ids before a cursor, which is the id of the last event of the page before. No cursor can name ids of other types. */
 export function beforeCursor(after: string | undefined): Filter<EventDocument> {
-  return after === undefined ? {} : { _id: { $lt: new ObjectId(after) } }
+  return { _id: after === undefined ? { $type: 'objectId' } : { $lt: new ObjectId(after) } }
 }

@@ -4,34 +4,40 @@ import { z } from 'zod'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { withGone } from '../inbox/key-only-record.ts'
-import { beforeCursor, eventFilterSchema, idSchema, pageMembers, toMongoFilter, toObjectId } from './event-filter.ts'
-import { procedure, SEARCH_MS } from './operator-trpc.ts'
+import { eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
+import { findNewest } from './find-newest.ts'
+import { demandRole, procedure } from './operator-trpc.ts'
+import { reasonSchema } from './replay-procedures.ts'
 import { reverifyEvent } from './reverify-event.ts'
-import { LIST_PROJECTION, showEvent, showEventDetails } from './show-event.ts'
+import { showEvent, showEventDetails } from './show-event.ts'
 
 /** `events.list`: events that a filter means, newest first. */
 export const listEventsProcedure = procedure
   .input(eventFilterSchema.extend(pageMembers).prefault({}))
   .query(async ({ ctx, input: { limit, after, ...filter } }) => {
-    const found = await ctx.db
-      .collection<EventDocument>(EVENTS)
-      .find(
-        { $and: [await toMongoFilter(ctx.db, filter), beforeCursor(after)] },
-        { projection: LIST_PROJECTION, maxTimeMS: SEARCH_MS },
-      )
-      .sort({ _id: -1 })
-      .limit(limit + 1)
-      .toArray()
+    const found = await findNewest(ctx.db, { filter, after, limit: limit + 1 })
     const items = found.slice(0, limit).map((record) => showEvent(withGone(record)))
     return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
   })
 
 const oneEvent = z.strictObject({ id: idSchema })
 
-/** `events.get`: one event with its evidence and every try. */
+/**
+ * `events.get`: one event with every try. With `body`, which needs the role `bodies`, also its body and the headers that
+ * prove it; the audit has an entry before they are shown.
+ */
 export const getEventProcedure = procedure
-  .input(oneEvent)
-  .query(async ({ ctx, input }) => showEventDetails(await findEvent(ctx.db, input.id)))
+  .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
+  .query(async ({ ctx, input: { id, body, reason = null } }) => {
+    if (body) demandRole(ctx, 'bodies')
+    const event = await findEvent(ctx.db, id)
+    if (body) {
+      const { provider, eventId } = event
+      const entry = { by: ctx.operator, action: 'events.read-body', reason } as const
+      await ctx.audit.record({ ...entry, details: { id, provider, eventId } })
+    }
+    return showEventDetails(event, { withBody: body })
+  })
 
 /** `events.reverify`: the stored bytes against the secrets, as of the time of receipt. */
 export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ ctx, input }) => {

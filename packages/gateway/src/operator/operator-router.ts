@@ -1,4 +1,5 @@
-import { listAuditProcedure } from './audit-procedures.ts'
+import { listAuditProcedure, verifyAuditProcedure } from './audit-procedures.ts'
+import { eraseProcedure } from './erase-procedure.ts'
 import { closeEventProcedure, releaseEventProcedure } from './event-change-procedures.ts'
 import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
 import { router } from './operator-trpc.ts'
@@ -19,9 +20,10 @@ export const operatorRouter = router({
     release: releaseEventProcedure,
   }),
   replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
+  erase: eraseProcedure,
   providers: router({ list: listProvidersProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
-  audit: router({ list: listAuditProcedure }),
+  audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })
 
 /** What a client of the operator API is typed by. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -6,8 +7,11 @@ import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
 import { initTRPC } from '@trpc/server'
 import { type Db, MongoServerError } from 'mongodb'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
-import { searchTooWide } from '../errors.ts'
+import { roleMissing, searchTooWide } from '../errors.ts'
+import { isIndexMissing } from '../inbox/index-missing.ts'
+import type { Retention } from '../inbox/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
+import type { Role } from '../token-holders.ts'
 import type { Audit } from './audit.ts'
 import type { Replays } from './replays.ts'
 
@@ -19,16 +23,18 @@ export interface OperatorParts {
   readonly providers: () => Providers
   /** By which certificates are read that a check needs. */
   readonly fetch: typeof globalThis.fetch
-  /** Milliseconds for which a settled event is kept. */
-  readonly retentionMs: number
+  readonly retention: Retention
   readonly fulfilment: FulfilmentClient
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** One call: the parts, and whose token it carried. */
+/** One call: the parts, whose token it carried, and what that one may do. */
 export interface OperatorContext extends OperatorParts {
   readonly operator: string
+  readonly roles: ReadonlySet<Role>
+  /** What a call was about, for its line in the log. */
+  readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string
 }
 
@@ -40,8 +46,30 @@ export const router = t.router
 /** Milliseconds that a search of an operator may take the database. */
 export const SEARCH_MS = 5_000
 
-/** The base of every procedure of the operator: catalogue errors keep their status, a database that is away is 503. */
-export const procedure = t.procedure.use(async ({ next }) => {
+/** Refuses an operator without a role. */
+export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role): void {
+  if (!roles.has(role)) throw roleMissing({ role }, { says: `The token does not have the role ${role}` })
+}
+
+const ABOUT = ['id', 'replayId', 'key', 'provider'] as const
+const PLAIN = /^[\w.:~-]{1,255}$/
+
+/** What the input of a call names, where it is plain text. */
+function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
+  if (typeof input !== 'object' || input === null) return {}
+  const given = input as Readonly<Record<string, unknown>>
+  const isPlain = (value: unknown): boolean => typeof value === 'string' && PLAIN.test(value)
+  const named = ABOUT.filter((name) => isPlain(given[name])).map((name) => [name, given[name]])
+  const ids = Array.isArray(given.ids) ? { ids: given.ids.filter(isPlain).slice(0, 20), count: given.ids.length } : {}
+  return { ...Object.fromEntries(named), ...ids, ...(given.body === true ? { withBody: true } : {}) }
+}
+
+/**
+ * Catalogue errors keep their status; a database that is away is 503, and so is an index that is still being built. The log
+ * gets what the call was about.
+ */
+const guarded = t.procedure.use(async ({ next, ctx, getRawInput }) => {
+  ctx.call.about = aboutOf(await getRawInput())
   const result = await next()
   if (result.ok) return result
   const known = toKnownError(result.error.cause)
@@ -49,10 +77,23 @@ export const procedure = t.procedure.use(async ({ next }) => {
   return result
 })
 
+/** The base of the procedures that only look: they need the role `read`. */
+export const procedure = guarded.use(({ next, ctx }) => {
+  demandRole(ctx, 'read')
+  return next()
+})
+
+/** The base of the procedures that change something: they need the role `operate`. */
+export const changingProcedure = procedure.use(({ next, ctx }) => {
+  demandRole(ctx, 'operate')
+  return next()
+})
+
 const MAX_TIME_EXPIRED = 50
 
 function toKnownError(cause: unknown): AppError | null {
   if (cause instanceof AppError) return cause
   if (cause instanceof MongoServerError && cause.code === MAX_TIME_EXPIRED) return searchTooWide({}, { cause })
+  if (isIndexMissing(cause)) return unavailable({ reason: 'index_not_ready' }, { cause })
   return toUnavailable(cause)
 }

@@ -45,7 +45,7 @@ async function countDeadByReason(db: Db): Promise<Record<string, number>> {
     .collection<EventDocument>(EVENTS)
     .aggregate<{ _id: string; count: number }>(
       [{ $match: { state: 'dead' } }, { $group: { _id: '$reason', count: { $sum: 1 } } }, { $sort: { count: -1 } }],
-      { maxTimeMS: SEARCH_MS },
+      { maxTimeMS: SEARCH_MS, hint: 'dead' },
     )
     .toArray()
   return Object.fromEntries(reasons.map(({ _id, count }) => [_id, count]))

@@ -1,7 +1,7 @@
 import { toAppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { ask } from '../http/order-requests.ts'
-import { procedure } from './operator-trpc.ts'
+import { changingProcedure, procedure } from './operator-trpc.ts'
 import { reasonSchema } from './replay-procedures.ts'
 
 /** `receipts.list`: receipts that fulfilment owes, has parked or has sent. */
@@ -19,7 +19,7 @@ export const listReceiptsProcedure = procedure
   .query(({ ctx, input }) => ask(ctx.fulfilment.receipts.list.query(input, { context: { requestId: ctx.requestId } })))
 
 /** `receipts.release`: a parked receipt is to be sent after all; the operator answers for a second copy. */
-export const releaseReceiptProcedure = procedure
+export const releaseReceiptProcedure = changingProcedure
   .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
     // The entry first: whatever dies in between, no receipt leaves that nobody has answered for.

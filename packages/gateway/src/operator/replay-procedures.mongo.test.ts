@@ -114,7 +114,9 @@ describe('events.replay', () => {
   it('counts the hour of an unknown order anew', async () => {
     const [record] = await insertDead(1, { type: 'payment.succeeded', orderId: 'ord_late', reason: 'order_unknown' })
     const since = new Date(Date.now() - 7_200_000)
-    await system.events.updateOne({ _id: record!._id }, { $set: { firstFailedAt: since, orderUnknownSince: since } })
+    const lastError = { code: 'order_unknown', message: '', at: new Date() }
+    const failing = { firstFailedAt: since, orderUnknownSince: since, lastError }
+    await system.events.updateOne({ _id: record!._id }, { $set: failing })
     await alice.events.replay.mutate({ ids: [String(record!._id)], reason })
     const again = await system.until(record!.eventId, ({ attempts }) => attempts.length > 0)
     expect(again.attempts[0]).toMatchObject({ outcome: 'deferred', code: 'order_unknown' })

@@ -2,7 +2,7 @@ import { toAppError } from '@oncehook/kernel/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { eventFilterSchema, idSchema, toMongoFilter } from './event-filter.ts'
-import { type OperatorContext, procedure } from './operator-trpc.ts'
+import { changingProcedure, type OperatorContext, procedure } from './operator-trpc.ts'
 import type { ReplayRequest } from './replays.ts'
 
 /** Why an operator does something: 3 to 200 characters, for whoever reads the audit. */
@@ -25,7 +25,7 @@ const replaySchema = z
  * `events.replay`: makes settled events due again. They go the usual way, so one that had its effect has no second one.
  * Every call but a dry run leaves an entry in the audit, also one that was refused or came too late to change anything.
  */
-export const replayEventsProcedure = procedure.input(replaySchema).mutation(async ({ ctx, input }) => {
+export const replayEventsProcedure = changingProcedure.input(replaySchema).mutation(async ({ ctx, input }) => {
   const { ids, filter, reason, dryRun, ratePerSecond, includeDone } = input
   const target = ids === undefined ? { filter: await toMongoFilter(ctx.db, filter ?? {}) } : { ids }
   const request: ReplayRequest = {
@@ -59,7 +59,7 @@ export const getReplayProcedure = procedure
   .query(({ ctx, input }) => ctx.replays.progress(input.replayId))
 
 /** `replays.cancel`: hands on no more events of a replay. */
-export const cancelReplayProcedure = procedure.input(oneReplay).mutation(async ({ ctx, input }) => {
+export const cancelReplayProcedure = changingProcedure.input(oneReplay).mutation(async ({ ctx, input }) => {
   const { state } = await ctx.replays.progress(input.replayId)
   await ctx.audit.record({ by: ctx.operator, action: 'replays.cancel', reason: null, details: { ...input, state } })
   return ctx.replays.cancel(input.replayId)

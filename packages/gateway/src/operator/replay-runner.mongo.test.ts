@@ -34,7 +34,8 @@ function makeRunner(logger = memoryLogger().logger, search: object = {}): Replay
 }
 
 async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {
-  await events.insertMany(Array.from({ length: count }, () => sampleRecord({ state: 'dead', reason: 'some' })))
+  const records = Array.from({ length: count }, () => sampleRecord({ state: 'dead', reason: 'some' }))
+  if (count > 0) await events.insertMany(records)
   const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond, includeDone: false }
   const id = new ObjectId()
   await replays.start(id, request, await replays.match(request))
@@ -66,6 +67,17 @@ it('hands on everything in slices, in one round where no rate was asked for', as
   expect(await handedOn()).toEqual([1])
   expect(await events.countDocuments({ state: 'pending' })).toBe(250)
   expect(await stateOf(id)).toBe('finished')
+})
+
+it('counts nothing more against an event than its failures and losses from then on', async () => {
+  const losses = [{ owner: 'held up', at: new Date() }]
+  const suspect = { state: 'pending', lost: 1, losses, failures: 2, failedCalls: 2, internalErrors: 1 } as const
+  await events.insertOne(sampleRecord(suspect))
+  await startReplay(0)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
+  for (const count of ['losses', 'failedCalls', 'internalErrors']) expect(record).not.toHaveProperty(count)
 })
 
 it('fetches and reads a body that many events share once for a slice', async () => {
@@ -265,4 +277,26 @@ it('ends in parts also where the last record is the last that was asked for', as
   await makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 100 }).tick()
   expect(await stateOf(id)).toBe('finished')
   expect(await handedOn()).toEqual([1])
+})
+
+it('forgets what counted toward the end of an event', async () => {
+  const id = await startReplay(1)
+  const counted = { lost: 7, failures: 9, failedCalls: 7, internalErrors: 7 }
+  const since = new Date(Date.now() - 7_200_000)
+  await events.updateOne({}, { $set: { ...counted, firstFailedAt: since, orderUnknownSince: since } })
+  await makeRunner().tick()
+  expect(await stateOf(id)).toBe('finished')
+  const record = await events.findOne()
+  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
+  for (const name of ['failedCalls', 'internalErrors', 'firstFailedAt', 'orderUnknownSince']) {
+    expect(record).not.toHaveProperty(name)
+  }
+})
+
+it('goes on after the clock of the database was ahead, but not while another process is busy', async () => {
+  const [ahead, busy] = [await startReplay(1), await startReplay(1)]
+  await jobs.updateOne({ _id: ahead }, { $set: { leaseUntil: new Date(Date.now() + 3_600_000) } })
+  await jobs.updateOne({ _id: busy }, { $set: { leaseUntil: new Date(Date.now() + 14_000) } })
+  await makeRunner().tick()
+  expect([await stateOf(ahead), await stateOf(busy)]).toEqual(['finished', 'running'])
 })

@@ -1,8 +1,9 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { runEvery } from '@oncehook/kernel/run-every'
 import type { Db, Document, ObjectId } from 'mongodb'
-import { runEvery } from '../dispatch/run-every.ts'
-import { FAILURE_COUNTS } from '../inbox/claims.ts'
+import { SUSPICION } from '../inbox/claims.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
 import type { Providers } from '../providers/read-providers.ts'
@@ -28,6 +29,10 @@ export interface ReplayRunnerDeps {
 const LOOK_MS = 250
 const REST_MS = 1_000
 const LEASE_MS = 15_000
+// A lease that ends later than any that is given was given by a clock that was ahead.
+const LEASE_HAS_ENDED = {
+  $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', { $add: ['$$NOW', LEASE_MS + CLOCK_STEP_MS] }] }],
+}
 const SLICE = 100
 // Well below the lease: reading an event again may mean to ask its provider.
 const SLICE_MS = 5_000
@@ -82,7 +87,7 @@ export class ReplayRunner {
   async #lease(): Promise<ReplayDocument | null> {
     const replays = this.#deps.db.collection<ReplayDocument>(REPLAYS)
     return replays.findOneAndUpdate(
-      { state: 'running', $expr: { $lte: ['$leaseUntil', '$$NOW'] } },
+      { state: 'running', $expr: LEASE_HAS_ENDED },
       [{ $set: { leaseUntil: { $add: ['$$NOW', LEASE_MS] } } }],
       { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
     )
@@ -230,7 +235,7 @@ function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Documen
       },
     },
     {
-      $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...FAILURE_COUNTS],
+      $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...SUSPICION],
     },
   ]
 }

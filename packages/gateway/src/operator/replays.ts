@@ -2,8 +2,9 @@ import { notFound } from '@oncehook/kernel/error-codes'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { BSON, type Db, type Filter, type ObjectId } from 'mongodb'
 import { eventsBusy } from '../errors.ts'
-import { EVENTS, type EventDocument, type EventState } from '../inbox/event-document.ts'
+import { EVENTS, type EventDocument, type EventState, REPLAYS_INDEX } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
+import { AS_WRITTEN } from './as-written.ts'
 import { toObjectId } from './event-filter.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 
@@ -83,11 +84,12 @@ export function createReplays(db: Db): Replays {
   return {
     async match(request) {
       if ('ids' in request.target) await refuseUnknownOrBusy(db, request.target.ids)
-      return events.countDocuments(replayable(request), { maxTimeMS: COUNT_MS })
+      return events.countDocuments(replayable(request), { maxTimeMS: COUNT_MS, ...AS_WRITTEN })
     },
     async start(_id, request, matched) {
       const { by, reason, ratePerSecond, target } = request
-      const newest = 'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 } })
+      const newest =
+        'ids' in target ? null : await events.findOne({}, { sort: { _id: -1 }, projection: { _id: 1 }, ...AS_WRITTEN })
       const filter = BSON.EJSON.stringify(replayable(request))
       const entry = { by, reason, filter, ratePerSecond, matched, cursor: null, until: newest?._id ?? null }
       const clock = { startedAt: '$$NOW', leaseUntil: '$$NOW', finishedAt: null, state: 'running' }
@@ -112,7 +114,7 @@ async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void
   const wanted = new Set(ids)
   const found = await db
     .collection<EventDocument>(EVENTS)
-    .find({ _id: { $in: toIds([...wanted]) } })
+    .find({ _id: { $in: toIds([...wanted]) } }, AS_WRITTEN)
     .project<{ state: EventState }>({ _id: 0, state: 1 })
     .toArray()
   if (found.length < wanted.size) throw notFound({}, { says: 'One of the ids is not that of an event' })
@@ -128,7 +130,9 @@ interface StateCounts {
 /** Counted and not added up as it goes: a process may die between handing events on and noting how many. */
 async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
   const count = (more: Filter<EventDocument>): Promise<number> =>
-    db.collection<EventDocument>(EVENTS).countDocuments({ 'replays.id': id, ...more }, { maxTimeMS: COUNT_MS })
+    db
+      .collection<EventDocument>(EVENTS)
+      .countDocuments({ 'replays.id': id, ...more }, { maxTimeMS: COUNT_MS, hint: REPLAYS_INDEX })
   const [started, done, failed] = await Promise.all([
     count({}),
     count({ state: { $in: ['done', 'unhandled'] } }),

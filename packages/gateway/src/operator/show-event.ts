@@ -1,3 +1,4 @@
+import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../inbox/event-document.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
@@ -36,17 +37,39 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
     starts,
     deliveries,
     mismatches,
-    receivedAt: record.receivedAt.toISOString(),
-    dueAt: record.dueAt?.toISOString() ?? null,
-    settledAt: record.settledAt?.toISOString() ?? null,
+    receivedAt: instantOf(record.receivedAt) ?? idTimeOf(_id),
+    dueAt: instantOf(record.dueAt),
+    settledAt: instantOf(record.settledAt),
   }
+}
+
+const UNKNOWN_TIME = new Date(0).toISOString()
+
+/** A stored time; null where there is none. A record that something else wrote must not hide the others of its list. */
+function instantOf(stored: unknown): string | null {
+  return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
+}
+
+function idTimeOf(id: unknown): string {
+  return id instanceof ObjectId ? id.getTimestamp().toISOString() : UNKNOWN_TIME
+}
+
+function listOf<T>(stored: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(stored) ? stored : []
+}
+
+function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> & { readonly at: string } {
+  return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
 }
 
 /** An event with everything that is kept of it. */
 export interface ShownEventDetails extends ShownEvent {
+  /** Without the body, only those that cannot prove a delivery. */
   readonly headers: Readonly<Record<string, string>>
-  /** The exact bytes of the body, base64. */
-  readonly raw: string
+  /** The exact bytes of the body, base64; null unless it was asked for. */
+  readonly raw: string | null
+  /** The length of the body. */
+  readonly bytes: number
   readonly secretId: string
   readonly attempts: readonly {
     readonly at: string
@@ -70,23 +93,38 @@ export interface ShownEventDetails extends ShownEvent {
   }[]
 }
 
-/** Shows a whole record. */
-export function showEventDetails(record: EventDocument): ShownEventDetails {
+// The others may be what proves a delivery.
+const HARMLESS = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
+
+function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
+}
+
+/** Shows a whole record; its body and the headers that prove it only where they are asked for. */
+export function showEventDetails(record: EventDocument, { withBody }: { withBody: boolean }): ShownEventDetails {
   return {
     ...showEvent(record),
-    headers: record.headers,
-    raw: Buffer.from(record.raw.buffer).toString('base64'),
+    headers: withBody ? withoutReusable(record.headers) : harmless(record.headers),
+    raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
+    bytes: record.raw.length(),
     secretId: record.secretId,
-    attempts: record.attempts.map((attempt) => ({ ...attempt, at: attempt.at.toISOString() })),
-    lastError: record.lastError === null ? null : { ...record.lastError, at: record.lastError.at.toISOString() },
+    attempts: listOf(record.attempts).map(withInstant),
+    lastError: record.lastError === null ? null : withInstant(record.lastError),
     outcome: record.outcome,
-    closed: record.closed === undefined ? null : { ...record.closed, at: record.closed.at.toISOString() },
+    closed: record.closed === undefined ? null : withInstant(record.closed),
     revivals: record.revivals ?? 0,
-    replays: (record.replays ?? []).map(({ at, by, reason, notRead = null }) => ({
-      at: at.toISOString(),
+    replays: listOf(record.replays).map(({ at, by, reason, notRead = null }) => ({
+      at: instantOf(at) ?? UNKNOWN_TIME,
       by,
       reason,
       notRead,
     })),
   }
+}
+
+// PayPal's signature fits other bodies with the same checksum: it is kept to check a record again, and shown to nobody.
+const REUSABLE: ReadonlySet<string> = new Set(['paypal-transmission-sig'])
+
+function withoutReusable(headers: EventDocument['headers']): EventDocument['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !REUSABLE.has(name)))
 }

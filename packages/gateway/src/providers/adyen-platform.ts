@@ -1,6 +1,7 @@
 import { minorUnitsOfAdyen } from './adyen-money.ts'
 import { readHexKey } from './hex-key.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -19,6 +20,7 @@ export const adyenPlatform = defineScheme(
     ...signedBody({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
     readKey: readHexKey,
     redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
+    permits: NO_PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

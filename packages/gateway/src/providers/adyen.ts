@@ -1,9 +1,11 @@
 import { invalidBody } from '@oncehook/kernel/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { WebhookEvent } from '../event.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
 import { readHexKey } from './hex-key.ts'
 import { boundedItems } from './item-list.ts'
-import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
+import { PAYMENTS } from './permits.ts'
+import { isObject, type JsonObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import type { SharedSettings } from './shared-settings.ts'
 import { decodeBase64, findSigner, hmac, type LiveSecret } from './signature.ts'
@@ -13,6 +15,12 @@ const TYPES = {
   'AUTHORISATION.true': 'payment.succeeded',
   'AUTHORISATION.false': 'payment.failed',
 } as const
+
+/** What is signed of an item: the settings may point at nothing else. */
+const SIGNED_PROPERTIES = [
+  ...['/pspReference', '/originalReference', '/merchantAccountCode', '/merchantReference'],
+  ...['/amount/value', '/amount/currency', '/eventCode', '/success'],
+]
 
 /**
  * Adyen's payment webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures): every item of
@@ -28,13 +36,18 @@ export const adyen = defineScheme(
     signedHeaders: () => [],
     signsInBody: true,
     redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
+    permits: { ...PAYMENTS, origin: ['/merchantAccountCode'], signedProperties: SIGNED_PROPERTIES },
     signsTime: () => false,
     prepare: (_, secrets): CheckSignature => {
       return ({ rawBody }, now) => {
+        const signatures = countSignatures(rawBody)
+        if (signatures === 0) return { refused: 'header_missing' }
+        const mostBytes = Math.min(signatures * MOST_ITEM_BYTES, MOST_PARSED_BYTES)
+        if (rawBody.length > mostBytes) return { refused: 'body_too_large' }
         const items = itemsOf(rawBody)
         if (items === null) return { refused: 'header_missing' }
         // What is beyond is never read: the reader refuses so many.
-        return firstRefusal(items.slice(0, MOST_ITEMS).map((item) => checkItem(item, secrets, now)))
+        return checkItems(items.slice(0, MOST_ITEMS), secrets, now)
       }
     },
     prepareReader:
@@ -46,11 +59,27 @@ export const adyen = defineScheme(
 
 // Each costs a MAC before anything is known to be authentic; Adyen sends one.
 const MOST_ITEMS = 250
+// One of Adyen's takes one to four kilobytes, and has some dozens of members.
+const MOST_ITEM_BYTES = 65_536
+// What is parsed takes up to 25 times its size, before anything is known to be authentic.
+const MOST_PARSED_BYTES = 196_608
+const MOST_PARTS = 20_000
+const SIGNATURE_MEMBER = Buffer.from('"hmacSignature"')
+
+/** How many items can have a signature, `MOST_ITEMS` at most: found out without parsing anything. */
+function countSignatures(rawBody: Buffer): number {
+  let found = 0
+  for (let at = rawBody.indexOf(SIGNATURE_MEMBER); at !== -1 && found < MOST_ITEMS; found += 1) {
+    at = rawBody.indexOf(SIGNATURE_MEMBER, at + SIGNATURE_MEMBER.length)
+  }
+  return found
+}
 
 /** The items of a body, or null where it is none that could be checked. */
 function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   try {
-    const { notificationItems } = readStrictObject(rawBody, true)
+    const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true, maxParts: MOST_PARTS })
+    const notificationItems = isObject(body) ? body.notificationItems : undefined
     if (!Array.isArray(notificationItems) || notificationItems.length === 0) return null
     const items = notificationItems.map((entry: unknown) => (isObject(entry) ? entry.NotificationRequestItem : null))
     return items.every(isObject) ? items : null
@@ -61,9 +90,14 @@ function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   }
 }
 
-function firstRefusal(findings: readonly Finding[]): Finding {
-  const [first = { refused: 'header_missing' }] = findings
-  return findings.find((finding) => 'refused' in finding) ?? first
+function checkItems(items: readonly JsonObject[], secrets: readonly LiveSecret[], now: number): Finding {
+  let first: Finding | undefined
+  for (const item of items) {
+    const finding = checkItem(item, secrets, now)
+    if ('refused' in finding) return finding
+    first ??= finding
+  }
+  return first ?? { refused: 'header_missing' }
 }
 
 function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number): Finding {
@@ -92,10 +126,13 @@ function signedText(item: JsonObject): string | null {
   return [...before, reference, ...behind].join(':')
 }
 
-/** A member as Adyen signs it: nothing for one that is missing; null for what is no text, integer or boolean. */
+// No reference is nearly as long, and every character of it is hashed once for each secret.
+const MOST_TEXT = 1_024
+
+/** A member as Adyen signs it: nothing for one that is missing; null for what is no text, integer or boolean, or too long. */
 function textOf(member: unknown): string | null {
   if (member === undefined || member === null) return ''
-  if (typeof member === 'string') return member.isWellFormed() ? member : null
+  if (typeof member === 'string') return member.length <= MOST_TEXT && member.isWellFormed() ? member : null
   return Number.isSafeInteger(member) || typeof member === 'bigint' || typeof member === 'boolean'
     ? String(member)
     : null

@@ -1,5 +1,6 @@
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -30,6 +31,7 @@ export const cashfree = defineScheme(
       toSeconds: secondsOf,
     }),
     redelivery: UNDOCUMENTED,
+    permits: PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -1,5 +1,6 @@
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnitsOfText } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -24,6 +25,7 @@ export const checkout = defineScheme(
   {
     ...signedBody({ algorithm: 'sha256', headers: ['cko-signature'], encoding: 'hex' }),
     redelivery: UNDOCUMENTED,
+    permits: PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

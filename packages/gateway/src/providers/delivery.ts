@@ -5,8 +5,18 @@ export interface Delivery {
   readonly rawHeaders: readonly string[]
   /** The query of the request's target as it was sent, without the question mark; empty where there is none. */
   readonly query: string
+  /** The address that it counts for; absent for one that is not on its way in. */
+  readonly from?: string
   /** It comes from the store, where a token in clear stands as the signature that it makes. */
   readonly isStored?: true
+}
+
+/** What a signature covers where it covers a mere checksum of the body: both must come with one body only. */
+export interface SignedTransmission {
+  readonly id: string
+  readonly checksum: number
+  /** Milliseconds: later the signature does not count any more. */
+  readonly countsUntil: number
 }
 
 declare const verified: unique symbol
@@ -16,6 +26,8 @@ export interface VerifiedDelivery extends Delivery {
   readonly secretId: string
   /** The event's id where the scheme signs one in a header. */
   readonly signedId?: string
+  /** Only where the signature covers no more than a checksum of the body. */
+  readonly transmission?: SignedTransmission
   readonly [verified]: true
 }
 

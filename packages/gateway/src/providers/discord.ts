@@ -1,6 +1,7 @@
 import { verify } from 'node:crypto'
 import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { ed25519Key, findKeyHolder } from './public-key.ts'
 import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -24,6 +25,7 @@ export const discord = defineScheme(
     },
     signedHeaders: () => ['x-signature-ed25519', 'x-signature-timestamp'],
     redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

@@ -2,6 +2,7 @@ import type { WebhookEvent } from '../event.ts'
 import { prepareClearToken } from './clear-token.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject, toId } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -31,6 +32,7 @@ export const flutterwave = defineScheme(
     signedHeaders: () => [TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
     redelivery: UNDOCUMENTED,
+    permits: PAYMENTS,
     signsTime: () => false,
     prepare: (_, secrets) => prepareClearToken(TOKEN_HEADER, secrets),
     prepareReader:

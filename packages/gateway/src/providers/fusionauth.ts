@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { verifyJwt } from '@oncehook/kernel/verify-jwt'
 import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -23,6 +24,7 @@ export const fusionauth = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => [HEADER],
     redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
     signsTime: () => false,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return async ({ rawHeaders, rawBody }, now): Promise<Finding> => {

@@ -1,6 +1,7 @@
 import { singleHeader, type VerifiedDelivery } from './delivery.ts'
 import { isFormBody, readForm } from './form-body.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -25,6 +26,7 @@ export const github = defineScheme(
     }),
     takesForms: true,
     redelivery: { hours: 72, source: 'reported: redelivery by hand' },
+    permits: NO_PAYMENTS,
     prepareReader: (settings) => (delivery) => {
       const body = readPayload(delivery)
       const name = singleHeader(delivery.rawHeaders, 'x-github-event')

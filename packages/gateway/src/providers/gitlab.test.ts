@@ -49,6 +49,7 @@ describe('gitlab', () => {
     const settings = {
       scheme: 'gitlab',
       fetch: { baseUrl: api.baseUrl, token: 'glpat-1' },
+      effects: ['payment.succeeded'],
       events: { 'merge_request.merged': 'payment.succeeded' },
       orderReference: '/ref',
     }

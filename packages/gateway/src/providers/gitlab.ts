@@ -3,6 +3,7 @@ import type { WebhookEvent } from '../event.ts'
 import { prepareClearToken } from './clear-token.ts'
 import { headerLines } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, type JsonObject, readStrictObject, toId } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -35,6 +36,7 @@ export const gitlab = defineScheme(
     clearTokenHeader: TOKEN_HEADER,
     // With a clear token the window would protect nothing.
     redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
     signsTime: ({ fetch }) => fetch === undefined,
     prepare({ toleranceSeconds }, secrets) {
       const signing = secrets.filter(({ kind }) => kind === SIGNED)

@@ -2,6 +2,7 @@ import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { orderInFreeFields } from './free-fields.ts'
 import { boundedItems } from './item-list.ts'
+import { PAYMENTS } from './permits.ts'
 import { isEventText, isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -30,6 +31,7 @@ export const gocardless = defineScheme(
   {
     ...signedBody({ algorithm: 'sha256', headers: ['webhook-signature'], encoding: 'hex' }),
     redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, requireAmount: false, origin: ['/links/organisation'] },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

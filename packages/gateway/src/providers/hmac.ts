@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Delivery, singleHeader } from './delivery.ts'
 import { readHexKey } from './hex-key.ts'
+import { EFFECTS_UNKNOWN } from './permits.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -52,6 +53,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   signedHeaders: ({ header, timestampHeader }) =>
     timestampHeader === undefined ? [header] : [header, timestampHeader],
   redelivery: UNDOCUMENTED,
+  permits: EFFECTS_UNKNOWN,
   signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
   prepare(settings, secrets): CheckSignature {
     const { header } = settings

@@ -9,7 +9,7 @@ import { readProviders } from './read-providers.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const value = 'a_secret_of_a_subscription'
-const providers = { hook0: { scheme: 'hook0', version: 'v1', secrets: [{ id: 'only', value }] } }
+const providers = { hook0: { scheme: 'hook0', version: 'v1', effects: [], secrets: [{ id: 'only', value }] } }
 const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(await startGateway({ database, providers }))
 const events = database.db.collection<EventDocument>(EVENTS)

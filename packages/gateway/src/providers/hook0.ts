@@ -4,6 +4,7 @@ import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { hasMember, onlyValueOf } from './member-list.ts'
 import { minorUnitsOfText } from './money.ts'
+import { EFFECTS_UNKNOWN } from './permits.ts'
 import { isObject, type JsonObject, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from './signature.ts'
@@ -27,6 +28,7 @@ export const hook0 = defineScheme('hook0', shape, {
     return 'refused' in presented ? [] : presented.covered.filter((name) => !SECRETIVE.test(name))
   },
   redelivery: { hours: 192, source: 'documentation.hook0.com: 24 retries' },
+  permits: EFFECTS_UNKNOWN,
   signsTime: () => true,
   prepare({ toleranceSeconds, version }, secrets): CheckSignature {
     return (delivery, now): Finding => {

@@ -1,6 +1,7 @@
 import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnitsOfText } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -24,6 +25,7 @@ export const lemonsqueezy = defineScheme(
   {
     ...signedBody({ algorithm: 'sha256', headers: ['x-signature'], encoding: 'hex' }),
     redelivery: { hours: 1, source: 'docs.lemonsqueezy.com/help/webhooks' },
+    permits: { ...PAYMENTS, origin: ['/meta/test_mode', '/data/attributes/store_id'] },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -3,6 +3,7 @@ import { type Delivery, singleHeader } from './delivery.ts'
 import { orderInFreeFields } from './free-fields.ts'
 import { onlyValueOf } from './member-list.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { isEventText, type JsonObject, readStrictObject, toId } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -43,6 +44,7 @@ export const mercadopago = defineScheme(
     signedHeaders: () => ['x-signature', 'x-request-id'],
     usesQuery: true,
     redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, origin: ['/live_mode'] },
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return (delivery, now): Finding => {

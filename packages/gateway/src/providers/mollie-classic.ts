@@ -3,6 +3,7 @@ import { readForm } from './form-body.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { orderInMetadata } from './mollie-metadata.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
 import { type JsonObject, toId } from './read-event.ts'
 import { type Confirmed, defineScheme, UNSIGNED } from './scheme.ts'
@@ -40,12 +41,15 @@ export const mollieClassic = defineScheme(
     readKey: () => ({ problem: 'is not needed: nothing is signed' }),
     signedHeaders: () => [],
     redelivery: { hours: 26, source: 'reported: about 10 attempts' },
+    permits: PAYMENTS,
     signsTime: () => false,
     takesForms: true,
     prepare:
       () =>
-      ({ rawBody }) =>
-        idIn(rawBody) === null ? { refused: 'header_malformed' } : { secretId: UNSIGNED },
+      ({ rawBody }) => {
+        if (rawBody.length > MOST_BYTES) return { refused: 'body_too_large' }
+        return idIn(rawBody) === null ? { refused: 'header_malformed' } : { secretId: UNSIGNED }
+      },
     prepareReader:
       () =>
       ({ rawBody }) => {
@@ -53,15 +57,21 @@ export const mollieClassic = defineScheme(
         const found = { id: idOfBytes(rawBody), type: kindOf(objectId ?? '')?.type, objectId }
         return [toEvent(found, { types: {}, document: {} })]
       },
-    prepareConfirm: (settings) => async (event, fetch) => {
+    prepareConfirm: (settings) => async (event, fetch, asker) => {
       const collection = kindOf(event.objectId)?.collection
       if (collection === undefined) return { refused: 'object_unknown' }
-      const object = await readFromApi(settings.fetch, { path: [collection, event.objectId] }, fetch)
+      const question = { path: [collection, event.objectId], everyMs: ASKED_EVERY_MS, asker }
+      const object = await readFromApi(settings.fetch, question, fetch)
       return confirmedBy(object, { event, settings })
     },
   },
 )
 
+// Who bought once knows an id, and could have it asked for without end.
+const ASKED_EVERY_MS = 1_000
+
+// An id takes some dozens.
+const MOST_BYTES = 4_096
 const ID = /^(?:tr|ord)_[A-Za-z0-9.]{1,64}$/
 
 /** The id that a form names exactly once, or null where it names none that Mollie could have sent. */

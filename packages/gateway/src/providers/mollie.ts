@@ -1,6 +1,7 @@
 import { resolvePointer } from './json-pointer.ts'
 import { orderInMetadata } from './mollie-metadata.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -31,6 +32,7 @@ export const mollie = defineScheme(
       prefixOptional: true,
     }),
     redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, origin: ['/_embedded/entity/mode', '/_embedded/entity/profileId'] },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

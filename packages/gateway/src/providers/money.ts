@@ -27,3 +27,17 @@ export function minorUnitsOfText(text: unknown): number | null | undefined {
   const units = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text
   return Number.isSafeInteger(units) ? (units as number) : null
 }
+
+/** Currencies in capitals whose minor units a provider counts otherwise: its decimals, and those of ISO 4217. */
+export type OtherDecimals = Readonly<Record<string, readonly [provider: number, iso: number]>>
+
+/** The minor units, by ISO 4217, of an amount in a provider's minor units; null if they are not whole or not exact. */
+export function isoUnits(
+  units: number,
+  { currency, decimals }: { readonly currency: unknown; readonly decimals: OtherDecimals },
+): number | null {
+  const code = typeof currency === 'string' ? currency.toUpperCase() : ''
+  const [provider, iso] = (Object.hasOwn(decimals, code) ? decimals[code] : undefined) ?? [0, 0]
+  const exact = provider > iso ? units / 10 ** (provider - iso) : units * 10 ** (iso - provider)
+  return Number.isSafeInteger(exact) ? exact : null
+}

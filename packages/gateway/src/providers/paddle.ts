@@ -3,6 +3,7 @@ import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { bytesOf, onlyValueOf } from './member-list.ts'
 import { minorUnitsOfText } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { findSigner, hmac, isWithinTolerance } from './signature.ts'
@@ -25,6 +26,7 @@ export const paddle = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['paddle-signature'],
     redelivery: { hours: 72, source: 'developer.paddle.com/webhooks: 60 retries' },
+    permits: PAYMENTS,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

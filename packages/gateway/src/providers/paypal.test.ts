@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { makeProvider } from '../testing/make-provider.ts'
-import { PAYPAL_CHAIN } from '../testing/paypal-chain.ts'
+import { PAYPAL_CHAIN, PAYPAL_PURPOSES } from '../testing/paypal-chain.ts'
 import { deliveryOf, readVectorFiles } from '../testing/vectors.ts'
 import { createCertificateFinder } from './paypal-certificates.ts'
 
@@ -16,7 +16,9 @@ function finder(answer: () => Response | Promise<Response>) {
     return await answer()
   }
   const findKey = createCertificateFinder([root])
-  return { find: (wanted: string, at: number) => findKey(wanted, at, fetch as typeof globalThis.fetch), asked }
+  const find = (wanted: string, at: number, { from, sandbox = false }: { from?: string; sandbox?: boolean } = {}) =>
+    findKey(wanted, { now: at, fetch: fetch as typeof globalThis.fetch, from, sandbox })
+  return { find, asked, askedFor: () => asked.filter((one) => typeof one === 'string') }
 }
 
 const chain = (...pem: string[]) => finder(() => new Response(pem.join('\n')))
@@ -73,14 +75,18 @@ describe('createCertificateFinder', () => {
     expect(asked.filter((one) => one === url)).toHaveLength(2)
   })
 
-  it.each(['http://api.paypal.com/v1/notifications/certs/A', 'https://example.com/v1/notifications/certs/A'])(
-    'never asks for %s',
-    async (other) => {
-      const { find, asked } = chain(leaf, intermediate)
-      expect(await find(other, now)).toBeNull()
-      expect(asked).toEqual([])
-    },
-  )
+  it.each([
+    'http://api.paypal.com/v1/notifications/certs/A',
+    'https://example.com/v1/notifications/certs/A',
+    'https://www.paypal.com/v1/notifications/certs/A',
+    'https://no-such-host.paypal.com/v1/notifications/certs/A',
+    'https://api.sandbox.paypal.com/v1/notifications/certs/A',
+    'https://api-m.sandbox.paypal.com/v1/notifications/certs/A',
+  ])('never asks for %s', async (other) => {
+    const { find, asked } = chain(leaf, intermediate)
+    expect(await find(other, now)).toBeNull()
+    expect(asked).toEqual([])
+  })
 
   it.each([302, 404])('has no certificate where the answer is %i', async (status) => {
     expect(await finder(() => new Response('', { status })).find(url, now)).toBeNull()
@@ -102,6 +108,64 @@ describe('createCertificateFinder', () => {
     for (const n of [1, 2, 3, 4]) void find(`${url}${n}`, now)
     await expect(find(`${url}5`, now)).rejects.toMatchObject({ code: 'unavailable' })
     expect(asked.filter((one) => typeof one === 'string')).toHaveLength(4)
+  })
+})
+
+describe('the certificates that a finder keeps and asks for', () => {
+  const urlOf = (n: number): string => `https://api-m.paypal.com/v1/notifications/certs/CERT-${n}`
+
+  it('come from the hosts of the sandbox only where that is allowed', async () => {
+    const { find } = chain(leaf, intermediate)
+    const sandboxUrl = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/A'
+    expect(await find(sandboxUrl, now, { sandbox: true })).not.toBeNull()
+    expect(await find(sandboxUrl, now)).toBeNull()
+  })
+
+  it('are asked for by one address three times in vain, then not for half a minute; other addresses go on', async () => {
+    const { find, askedFor } = finder(() => new Response('', { status: 404 }))
+    for (const n of [1, 2, 3, 4, 5]) await find(urlOf(n), now, { from: '192.0.2.1' }).catch(() => null)
+    expect(askedFor()).toHaveLength(3)
+    await expect(find(urlOf(6), now, { from: '192.0.2.1' })).rejects.toMatchObject({ code: 'unavailable' })
+    await find(urlOf(7), now, { from: '192.0.2.2' })
+    await find(urlOf(8), now + 30_000, { from: '192.0.2.1' })
+    expect(askedFor()).toHaveLength(5)
+  })
+
+  it('have a place left once they have verified, while strangers hold all others', async () => {
+    const answers: (() => Promise<Response>)[] = [async () => new Response([leaf, intermediate].join('\n'))]
+    const never = () => new Promise<Response>(() => undefined)
+    const { find, askedFor } = finder(() => (answers.shift() ?? never)())
+    const found = await find(url, now)
+    found?.proved()
+    for (const n of [1, 2, 3, 4]) void find(urlOf(n), now)
+    await expect(find(urlOf(5), now)).rejects.toMatchObject({ code: 'unavailable' })
+    // It has ended, so it is asked for again.
+    answers.push(async () => new Response([leaf, intermediate].join('\n')))
+    expect(await find(url, Date.parse('2046-01-01T00:00:00Z'))).toBeNull()
+    expect(askedFor().filter((one) => one === url)).toHaveLength(2)
+  })
+
+  it('stay when they have verified, however many others are asked for', async () => {
+    const { find, askedFor } = chain(leaf, intermediate)
+    const found = await find(url, now)
+    found?.proved()
+    for (let n = 0; n < 40; n += 1) await find(urlOf(n), now)
+    await find(url, now)
+    expect(askedFor().filter((one) => one === url)).toHaveLength(1)
+  })
+
+  it.each([
+    ['serverAuth', true],
+    ['codeSigning', false],
+  ])('are trusted by their purpose: %s', async (purpose, isTrusted) => {
+    const { ca, certificate } = PAYPAL_PURPOSES[purpose as keyof typeof PAYPAL_PURPOSES]
+    const fetch = async () => new Response(certificate)
+    const found = await createCertificateFinder([ca])(url, {
+      now: Date.parse('2030-01-01T00:00:00Z'),
+      fetch,
+      sandbox: false,
+    })
+    expect(found !== null).toBe(isTrusted)
   })
 })
 

@@ -13,7 +13,7 @@ const SCHEMES = [
   { scheme: 'checkout', signsTime: false },
   { scheme: 'github', signsTime: false },
   { scheme: 'gocardless', signsTime: false },
-  { scheme: 'hook0', signsTime: true },
+  { scheme: 'hook0', signsTime: true, demanded: { effects: [] } },
   { scheme: 'lemonsqueezy', signsTime: false },
   { scheme: 'mollie', signsTime: false },
   { scheme: 'paddle', signsTime: true },
@@ -80,8 +80,8 @@ describe('the settings of square', () => {
 
 describe('the settings of hook0', () => {
   it('pin a version that there is', () => {
-    expect(read({ scheme: 'hook0', version: 'v1', secrets }).scheme).toBe('hook0')
-    expect(problemsOf({ scheme: 'hook0', version: 'v2', secrets })).toEqual([
+    expect(read({ scheme: 'hook0', version: 'v1', effects: [], secrets }).scheme).toBe('hook0')
+    expect(problemsOf({ scheme: 'hook0', version: 'v2', effects: [], secrets })).toEqual([
       expect.stringMatching(/^PROVIDERS\.acme\.version /),
     ])
   })

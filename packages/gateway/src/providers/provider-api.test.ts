@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { serveApi } from '../testing/serve-api.ts'
 import { fetchSettings, readFromApi } from './provider-api.ts'
+import type { Asker } from './shared-questions.ts'
 
 const token = 'a_token_of_the_api'
 
@@ -58,18 +59,121 @@ describe('readFromApi', () => {
     const settings = { baseUrl: 'https://api.example.com', token }
     const answers: (() => void)[] = []
     const slow: typeof fetch = () => new Promise((resolve) => answers.push(() => resolve(Response.json({}))))
-    const question = { path: ['payments', '1'] }
-    const asked = Array.from({ length: 64 }, () => readFromApi(settings, question, slow))
-    await expect(readFromApi(settings, question, slow)).rejects.toMatchObject({
+    const ask = (id: number, provider = settings) => readFromApi(provider, { path: ['payments', `${id}`] }, slow)
+    const asked = Array.from({ length: 64 }, (_, id) => ask(id))
+    await expect(ask(64)).rejects.toMatchObject({
       ...{ code: 'unavailable', details: { reason: 'provider_asked_too_much' } },
     })
-    const other = readFromApi({ ...settings }, question, slow)
+    const other = ask(64, { ...settings })
     expect(answers).toHaveLength(65)
     for (const answer of answers) answer()
     await Promise.all([...asked, other])
-    const again = readFromApi(settings, question, slow)
+    const again = ask(64)
     answers.at(-1)?.()
     expect(await again).toEqual({})
+  })
+
+  describe('for strangers', () => {
+    function slowApi() {
+      const settings = { baseUrl: 'https://api.example.com', token }
+      const answers: (() => void)[] = []
+      const slow: typeof fetch = () => new Promise((resolve) => answers.push(() => resolve(Response.json({}))))
+      const ask = (id: string, asker?: Asker) => readFromApi(settings, { path: [id], asker }, slow)
+      return { answers, ask }
+    }
+    const TOO_MUCH = { code: 'overloaded', status: 429, details: { reason: 'asked_too_much' } }
+
+    it('asks 32 things at once, and 32 others for those who are none', async () => {
+      const { answers, ask } = slowApi()
+      const asked = Array.from({ length: 32 }, (_, id) => ask(`${id}`, 'stranger'))
+      await expect(ask('32', 'stranger')).rejects.toMatchObject(TOO_MUCH)
+      asked.push(...Array.from({ length: 32 }, (_, id) => ask(`known.${id}`)))
+      await expect(ask('33')).rejects.toMatchObject({ code: 'unavailable' })
+      for (const answer of answers) answer()
+      expect(await Promise.all(asked)).toHaveLength(64)
+    })
+
+    it('takes one slot for a question, however many wait for it', async () => {
+      const { answers, ask } = slowApi()
+      const asked = Array.from({ length: 100 }, () => ask('tr_1', 'stranger'))
+      asked.push(...Array.from({ length: 31 }, (_, id) => ask(`${id}`, 'stranger')))
+      await expect(ask('32', 'stranger')).rejects.toMatchObject(TOO_MUCH)
+      for (const answer of answers) answer()
+      await expect.poll(() => answers.length).toBe(33)
+      answers.at(-1)?.()
+      expect(await Promise.all(asked)).toHaveLength(131)
+    })
+
+    it('lets 256 wait, and those who are none besides', async () => {
+      const { answers, ask } = slowApi()
+      const asked = Array.from({ length: 257 }, () => ask('tr_1', 'stranger'))
+      await expect(ask('tr_1', 'stranger')).rejects.toMatchObject(TOO_MUCH)
+      asked.push(ask('tr_1'))
+      answers[0]?.()
+      await expect.poll(() => answers.length).toBe(2)
+      answers[1]?.()
+      expect(await Promise.all(asked)).toHaveLength(258)
+    })
+
+    it('takes none of their slots for a question that somebody else shares', async () => {
+      const { answers, ask } = slowApi()
+      const asked = [ask('tr_1', 'stranger'), ask('tr_1', 'stranger'), ask('tr_1')]
+      asked.push(...Array.from({ length: 31 }, (_, id) => ask(`${id}`, 'stranger')))
+      answers[0]?.()
+      await asked[0]
+      asked.push(ask('31', 'stranger'))
+      await expect.poll(() => answers.length).toBe(34)
+      for (const answer of answers) answer()
+      expect(await Promise.all(asked)).toHaveLength(35)
+    })
+  })
+
+  it('asks once for 200 callers that come while it asks for the first, and tells them what is true by then', async () => {
+    const settings = { baseUrl: 'https://api.example.com', token }
+    const answers: ((state: string) => void)[] = []
+    const slow: typeof fetch = () =>
+      new Promise((resolve) => answers.push((state) => resolve(Response.json({ state }))))
+    const ask = () => readFromApi(settings, { path: ['payments', 'tr_1'] }, slow)
+    const first = ask()
+    const others = Array.from({ length: 200 }, ask)
+    expect(answers).toHaveLength(1)
+    answers[0]?.('open')
+    expect(await first).toEqual({ state: 'open' })
+    await expect.poll(() => answers.length).toBe(2)
+    answers[1]?.('paid')
+    expect(new Set(await Promise.all(others.map(async (answer) => (await answer)?.state)))).toEqual(new Set(['paid']))
+    expect(answers).toHaveLength(2)
+  })
+
+  it('begins questions about one thing as often as it may, and asks about others meanwhile', async () => {
+    const settings = { baseUrl: 'https://api.example.com', token }
+    const begun: [path: string, at: number][] = []
+    const quick: typeof fetch = async (url) => {
+      begun.push([new URL(String(url)).pathname, performance.now()])
+      return Response.json({})
+    }
+    const ask = (id: string) => readFromApi(settings, { path: [id], everyMs: 300 }, quick)
+    await ask('a')
+    const second = ask('a')
+    await ask('b')
+    await second
+    await ask('a')
+    const times = begun.filter(([path]) => path === '/a').map(([, at]) => at)
+    expect(times).toHaveLength(3)
+    expect(Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0)))).toBeGreaterThan(290)
+    expect(begun.map(([path]) => path)).toEqual(['/a', '/b', '/a', '/a'])
+  })
+
+  it('asks anew when the question that others waited for has failed', async () => {
+    const settings = { baseUrl: 'https://api.example.com', token }
+    let asked = 0
+    const failing: typeof fetch = async () => {
+      asked += 1
+      return Response.json({}, { status: asked === 1 ? 500 : 200 })
+    }
+    const answers = await Promise.allSettled([1, 2, 3].map(() => readFromApi(settings, { path: ['a'] }, failing)))
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+    expect(asked).toBe(2)
   })
 
   it.each(['', '.', '..'])('asks nobody for the id %j', async (id) => {

@@ -1,10 +1,10 @@
 import { unavailable } from '@oncehook/kernel/error-codes'
+import { isLoopback } from '@oncehook/kernel/is-loopback'
 import { secretProblem } from '@oncehook/kernel/secret'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { z } from 'zod'
 import { isObject, type JsonObject } from './read-event.ts'
-
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])$/
+import { type Asker, SharedQuestions } from './shared-questions.ts'
 
 /** Where a provider is asked and with which token: https, or plain http to this machine only. */
 export const fetchSettings = z.strictObject({
@@ -22,9 +22,10 @@ export type FetchSettings = z.output<typeof fetchSettings>
 
 function isApiBase(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, username, password, search, hash } = new URL(text)
+  const url = new URL(text)
+  const { protocol, username, password, search, hash } = url
   if (`${username}${password}${search}${hash}` !== '' || /[?#]/.test(text)) return false
-  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname))
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(url))
 }
 
 /** What is read from a provider's API. */
@@ -33,32 +34,33 @@ export interface ApiQuestion {
   readonly path: readonly string[]
   /** The header that carries the token. Default: `Authorization: Bearer`. */
   readonly tokenHeader?: (token: string) => Readonly<Record<string, string>>
+  /** Questions about one thing begin at most this often, in milliseconds. Default: as soon as the one before has its answer. */
+  readonly everyMs?: number
+  /** Who wants to know. Default: `known`. */
+  readonly asker?: Asker | undefined
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1_048_576
 // What anybody can make us ask for has a bound; beyond it the provider delivers again.
-const MOST_AT_ONCE = 64
-const underWay = new WeakMap<FetchSettings, number>()
+const LIMITS = { most: 64, mostOfStrangers: 32, mostWaiting: 256 }
+const askedOf = new WeakMap<FetchSettings, SharedQuestions<JsonObject | null>>()
 
 /**
- * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once. Null where
- * the provider knows no such thing (404, 410).
- * @throws unavailable for everything else
+ * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once, 32 of them
+ * for strangers. Null where the provider knows no such thing (404, 410). Calls for the same thing share questions that
+ * begin after them.
+ * @throws overloaded for a stranger where too much is asked, unavailable for everything else
  */
-export async function readFromApi(
+export function readFromApi(
   settings: FetchSettings,
   question: ApiQuestion,
   fetch: typeof globalThis.fetch,
 ): Promise<JsonObject | null> {
-  const others = underWay.get(settings) ?? 0
-  if (others >= MOST_AT_ONCE) throw unavailable({ reason: 'provider_asked_too_much' })
-  underWay.set(settings, others + 1)
-  try {
-    return await ask(settings, question, fetch)
-  } finally {
-    underWay.set(settings, (underWay.get(settings) ?? 1) - 1)
-  }
+  const questions = askedOf.get(settings) ?? new SharedQuestions<JsonObject | null>(LIMITS)
+  askedOf.set(settings, questions)
+  const { path, everyMs = 0, asker = 'known' } = question
+  return questions.ask({ thing: JSON.stringify(path), everyMs, asker, put: () => ask(settings, question, fetch) })
 }
 
 async function ask(

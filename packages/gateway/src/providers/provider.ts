@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './read-permissions.ts'
 import type {
   AnswerCheck,
   AnswerHandshake,
@@ -25,6 +26,10 @@ export interface Provider {
   readonly signsTime: boolean
   /** For how many milliseconds after the first delivery the provider may deliver an event again. */
   readonly redeliveryMs: number
+  /** The properties that name mode or account (JSON Pointers) and of which its settings say nothing. */
+  readonly unsaidOrigin: readonly string[]
+  /** The types that its settings map to a success, and of which they do not say whether they must name an amount. */
+  readonly unsureAmounts: readonly string[]
   /** The headers that a signature is checked with, in lower case. */
   readonly signedHeaders: readonly string[]
   /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
@@ -66,12 +71,14 @@ const HOUR_MS = 3_600_000
 
 /** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
 export function createProvider(source: ProviderSource): Provider | { readonly problems: string[] } {
-  const { name, settings, maxBytes } = source
-  const scheme = SCHEMES.get(settings.scheme)
+  const { name, maxBytes } = source
+  const scheme = SCHEMES.get(source.settings.scheme)
   if (scheme === undefined) return { problems: [`PROVIDERS.${name}: the scheme is unknown`] }
   const { secrets, problems } = readSecrets(scheme, source)
-  problems.push(...(scheme.problemsOf?.(settings) ?? []).map((problem) => `PROVIDERS.${name}: ${problem}`))
+  const wrong = [...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings)]
+  problems.push(...wrong.map((problem) => `PROVIDERS.${name}: ${problem}`))
   if (problems.length > 0) return { problems }
+  const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
   const check = scheme.prepare(settings, secrets)
   const answerCheck = scheme.prepareCheck?.(settings, secrets)
   const confirm = scheme.prepareConfirm?.(settings)
@@ -82,6 +89,8 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
     secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
     signsTime: scheme.signsTime(settings),
     redeliveryMs: scheme.redelivery.hours * HOUR_MS,
+    unsaidOrigin: unsaidOrigin(scheme, source.settings),
+    unsureAmounts: unsureAmounts(scheme, source.settings),
     signedHeaders: scheme.signedHeaders(settings),
     usesQuery: scheme.usesQuery ?? false,
     signsInBody: scheme.signsInBody ?? false,
@@ -104,12 +113,12 @@ export function createProvider(source: ProviderSource): Provider | { readonly pr
 function toVerdict(delivery: Delivery, finding: Finding): Verdict {
   if ('refused' in finding) return finding
   const { rawBody, rawHeaders, query } = delivery
-  const { secretId, signedId } = finding
+  const { secretId, signedId, transmission } = finding
   const verified =
     signedId === undefined
       ? { rawBody, rawHeaders, query, secretId }
       : { rawBody, rawHeaders, query, secretId, signedId }
-  return verified as VerifiedDelivery
+  return (transmission === undefined ? verified : { ...verified, transmission }) as VerifiedDelivery
 }
 
 function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSecret[]; problems: string[] } {

@@ -1,6 +1,7 @@
 import { orderInFreeFields } from './free-fields.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnitsOfText } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { type JsonObject, readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -27,6 +28,7 @@ export const razorpay = defineScheme(
       readHeaders: ['x-razorpay-event-id'],
     }),
     redelivery: { hours: 24, source: 'razorpay.com/docs/webhooks' },
+    permits: { ...PAYMENTS, origin: ['/account_id'] },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -3,12 +3,13 @@ import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { eventInvalid } from '../errors.ts'
 import type { PaymentFacts, WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { type PermissionSettings, permit } from './permits.ts'
 
 /** An object as JSON knows it. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** How a provider's body is read where it differs from our own shape. */
-export interface ReadingRules {
+export interface ReadingRules extends PermissionSettings {
   /** The scheme's own names of types -> ours. */
   readonly types?: Readonly<Record<string, string>>
   /** More names of types -> ours, from the settings; they win. */
@@ -17,7 +18,9 @@ export interface ReadingRules {
   readonly orderReference?: string | undefined
   /** Members of the object that hold the amount of a type of ours, the first present one counts. Default: `amount`. */
   readonly amountMembers?: (type: string) => readonly string[]
-  /** The body as it was sent, for `orderReference`, where it was brought into our shape before. */
+  /** Brings an amount to the minor units of ISO 4217; null if it is none. Default: it is in them. */
+  readonly toIsoUnits?: (amount: number, currency: unknown) => number | null
+  /** The body as it was sent, for `orderReference` and `expect`, where it was brought into our shape before. */
   readonly sentBody?: JsonObject
 }
 
@@ -42,17 +45,19 @@ export function readEvent(body: JsonObject, rules: ReadingRules): WebhookEvent {
   const object = isObject(data) ? data.object : undefined
   if (!isObject(object) || !isEventText(id) || !isEventText(type) || !isEventText(object.id)) throw eventInvalid()
   const ours = ownMember(rules.events, type) ?? ownMember(rules.types, type) ?? type
-  return {
+  const document = rules.sentBody ?? body
+  const event = {
     id,
     type: ours,
     objectId: object.id,
     facts: {
-      orderId: orderIdOf({ body: rules.sentBody ?? body, object, reference: rules.orderReference }) ?? object.id,
-      ...amountOf(object, rules.amountMembers?.(ours) ?? ['amount']),
+      orderId: orderIdOf({ body: document, object, reference: rules.orderReference }) ?? object.id,
+      ...amountOf(object, { members: rules.amountMembers?.(ours) ?? ['amount'], toIsoUnits: rules.toIsoUnits }),
       ...currencyOf(object),
       ...occurredAtOf(body),
     },
   }
+  return permit(event, { permissions: rules, document })
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -93,10 +98,19 @@ export function toId(value: unknown): string | undefined {
   return isEventText(text) ? text : undefined
 }
 
-function amountOf(object: JsonObject, members: readonly string[]): Pick<PaymentFacts, 'amount' | 'unreadable'> {
-  const amount = members.map((member) => object[member]).find(isPresent)
-  if (amount === undefined) return {}
-  return Number.isSafeInteger(amount) ? { amount: amount as number } : { unreadable: 'amount_mismatch' }
+interface AmountRules {
+  readonly members: readonly string[]
+  readonly toIsoUnits: ReadingRules['toIsoUnits']
+}
+
+function amountOf(
+  object: JsonObject,
+  { members, toIsoUnits = (amount) => amount }: AmountRules,
+): Pick<PaymentFacts, 'amount' | 'unreadable'> {
+  const sent = members.map((member) => object[member]).find(isPresent)
+  if (sent === undefined) return {}
+  const amount = Number.isSafeInteger(sent) ? toIsoUnits(sent as number, object.currency) : null
+  return amount === null ? { unreadable: 'amount_mismatch' } : { amount }
 }
 
 /** The currency that an object names, in capitals. */

@@ -7,7 +7,12 @@ import { type Providers, readProviders } from './read-providers.ts'
 
 const secret = 'canary-secret-0123456789'
 const whsec = `whsec_${Buffer.from(secret).toString('base64')}`
-const hmac = { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'a', value: secret }] }
+const hmac = {
+  scheme: 'hmac',
+  header: 'x-signature',
+  effects: ['payment.succeeded', 'payment.failed'],
+  secrets: [{ id: 'a', value: secret }],
+}
 const stripe = { scheme: 'stripe', secrets: [{ id: 'a', value: whsec }] }
 
 function read(providers: unknown, sources: { env?: Record<string, string>; files?: Record<string, string> } = {}) {
@@ -42,7 +47,7 @@ function takes(providers: Providers, rawHeaders: readonly string[]): boolean {
 describe('readProviders', () => {
   it('reads every scheme, by the name in the path', () => {
     const providers = read({
-      acme: { scheme: 'standard-webhooks', secrets: [{ id: '2026-11', value: whsec }] },
+      acme: { scheme: 'standard-webhooks', effects: [], secrets: [{ id: '2026-11', value: whsec }] },
       stripe,
       shop: hmac,
     })
@@ -109,7 +114,7 @@ describe('readProviders', () => {
     'refuses a %s secret that is a prefix with nothing but samples behind',
     (scheme) => {
       const problem = (value: string) =>
-        problemsOf({ acme: { scheme, acceptShortSecret: true, secrets: [{ id: 'a', value }] } })
+        problemsOf({ acme: { scheme, effects: [], acceptShortSecret: true, secrets: [{ id: 'a', value }] } })
       expect(problem('whsec_')).toEqual(['PROVIDERS.acme: secret a is empty'])
       expect(problem('whsec_ ')).toEqual(['PROVIDERS.acme: secret a has blanks around it'])
       expect(problem(`whsec_${'A'.repeat(44)}`)).toEqual(['PROVIDERS.acme: secret a is a sample placeholder'])
@@ -130,14 +135,26 @@ describe('readProviders', () => {
   })
 
   it.each([
-    [{ scheme: 'standard-webhooks' }, 'whsec_not*base64*canary', 'is not whsec_ and base64'],
-    [{ scheme: 'standard-webhooks' }, whsec.slice(0, -1), 'is not whsec_ and base64'],
-    [{ scheme: 'standard-webhooks' }, `whpk_${'A1'.repeat(16)}`, 'is not whpk_ and the base64 of 32 bytes'],
-    [{ scheme: 'standard-webhooks' }, `whsk_${'A1'.repeat(16)}`, 'is a private key, its public half (whpk_) is needed'],
-    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'canary-is-no-hexadecimal', 'is not hexadecimal'],
-    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'AB1'.repeat(11), 'is not hexadecimal'],
-    [{ scheme: 'hmac', header: 'x', secretEncoding: 'base64' }, 'canary is no base64', 'is not base64'],
-    [{ scheme: 'hmac', header: 'x', secretEncoding: 'hex' }, 'ab01'.repeat(7), 'is shorter than 16 bytes'],
+    [{ scheme: 'standard-webhooks', effects: [] }, 'whsec_not*base64*canary', 'is not whsec_ and base64'],
+    [{ scheme: 'standard-webhooks', effects: [] }, whsec.slice(0, -1), 'is not whsec_ and base64'],
+    [
+      { scheme: 'standard-webhooks', effects: [] },
+      `whpk_${'A1'.repeat(16)}`,
+      'is not whpk_ and the base64 of 32 bytes',
+    ],
+    [
+      { scheme: 'standard-webhooks', effects: [] },
+      `whsk_${'A1'.repeat(16)}`,
+      'is a private key, its public half (whpk_) is needed',
+    ],
+    [
+      { scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'hex' },
+      'canary-is-no-hexadecimal',
+      'is not hexadecimal',
+    ],
+    [{ scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'hex' }, 'AB1'.repeat(11), 'is not hexadecimal'],
+    [{ scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'base64' }, 'canary is no base64', 'is not base64'],
+    [{ scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'hex' }, 'ab01'.repeat(7), 'is shorter than 16 bytes'],
   ])('refuses a secret of %o that cannot be decoded', (settings, value, problem) => {
     expect(problemsOf({ acme: { ...settings, secrets: [{ id: 'a', value }] } })).toEqual([
       `PROVIDERS.acme: secret a ${problem}`,
@@ -145,7 +162,7 @@ describe('readProviders', () => {
   })
 
   it.each([
-    { scheme: 'hmac', header: 'x', secretEncoding: 'hex' },
+    { scheme: 'hmac', header: 'x', effects: [], secretEncoding: 'hex' },
     { scheme: 'adyen' },
     { scheme: 'adyen-platform' },
     { scheme: 'discord' },
@@ -158,7 +175,13 @@ describe('readProviders', () => {
 
   it('takes a hexadecimal secret in capitals as the same key, but no signature in capitals', async () => {
     const text = 'AB01'.repeat(8)
-    const settings = { scheme: 'hmac', header: 'x', secretEncoding: 'hex', secrets: [{ id: 'a', value: text }] }
+    const settings = {
+      scheme: 'hmac',
+      header: 'x',
+      effects: [],
+      secretEncoding: 'hex',
+      secrets: [{ id: 'a', value: text }],
+    }
     const provider = read({ acme: settings }).get('acme')
     const rawBody = Buffer.from('{}')
     const signature = createHmac('sha256', Buffer.from(text, 'hex')).update(rawBody).digest('hex')
@@ -265,6 +288,8 @@ describe('readProviders', () => {
 
   it.each([
     ['no JSON', '{"acme":', 'PROVIDERS is not valid JSON'],
+    ['a provider twice', '{"acme":{},"acme":{}}', 'PROVIDERS has a name twice'],
+    ['a name that is none', '{"__proto__":{}}', 'PROVIDERS has a member __proto__, which cannot be a name'],
     ['an array', '[]', 'PROVIDERS invalid input: expected record, received array'],
     ['an unknown scheme', { acme: { ...hmac, scheme: 'md5' } }, 'PROVIDERS.acme.scheme'],
     ['no scheme', { acme: { secrets: hmac.secrets } }, 'PROVIDERS.acme.scheme'],
@@ -321,7 +346,7 @@ describe('readProviders', () => {
     ],
     [
       'a shape that nobody knows',
-      { acme: { scheme: 'standard-webhooks', shape: 'flat', secrets: stripe.secrets } },
+      { acme: { scheme: 'standard-webhooks', effects: [], shape: 'flat', secrets: stripe.secrets } },
       'PROVIDERS.acme.shape',
     ],
   ])('refuses %s and names the place', (_, providers, place) => {
@@ -362,6 +387,7 @@ describe('readProviders', () => {
     const member = fc.constantFrom(
       ...['scheme', 'secrets', 'header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'],
       ...['secretEncoding', 'toleranceSeconds', 'maxBytes', 'acceptShortSecret', 'events', 'orderReference', 'shape'],
+      ...['effects', 'requireAmount', 'expect'],
     )
     fc.assert(
       fc.property(fc.dictionary(member, wrong), (members) => {

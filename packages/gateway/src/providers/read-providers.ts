@@ -1,10 +1,12 @@
+import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
 import { secretProblem } from '@oncehook/kernel/secret'
 import { SettingsError } from '@oncehook/kernel/settings'
+import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
+import { fillInTexts } from './fill-in-texts.ts'
 import { createProvider, type Provider } from './provider.ts'
 import { providersSettings } from './provider-settings.ts'
 import { isObject } from './read-event.ts'
 import type { ProviderSettings } from './scheme.ts'
-import { fillInTexts, readTextSource, type TextSources } from './text-source.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
 export interface ProviderSources extends TextSources {
@@ -20,7 +22,8 @@ export type Providers = ReadonlyMap<string, Provider>
  * @throws SettingsError with every problem of every provider, quoting no value
  */
 export function readProviders(json: string, sources: ProviderSources): Providers {
-  const { entries, unreadable } = withTexts(withTolerance(parseJson(json), sources.toleranceSeconds), sources)
+  const settings = withTolerance(parseSettingsJson('PROVIDERS', json), sources.toleranceSeconds)
+  const { entries, unreadable } = withTexts(settings, sources)
   const parsed = providersSettings.safeParse(entries)
   if (!parsed.success || unreadable.length > 0) {
     const issues = parsed.error?.issues ?? []
@@ -34,22 +37,13 @@ export function readProviders(json: string, sources: ProviderSources): Providers
   }
   const problems: string[] = []
   const providers = new Map<string, Provider>()
-  for (const [name, settings] of Object.entries(parsed.data)) {
-    const result = readProvider({ name, settings }, sources)
+  for (const [name, provider] of Object.entries(parsed.data)) {
+    const result = readProvider({ name, settings: provider }, sources)
     if ('problems' in result) problems.push(...result.problems)
     else providers.set(name, result)
   }
   if (problems.length > 0) throw new SettingsError(problems)
   return providers
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    // The parser's message quotes the text, and the text holds secrets.
-    throw new SettingsError(['PROVIDERS is not valid JSON'])
-  }
 }
 
 /** The gateway's own time window, for the providers that name none. */

@@ -1,16 +1,26 @@
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import type { WebhookEvent } from '../event.ts'
-import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import type { Delivery, SignedTransmission, VerifiedDelivery } from './delivery.ts'
+import type { SchemePermits } from './permits.ts'
 import type { Redelivery } from './redelivery.ts'
+import type { Asker } from './shared-questions.ts'
 import { noSecrets, type SharedSettings, sharedShape } from './shared-settings.ts'
 import type { LiveSecret } from './signature.ts'
 
 /** Why a delivery is not authentic: for the log only, the sender is told nothing of it. */
-export type Refusal = 'header_missing' | 'header_malformed' | 'timestamp_outside_window' | 'signature_mismatch'
+export type Refusal =
+  | 'header_missing'
+  | 'header_malformed'
+  | 'timestamp_outside_window'
+  | 'signature_mismatch'
+  /** It has more than the provider ever sends, so that nothing of it was parsed. */
+  | 'body_too_large'
 
 /** What a scheme finds: which secret signed, and the id that it signs where it signs one. */
-export type Finding = { readonly secretId: string; readonly signedId?: string } | { readonly refused: Refusal }
+export type Finding =
+  | { readonly secretId: string; readonly signedId?: string; readonly transmission?: SignedTransmission }
+  | { readonly refused: Refusal }
 
 /** What stands in place of a secret's id where the provider signs nothing and has no secret. */
 export const UNSIGNED = 'unsigned'
@@ -45,9 +55,9 @@ export type AnswerCheck = (query: string, now: number) => unknown
 
 /**
  * Reads from the provider what an event that is not signed well enough claims. The event that comes back counts.
- * @throws unavailable when the provider cannot be asked now
+ * @throws unavailable when the provider cannot be asked now, overloaded when it cannot be asked for strangers
  */
-export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch) => Promise<Confirmed>
+export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch, asker?: Asker) => Promise<Confirmed>
 
 /** What the provider itself says: the event with its facts, or that there is no such thing. */
 export type Confirmed = { readonly event: WebhookEvent } | { readonly refused: string }
@@ -71,6 +81,8 @@ export interface SchemeParts<Settings> {
   readonly signsInBody?: true
   /** How long a repeated delivery can still be the provider's own. */
   readonly redelivery: Redelivery
+  /** What its events may do where the settings say nothing. */
+  readonly permits: SchemePermits<Settings>
   /** Whether the signature covers a time that is checked. */
   readonly signsTime: (settings: Settings) => boolean
   readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature

@@ -5,6 +5,7 @@ import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
 import { singleHeader } from './delivery.ts'
 import { boundedItems } from './item-list.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { findKeyHolder } from './public-key.ts'
 import { isObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -32,6 +33,7 @@ export const sendgrid = defineScheme(
     readKey: readPublicKey,
     signedHeaders: () => [SIGNATURE, TIMESTAMP],
     redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

@@ -1,6 +1,7 @@
+import { textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
+import { PAYMENT_EVENT_TYPES } from '../event.ts'
 import { isEventText } from './read-event.ts'
-import { textSource } from './text-source.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),
@@ -10,6 +11,13 @@ const secretSettings = z.strictObject({
 
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
 const eventType = z.string().refine(isEventText, { error: 'must be the name of a type, 1 to 255 bytes' })
+const expected = z.union([z.string().max(255), z.number().refine(isExact), z.boolean(), z.null()], {
+  error: 'must be text, a number that JSON keeps exactly, true, false or null',
+})
+
+function isExact(value: number): boolean {
+  return !Number.isInteger(value) || Number.isSafeInteger(value)
+}
 
 /** The name of a header (RFC 9110 section 5.1), in lower case as everything here compares it. */
 export const headerName = z
@@ -36,6 +44,9 @@ export const sharedShape = {
   acceptShortSecret: z.boolean().optional(),
   events: z.record(z.string(), eventType).optional(),
   orderReference: pointer.optional(),
+  effects: z.array(z.enum(PAYMENT_EVENT_TYPES)).max(PAYMENT_EVENT_TYPES.length).readonly().optional(),
+  requireAmount: z.boolean().optional(),
+  expect: z.record(pointer, expected).readonly().optional(),
 }
 
 /** The secrets of a provider that signs nothing. */

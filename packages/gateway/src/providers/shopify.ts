@@ -1,5 +1,6 @@
 import { singleHeader, type VerifiedDelivery } from './delivery.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
 import { defineScheme } from './scheme.ts'
 import { idOfBytes, signedBody } from './signed-body.ts'
@@ -33,6 +34,7 @@ export const shopify = defineScheme(
       readHeaders: ['x-shopify-topic', 'x-shopify-webhook-id', 'shopify-topic', 'shopify-webhook-id'],
     }),
     redelivery: { hours: 4, source: 'shopify.dev/docs/apps/build/webhooks: 8 retries' },
+    permits: { ...PAYMENTS, origin: ['/test'] },
     prepareReader: (settings) => (delivery) => {
       const body = readStrictObject(delivery.rawBody, true)
       const told = toldByBody(body)

@@ -1,6 +1,7 @@
 import { eventInvalid } from '../errors.ts'
 import { isFormBody, readForm } from './form-body.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
 import { defineScheme, type HandshakeAnswer } from './scheme.ts'
 import { idOfBytes } from './signed-body.ts'
@@ -29,6 +30,7 @@ export const slack = defineScheme(
       ({ rawBody }) =>
         isFormBody(rawBody) ? answerCertificateCheck(rawBody) : answerChallenge(rawBody),
     redelivery: { hours: 1, source: 'reported: 3 retries' },
+    permits: NO_PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

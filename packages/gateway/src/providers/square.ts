@@ -1,6 +1,7 @@
 import { singleHeader } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { minorUnitsOfText } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { publicUrl } from './shared-settings.ts'
@@ -28,6 +29,7 @@ export const square = defineScheme(
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['x-square-hmacsha256-signature'],
     redelivery: { hours: 24, source: 'developer.squareup.com/docs/webhooks' },
+    permits: { ...PAYMENTS, origin: ['/merchant_id'] },
     signsTime: () => false,
     prepare({ publicUrl: url }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {

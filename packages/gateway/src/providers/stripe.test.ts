@@ -22,6 +22,7 @@ describe('stripe', () => {
       object: 'event',
       api_version: '2026-06-30',
       created: 1_760_000_000,
+      livemode: true,
       type: 'payment_intent.succeeded',
       data: { object: { ...intent, amount: 2500, amount_received: 1999 } },
     }
@@ -44,6 +45,18 @@ describe('stripe', () => {
   it('takes the amount asked for where nothing says what was received', () => {
     const object = { ...intent, amount: 1999 }
     expect(read({ id: 'evt_1', type: 'payment_intent.succeeded', data: { object } }).facts.amount).toBe(1999)
+  })
+
+  it.each([
+    [
+      'checkout.session.completed',
+      { id: 'cs_1', object: 'checkout.session', amount_subtotal: 1500, amount_total: 1999 },
+    ],
+    ['invoice.paid', { id: 'in_1', object: 'invoice', amount_due: 2500, amount_paid: 1999 }],
+  ])('reads the amount of %s that the settings map to a success', (type, members) => {
+    const object = { currency: 'eur', metadata: { order_id: 'ord_1' }, ...members }
+    const { facts } = read({ id: 'evt_1', type, data: { object } }, { events: { [type]: 'payment.succeeded' } })
+    expect(facts).toMatchObject({ orderId: 'ord_1', amount: 1999, currency: 'EUR' })
   })
 
   it('reads a type that the settings map to a success like a success', () => {

@@ -1,8 +1,11 @@
+import { z } from 'zod'
 import { singleHeader } from './delivery.ts'
 import { bytesOf, onlyValueOf } from './member-list.ts'
+import { PAYMENTS } from './permits.ts'
 import { readEvent, readStrictObject } from './read-event.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
 import { findSigner, hmac, isWithinTolerance } from './signature.ts'
+import { isoUnitsOfStripe } from './stripe-money.ts'
 
 const TYPES = {
   'payment_intent.succeeded': 'payment.succeeded',
@@ -11,15 +14,17 @@ const TYPES = {
 
 /**
  * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
- * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are passed over.
+ * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are passed over. A live endpoint for
+ * connected accounts gets their test events, too, under the same signature: `livemode` decides.
  */
 export const stripe = defineScheme(
   'stripe',
-  {},
+  { testMode: z.boolean().optional() },
   {
     readKey: (text) => Buffer.from(text, 'utf8'),
     signedHeaders: () => ['stripe-signature'],
     redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
+    permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }) },
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
       return ({ rawHeaders, rawBody }, now): Finding => {
@@ -36,13 +41,16 @@ export const stripe = defineScheme(
       }
     },
     prepareReader(settings) {
-      const rules = { ...settings, types: TYPES, amountMembers }
+      const rules = { ...settings, types: TYPES, amountMembers, toIsoUnits: isoUnitsOfStripe }
       return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), rules)]
     },
   },
 )
 
-/** What was received, else what was asked for; of a failure the former is 0, so that only the latter tells. */
+/**
+ * The amount of a payment or charge, else the total of a checkout session or of a paid invoice. A failed payment has an
+ * `amount_received` of 0, so only what was asked for counts.
+ */
 function amountMembers(type: string): readonly string[] {
-  return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount']
+  return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount', 'amount_total', 'amount_paid']
 }

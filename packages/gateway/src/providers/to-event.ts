@@ -1,6 +1,7 @@
 import { eventInvalid } from '../errors.ts'
 import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { type PermissionSettings, permit } from './permits.ts'
 import { currencyOf, isEventText, occurredAtOf, ownMember, toId } from './read-event.ts'
 import type { SharedSettings } from './shared-settings.ts'
 
@@ -23,10 +24,10 @@ export interface FoundEvent {
 }
 
 /** How found events become ours: the scheme's own type names, and what the settings add. */
-export interface EventRules extends Pick<SharedSettings, 'events' | 'orderReference'> {
+export interface EventRules extends Pick<SharedSettings, 'events' | 'orderReference'>, PermissionSettings {
   /** The provider's types -> ours, with or without the status behind them. */
   readonly types: Readonly<Record<string, string>>
-  /** What `orderReference` points into: the body, or the item of a body with several. */
+  /** What `orderReference` and `expect` point into: the body, or the item of a body with several. */
   readonly document: unknown
 }
 
@@ -42,7 +43,7 @@ export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
   if (objectId === undefined) throw eventInvalid()
   const { orderReference: reference, document } = rules
   const order = reference === undefined ? found.orderId : resolvePointer(document, reference)
-  return {
+  const event = {
     id,
     type,
     objectId,
@@ -55,6 +56,7 @@ export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
       ),
     },
   }
+  return permit(event, { permissions: rules, document })
 }
 
 /**

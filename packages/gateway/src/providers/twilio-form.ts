@@ -5,8 +5,22 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // What is signed are the decoded fields: only one way to write them is taken.
 const WRITTEN = /^(?:[^%\s]|%[0-9A-F]{2})*$/u
 
+// All of a form is read before its signature can be checked. Twilio's have some dozens of fields, a few kilobytes together.
+const MOST_BYTES = 65_536
+const MOST_FIELDS = 200
+const AMPERSAND = 0x26
+
+/** Whether a body is larger than any form of Twilio's: such a form is not read. */
+export function isTooLargeForm(rawBody: Buffer): boolean {
+  if (rawBody.length > MOST_BYTES) return true
+  let fields = 1
+  for (const byte of rawBody) if (byte === AMPERSAND) fields += 1
+  return fields > MOST_FIELDS
+}
+
 /** The fields of a form (application/x-www-form-urlencoded) that may repeat names; null for what is no such form. */
 export function readTwilioForm(rawBody: Buffer): TwilioForm | null {
+  if (isTooLargeForm(rawBody)) return null
   try {
     const text = decoder.decode(rawBody)
     if (text === '') return []

@@ -5,6 +5,7 @@ import type { WebhookEvent } from '../event.ts'
 import { singleHeader } from './delivery.ts'
 import { boundedItems } from './item-list.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { PAYMENTS } from './permits.ts'
 import { isEventText, isObject, toId } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from './scheme.ts'
@@ -12,7 +13,7 @@ import { publicUrl, type SharedSettings } from './shared-settings.ts'
 import { decodeBase64, findSigner, hmac } from './signature.ts'
 import { idOfBytes } from './signed-body.ts'
 import { type FoundEvent, toEvent } from './to-event.ts'
-import { readTwilioForm, textOfForm } from './twilio-form.ts'
+import { isTooLargeForm, readTwilioForm, textOfForm } from './twilio-form.ts'
 
 /** A charge that a caller made by `<Pay>`; what only makes a token of a card is no payment. */
 const TYPES = {
@@ -37,6 +38,7 @@ export const twilio = defineScheme(
     signedHeaders: () => ['x-twilio-signature'],
     usesQuery: true,
     redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, requireAmount: false },
     signsTime: () => false,
     takesForms: true,
     prepare({ publicUrl: url }, secrets): CheckSignature {
@@ -45,8 +47,10 @@ export const twilio = defineScheme(
         const value = singleHeader(rawHeaders, 'x-twilio-signature')
         if (value === null) return { refused: 'header_missing' }
         const signature = decodeBase64(value)
+        if (signature === null) return { refused: 'header_malformed' }
+        if (!BODY_HASH.test(query) && isTooLargeForm(rawBody)) return { refused: 'body_too_large' }
         const signed = signedText(rawBody, query)
-        if (signature === null || signed === null) return { refused: 'header_malformed' }
+        if (signed === null) return { refused: 'header_malformed' }
         const signers = addresses.map((address) =>
           findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
         )
@@ -58,8 +62,11 @@ export const twilio = defineScheme(
       (settings) =>
       ({ rawBody, query }) => {
         if (BODY_HASH.test(query)) return readJson(rawBody, settings)
-        const document = fieldsOf(rawBody)
-        const id = idOfBytes(Buffer.from(textOfForm(readTwilioForm(rawBody) ?? [])))
+        const form = readTwilioForm(rawBody) ?? []
+        // Of repeated fields the first.
+        const document: Fields = Object.fromEntries(form.toReversed())
+        // Exactly what is signed behind the address: a field that is moved into the query makes no other event.
+        const id = idOfBytes(Buffer.from(`${targetOf(query)}${textOfForm(form)}`))
         return [toEvent({ ...findInForm(document), id }, { ...settings, types: TYPES, document })]
       },
   },
@@ -78,19 +85,18 @@ const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
 
 /** What is signed behind the address, or null where the body is not what the query or the form demands. */
 function signedText(rawBody: Buffer, query: string): string | null {
-  const target = query === '' ? '' : `?${query}`
+  const target = targetOf(query)
   const bodyHash = BODY_HASH.exec(query)?.[1]
   if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? target : null
   const form = readTwilioForm(rawBody)
   return form === null ? null : `${target}${textOfForm(form)}`
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-/** The fields of a form; of a repeated one the first. */
-function fieldsOf(rawBody: Buffer): Fields {
-  return Object.fromEntries((readTwilioForm(rawBody) ?? []).toReversed())
+function targetOf(query: string): string {
+  return query === '' ? '' : `?${query}`
 }
+
+type Fields = Readonly<Record<string, unknown>>
 
 type Found = Omit<FoundEvent, 'id'>
 

@@ -5,6 +5,7 @@ import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
 import { evidenceOf } from '../receive/evidence.ts'
+import { demandedSettings } from '../testing/make-provider.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../testing/vectors.ts'
 import type { Delivery } from './delivery.ts'
@@ -22,7 +23,8 @@ const providers: Record<string, object> = {}
 const paths = new Map<string, string>()
 
 function pathOf(scheme: string, vector: Vector): string {
-  const provider = { acceptShortSecret: true, ...vector.settings, scheme, secrets: secretsOf(vector) }
+  const demanded = { acceptShortSecret: true, ...demandedSettings(scheme) }
+  const provider = { ...demanded, ...vector.settings, scheme, secrets: secretsOf(vector) }
   const key = JSON.stringify(provider)
   const path = paths.get(key) ?? `${scheme}-${paths.size}`
   paths.set(key, path)
@@ -91,14 +93,16 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
   })
 
   it('answers 401 to every refused one, all byte for byte alike, and stores none of them', async () => {
-    const before = await events.countDocuments()
+    const before = (await events.distinct('_id')).map(String)
     for (const vector of sendable.filter(({ verdict }) => verdict === 'refused')) {
       const answer = await send(scheme, vector)
       expect(answer.status, vector.why).toBe(401)
       alike.push(likenessOf(answer))
       expect(alike.at(-1), vector.why).toEqual(alike[0])
     }
-    expect(await events.countDocuments()).toBe(before)
+    // The database removes old ones meanwhile: some vectors are of years ago.
+    const after = (await events.distinct('_id')).map(String)
+    expect(after.filter((id) => !before.includes(id))).toEqual([])
   })
 
   it('answers every accepted one otherwise: it is stored, or no event', async () => {

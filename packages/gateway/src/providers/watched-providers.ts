@@ -1,49 +1,47 @@
 import type { Logger } from '@oncehook/kernel/logger'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { type WatchedSource, watchSource } from '@oncehook/kernel/watch-source'
 import type { ProvidersSource } from './providers-source.ts'
 import type { Providers } from './read-providers.ts'
 
 /** The providers that count now; they follow their files without a restart. */
-export interface WatchedProviders {
-  current(): Providers
-  /** Looks whether a file has changed. A content that is wrong is refused and told once; what counted before stays. */
-  check(): void
-}
+export type WatchedProviders = WatchedSource<Providers>
 
 /**
- * Reads the providers and follows them. Files are compared by content and not by events of the file system, which are
- * lost with mounted secrets and replaced files.
+ * Reads the providers and follows their files.
  * @throws SettingsError when the first content is wrong
  */
 export function watchProviders(source: ProvidersSource, logger: Logger): WatchedProviders {
-  let { seen, providers } = readSettled(source)
-  return {
-    current: () => providers,
-    check() {
-      const fingerprint = source.fingerprint()
-      if (fingerprint === seen) return
-      seen = fingerprint
-      try {
-        ;({ seen, providers } = readSettled(source))
-        logger.info({ providers: [...providers.keys()] }, 'providers.changed')
-      } catch (error) {
-        if (!(error instanceof SettingsError)) throw error
-        logger.error({ problems: error.problems }, 'providers.refused')
-      }
+  const watched = watchSource(source, {
+    onChanged(providers) {
+      logger.info({ providers: [...providers.keys()] }, 'providers.changed')
+      warnOfSettings(providers, logger)
     },
+    onRefused: (problems) => logger.error({ problems }, 'providers.refused'),
+  })
+  warnOfSettings(watched.current(), logger)
+  return watched
+}
+
+function warnOfSettings(providers: Providers, logger: Logger): void {
+  warnOfUnsaidOrigins(providers, logger)
+  warnOfUnsureAmounts(providers, logger)
+}
+
+/** A success without an amount has no effect where one is required: a type that the preset does not know may have none. */
+function warnOfUnsureAmounts(providers: Providers, logger: Logger): void {
+  for (const { name, scheme, unsureAmounts: types } of providers.values()) {
+    if (types.length === 0) continue
+    const add = '"requireAmount": true if these types always name an amount, or "requireAmount": false'
+    logger.warn({ provider: name, scheme, types, add }, 'provider.amount-required')
   }
 }
 
-const MOST_READS = 5
-
-/**
- * Reads until the files are the same after as before: one that was written meanwhile would otherwise count as read, and a
- * secret file that was named for the first time has only then become part of what is compared.
- */
-function readSettled(source: ProvidersSource): { seen: string; providers: Providers } {
-  for (let reads = 1; ; reads += 1) {
-    const seen = source.fingerprint()
-    const providers = source.read()
-    if (seen === source.fingerprint() || reads === MOST_READS) return { seen, providers }
+/** One signing key may serve several accounts, or test and live mode: then only the signed document tells them apart. */
+function warnOfUnsaidOrigins(providers: Providers, logger: Logger): void {
+  for (const { name, scheme, unsaidOrigin: properties } of providers.values()) {
+    if (properties.length === 0) continue
+    const example = properties.map((pointer) => `"${pointer}": …`).join(', ')
+    const add = `"expect": { ${example} } with your values, or "expect": {} if any value counts`
+    logger.warn({ provider: name, scheme, properties, add }, 'provider.origin-unchecked')
   }
 }

@@ -1,5 +1,6 @@
 import { singleHeader } from './delivery.ts'
 import { minorUnits } from './money.ts'
+import { PAYMENTS } from './permits.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -27,6 +28,7 @@ export const woocommerce = defineScheme(
       readHeaders: ['x-wc-webhook-topic', 'x-wc-webhook-delivery-id'],
     }),
     redelivery: UNDOCUMENTED,
+    permits: PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody, rawHeaders }) => {

@@ -1,4 +1,5 @@
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { isEventText, type JsonObject, readStrictObject } from './read-event.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
 import { defineScheme } from './scheme.ts'
@@ -23,6 +24,7 @@ export const x = defineScheme(
     }),
     prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
     redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

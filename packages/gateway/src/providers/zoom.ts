@@ -1,6 +1,7 @@
 import { eventInvalid } from '../errors.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { resolvePointer } from './json-pointer.ts'
+import { NO_PAYMENTS } from './permits.ts'
 import { readStrictObject } from './read-event.ts'
 import { defineScheme, type HandshakeAnswer } from './scheme.ts'
 import { hmac, type LiveSecret } from './signature.ts'
@@ -26,6 +27,7 @@ export const zoom = defineScheme(
     }),
     prepareHandshake: (_, secrets) => (delivery) => answerValidation(delivery, secrets),
     redelivery: { hours: 2, source: 'developers.zoom.us/docs/api/webhooks: 3 retries' },
+    permits: NO_PAYMENTS,
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

@@ -24,8 +24,16 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
   const delivery = { rawBody: Buffer.from(text), rawHeaders: ['x-signature', signature, ...types], query: '' }
   const isHandled = (name: string): boolean => name === 'payment.succeeded'
   const recordBatch = () => Promise.reject(new Error('There is one event'))
-  const deps = { inbox: { record, recordBatch }, clock: systemClock, isHandled, fetch: globalThis.fetch }
-  return receiveWebhook(deps, { provider, delivery, requestId: 'request-1', endsAt: performance.now() + 8_000 })
+  const none = () => Promise.reject(new Error('This scheme has none'))
+  const transmissions = { bind: none, find: none }
+  const deps = { inbox: { record, recordBatch }, transmissions, clock: systemClock, isHandled, fetch: globalThis.fetch }
+  return receiveWebhook(deps, {
+    provider,
+    delivery,
+    requestId: 'request-1',
+    endsAt: performance.now() + 8_000,
+    mayAsk: () => 'known',
+  })
 }
 
 describe('receiveWebhook', () => {

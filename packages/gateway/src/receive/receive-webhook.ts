@@ -1,18 +1,24 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { LATE, within } from '@oncehook/kernel/within'
-import { notStored, signatureInvalid } from '../errors.ts'
-import type { WebhookEvent } from '../event.ts'
+import { notChecked, notStored, signatureInvalid } from '../errors.ts'
+import { unhandledReason, type WebhookEvent } from '../event.ts'
 import type { BatchArrival, Inbox } from '../inbox/inbox.ts'
-import type { Delivery } from '../providers/delivery.ts'
+import type { Transmissions } from '../inbox/transmissions.ts'
+import type { Delivery, VerifiedDelivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { HandshakeAnswer } from '../providers/scheme.ts'
+import { type HandshakeAnswer, UNSIGNED } from '../providers/scheme.ts'
+import type { Asker } from '../providers/shared-questions.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
+
+/** Why a delivery is refused whose transmission came with another body before. */
+export const TRANSMISSION_REUSED = 'transmission_reused'
 
 /** What receiving works with. */
 export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
+  readonly transmissions: Transmissions
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
   /** By which certificates are read, and from their provider events that are not signed well enough. */
@@ -26,6 +32,11 @@ export interface ReceivedDelivery {
   readonly requestId: string
   /** The instant of `performance.now()` at which nobody waits for the answer any more. */
   readonly endsAt: number
+  /**
+   * Called before a provider is asked where nothing vouches for a delivery, and tells who asks then. It throws what the
+   * sender is answered where the provider is not to be asked.
+   */
+  readonly mayAsk: () => Asker
 }
 
 /** What an accepted delivery was: events that are stored, or a handshake that wants its answer. */
@@ -41,12 +52,13 @@ interface StoredEvent {
 
 /**
  * Verifies a delivery over its raw bytes, reads its events and stores them: when this resolves, a majority holds them.
- * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored
+ * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored, notChecked,
+ * overloaded
  */
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId, endsAt } = received
   const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
-  const verified = verdict instanceof Promise ? await askedProvider(verdict, endsAt) : verdict
+  const verified = verdict instanceof Promise ? await checked(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   refuseMediaType(delivery.rawHeaders, provider.takesForms)
   const { secretId, rawBody, query } = verified
@@ -63,8 +75,23 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
     signsTime: provider.signsTime,
   }
   const read = provider.readEvents(verified)
-  const events = provider.confirm === undefined ? read : await confirmAll(deps, read, received)
+  const events = provider.confirm === undefined ? read : await confirmAll(deps, read, { ...received, verified })
+  if (verified.transmission !== undefined) await bindTransmission(deps.transmissions.bind, verified, received)
   return { secretId, events: await inTime(storeEvents(deps, { evidence, events, endsAt }), endsAt) }
+}
+
+/** A signature that covers only a checksum of the body counts with the body that came with it first. */
+async function bindTransmission(
+  bind: Transmissions['bind'],
+  { transmission, rawBody }: VerifiedDelivery,
+  { provider, endsAt }: ReceivedDelivery,
+): Promise<void> {
+  if (transmission === undefined) return
+  const bound = await inTime(bind({ ...transmission, provider: provider.name, rawBody }), endsAt)
+  if (bound === 'unknown') throw notStored()
+  if (bound === 'reused') {
+    throw signatureInvalid({ reason: TRANSMISSION_REUSED, transmissionId: transmission.id }, CHALLENGE)
+  }
 }
 
 /** Stores all events of a delivery, or throws: a part of them is not enough for an answer. */
@@ -83,7 +110,7 @@ async function storeEvents(
     const recorded = outcomes[index]
     if (recorded === undefined || recorded === 'not_stored') throw notStored()
     if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
-    return { event, outcome: isHandled(event.type) ? 'recorded' : 'unhandled' }
+    return { event, outcome: unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled' }
   })
 }
 
@@ -96,16 +123,33 @@ function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEv
 
 /** What the provider itself says counts; what it does not know is as good as forged. */
 async function confirmAll(
-  { fetch }: ReceiveDeps,
+  { fetch, transmissions }: ReceiveDeps,
   events: readonly WebhookEvent[],
-  { provider: { confirm }, endsAt }: ReceivedDelivery,
+  received: ReceivedDelivery & { readonly verified: VerifiedDelivery },
 ): Promise<readonly WebhookEvent[]> {
+  const { provider, endsAt, verified, mayAsk } = received
+  const { confirm } = provider
   if (confirm === undefined) return events
-  const answers = await askedProvider(Promise.all(events.map((event) => confirm(event, fetch))), endsAt)
+  const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
+  // A signature over a checksum lets a stranger who has caught one delivery make us ask, too.
+  const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
+  const asker = isVouchedFor ? 'known' : mayAsk()
+  await bindTransmission(transmissions.find, verified, received)
+  const answers = isVouchedFor ? await askedProvider(ask(asker), endsAt) : await checked(ask(asker), endsAt)
   return answers.map((answer) => {
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
   })
+}
+
+/** What could not be checked now is checked when the delivery comes again. */
+async function checked<T>(verdict: Promise<T>, endsAt: number): Promise<T> {
+  try {
+    return await inTime(verdict, endsAt)
+  } catch (error) {
+    if (unavailable.is(error) || notStored.is(error)) throw notChecked(error.details, { cause: error })
+    throw error
+  }
 }
 
 /** What could not be asked now is asked again when the delivery comes again. */

@@ -1,3 +1,4 @@
+import { PAYMENT_EVENT_TYPES } from '../event.ts'
 import { readStrictObject } from '../providers/read-event.ts'
 import { UNDOCUMENTED } from '../providers/redelivery.ts'
 import { defineScheme } from '../providers/scheme.ts'
@@ -11,6 +12,7 @@ export const example = defineScheme(
   {
     ...signedBody({ algorithm: 'sha512', headers: ['x-example-signature'], encoding: 'hex', prefix: 'v7=' }),
     redelivery: UNDOCUMENTED,
+    permits: { effects: PAYMENT_EVENT_TYPES, requireAmount: false },
     prepareReader:
       (settings) =>
       ({ rawBody }) => {

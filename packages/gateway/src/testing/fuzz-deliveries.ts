@@ -1,5 +1,6 @@
 import type { Delivery } from '../providers/delivery.ts'
 import type { Provider } from '../providers/provider.ts'
+import { demandedSettings } from './make-provider.ts'
 import { deliveryOf, providerOf, readVectorFiles, secretsOf, type Vector } from './vectors.ts'
 
 /** The most bytes that a body may have for a fuzzed provider. */
@@ -95,7 +96,8 @@ function readBases(): { bases: Base[][]; providers: Record<string, object> } {
     cases.map((vector): Base => {
       const { settings, why } = vector
       const secrets = secretsOf(vector)
-      const entry = { acceptShortSecret: true, maxBytes: MAX_FUZZED_BYTES, ...settings, scheme, secrets }
+      const demanded = { acceptShortSecret: true, ...demandedSettings(scheme) }
+      const entry = { ...demanded, maxBytes: MAX_FUZZED_BYTES, ...settings, scheme, secrets }
       const key = JSON.stringify(entry)
       const path = paths.get(key) ?? `${scheme}-${paths.size}`
       paths.set(key, path)

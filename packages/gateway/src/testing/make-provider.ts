@@ -1,7 +1,8 @@
-import type { WebhookEvent } from '../event.ts'
+import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '../event.ts'
 import type { Delivery, VerifiedDelivery } from '../providers/delivery.ts'
 import { createProvider, type Provider } from '../providers/provider.ts'
 import { providersSettings } from '../providers/provider-settings.ts'
+import { SCHEMES } from '../providers/schemes.ts'
 
 /** A secret of a provider under test; `notAfter` is ISO 8601. */
 interface TestSecret {
@@ -18,16 +19,23 @@ export interface ProviderUnderTest {
 
 /**
  * Makes a provider from settings that are checked as at the start of a gateway. Short secrets are let pass: published
- * examples use them.
+ * examples use them. A scheme whose effects must be said gets both.
  */
 export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
   const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
-  const { acme } = providersSettings.parse({ acme: { acceptShortSecret: true, ...settings, secrets: named } })
+  const { acme } = providersSettings.parse({
+    acme: { acceptShortSecret: true, ...demandedSettings(settings.scheme), ...settings, secrets: named },
+  })
   if (acme === undefined) throw new Error('The provider was not read')
   const secretTexts = secrets.map(({ value }) => value)
   const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 })
   if ('problems' in provider) throw new Error(provider.problems.join('\n'))
   return provider
+}
+
+/** What a scheme demands beside its secrets of settings that only verify: most demand nothing. */
+export function demandedSettings(scheme: string): object {
+  return SCHEMES.get(scheme)?.permits.effects === null ? { effects: PAYMENT_EVENT_TYPES } : {}
 }
 
 /** The event of a delivery that tells of exactly one. */

@@ -42,7 +42,8 @@ async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promis
   await connection.open()
   const { maxStarts } = limits
   const claims = createClaims({
-    ...{ db: connection.db, owner: randomUUID(), leaseMs, retentionMs: 3_600_000, maxStarts, maxDelayMs: 1_000 },
+    ...{ db: connection.db, owner: randomUUID(), leaseMs, maxStarts, maxDelayMs: 1_000 },
+    ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
   new Dispatcher({
     ...{ claims, process: tryBatch, clock: systemClock, random: Math.random, logger, leaseMs, ...limits },

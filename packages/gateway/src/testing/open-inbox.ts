@@ -35,6 +35,7 @@ export interface OpenInbox extends AsyncDisposable {
 }
 
 const HOUR_MS = 3_600_000
+const LEASE_MS = 30_000
 
 /** Opens an inbox on a database of a test. Counts are flushed only when the test asks for it. */
 export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps> = {}): Promise<OpenInbox> {
@@ -60,7 +61,16 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   const events = database.db.collection<EventDocument>(EVENTS)
   return {
     inbox: createInbox({
-      ...{ db, owner, now: Date.now, retentionMs: HOUR_MS, counts, errors: createDatabaseErrors(new Registry()) },
+      ...{
+        db,
+        owner,
+        leaseMs: LEASE_MS,
+        now: Date.now,
+        retentionMs: HOUR_MS,
+        bodyRetentionMs: HOUR_MS,
+        counts,
+        errors: createDatabaseErrors(new Registry()),
+      },
       isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),
       admits: () => true,
@@ -69,7 +79,16 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
     }),
     ...{ counts, db, appName, events, commands, born, mismatched, revivals },
     claims: (others) =>
-      createClaims({ db, owner, leaseMs: 30_000, retentionMs: HOUR_MS, maxStarts: 8, maxDelayMs: 900_000, ...others }),
+      createClaims({
+        db,
+        owner,
+        leaseMs: LEASE_MS,
+        retentionMs: HOUR_MS,
+        bodyRetentionMs: HOUR_MS,
+        maxStarts: 8,
+        maxDelayMs: 900_000,
+        ...others,
+      }),
     async record(eventId) {
       const found = await events.findOne({ eventId })
       if (found === null) throw new Error(`There is no record of ${eventId}`)

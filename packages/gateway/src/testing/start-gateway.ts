@@ -14,6 +14,8 @@ export interface StartOptions {
   readonly fulfilmentUrl?: string
   /** The secret of its service tokens. Default: one that is good for this process only. */
   readonly secret?: Secret
+  /** The file of `SERVICE_TOKEN_SECRETS`, in place of `secret`. */
+  readonly serviceKeysFile?: string
   /** As in `PROVIDERS`. Default: none. */
   readonly providers?: object
   /** Other settings, by the names of the environment. */
@@ -45,7 +47,9 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
     MONGODB_URI: options.database.uri.reveal(),
     GATEWAY_DB: options.database.name,
     FULFILMENT_URL: options.fulfilmentUrl ?? 'http://127.0.0.1:1',
-    SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal(),
+    ...(options.serviceKeysFile === undefined
+      ? { SERVICE_TOKEN_SECRET: (options.secret ?? new Secret(randomBytes(24).toString('hex'))).reveal() }
+      : { SERVICE_TOKEN_SECRETS_FILE: options.serviceKeysFile }),
     PROVIDERS: JSON.stringify(options.providers ?? {}),
     RATE_LIMIT_FAILED: '0',
     RATE_LIMIT_API: '0',

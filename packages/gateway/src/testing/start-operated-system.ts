@@ -67,7 +67,12 @@ export const PROVIDERS = {
       { id: 'older', value: SECRETS.older },
     ],
   },
-  shop: { scheme: 'hmac', header: 'x-signature', secrets: [{ id: 'only', value: SECRETS.shop }] },
+  shop: {
+    scheme: 'hmac',
+    header: 'x-signature',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'only', value: SECRETS.shop }],
+  },
 }
 
 /** Starts the system; its retries are quick. */
@@ -132,7 +137,8 @@ export function createOperatorClient(adminUrl: string, token: string): TRPCClien
 
 /** An event of a payment over EUR 3.00, with the given members of its object in place of its own. */
 export function paymentEvent(id: string, object: object = {}, type = 'payment.succeeded'): object {
-  return { id, type, data: { object: { id: `pay_${id}`, amount: 300, currency: 'EUR', ...object } } }
+  const data = { object: { id: `pay_${id}`, amount: 300, currency: 'EUR', ...object } }
+  return { id, type, livemode: true, data }
 }
 
 function createDeliver({ url }: RunningGateway): OperatedSystem['deliver'] {

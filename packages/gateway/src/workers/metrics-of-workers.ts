@@ -1,9 +1,7 @@
 import type { Worker } from 'node:cluster'
+import type { ShownMetrics } from '@oncehook/kernel/http/probes'
 import { LATE, within } from '@oncehook/kernel/within'
 import { AggregatorRegistry, type Registry } from 'prom-client'
-
-/** What the metrics endpoint shows. */
-export type ShownMetrics = Pick<Registry, 'contentType' | 'metrics'>
 
 interface Question {
   readonly allMetrics: number

@@ -16,6 +16,8 @@ export interface WorkersDeps {
 
 const REPLACEMENT: Backoff = { baseMs: 500, capMs: 10_000 }
 const LONG_LIFE_MS = 10_000
+// A worker that has only just been forked does not listen for them yet: they end it before it has begun anything.
+const TOLD_TO_STOP: ReadonlySet<string | null> = new Set(['SIGTERM', 'SIGINT'])
 
 /**
  * Several gateways behind the same ports, each a process of its own; this one only supervises. Any of them may be killed
@@ -79,7 +81,7 @@ export class Workers {
     this.#living.add(worker)
     worker.once('exit', (code, signal) => {
       this.#living.delete(worker)
-      if (this.#stopping) this.#endedBadly ||= code !== 0
+      if (this.#stopping) this.#endedBadly ||= code !== 0 && !TOLD_TO_STOP.has(signal)
       else if (code !== EXIT_CONFIG || this.#started) {
         this.#deps.logger.error({ worker: worker.process.pid, code, signal }, 'worker.died')
         this.#replace(performance.now() - bornAt > LONG_LIFE_MS ? 0 : deaths)

@@ -9,11 +9,11 @@ const ORDER_PATH = { type: 'string', pattern: '^/api/orders/[A-Za-z0-9._~-]{1,12
 const HEADERS = {
   RequestId: {
     name: 'X-Request-Id',
-    object: always(text('Names the request in our logs: the one that was sent, where it is a plain one')),
+    object: always(text('Names the request in our logs; an id that was sent is kept beside it')),
   },
   CacheControl: {
     name: 'Cache-Control',
-    object: always(text('`no-store` on errors; orders may be kept, but must be checked before every use')),
+    object: always(text('`no-store` on errors and on orders: no cache may keep them')),
   },
   ETag: {
     name: 'ETag',

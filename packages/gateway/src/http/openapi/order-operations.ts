@@ -11,6 +11,7 @@ import {
   unavailable,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
+import { scopeMissing } from '../../errors.ts'
 import { EXAMPLE_ORDER, NEW_ORDERS, PATCHES } from './examples.ts'
 import type { HeaderName } from './headers.ts'
 import type { Answer, Operation } from './operation.ts'
@@ -18,7 +19,7 @@ import orderSchemas from './order-schemas.json' with { type: 'json' }
 import { schemaReference } from './schemas.ts'
 
 const { errors } = orderSchemas
-const ANY = [unauthenticated, payloadTooLarge, rateLimited, notAcceptable, unavailable]
+const ANY = [unauthenticated, scopeMissing, payloadTooLarge, rateLimited, notAcceptable, unavailable]
 const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
 const REPLACED: readonly HeaderName[] = ['ContentLocation', 'PreferenceApplied']
@@ -93,7 +94,15 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       201: { ...representation('The order that was made', CREATED), links: LINKS_OF_KNOWN },
       204: without('Replaced; `Prefer: return=minimal` was honoured'),
     },
-    refusals: [...ANY, ...BODY, notFound, errors.id_mismatch, errors.order_paid, preconditionFailed],
+    refusals: [
+      ...ANY,
+      ...BODY,
+      notFound,
+      errors.order_not_found,
+      errors.id_mismatch,
+      errors.order_paid,
+      preconditionFailed,
+    ],
   },
   PATCH: {
     operationId: 'patchOrder',
@@ -128,7 +137,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: { 204: { description: 'There is no such order any more' } },
-    refusals: [...ANY, invalidRequest, notFound, preconditionFailed],
+    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, preconditionFailed],
   },
 }
 

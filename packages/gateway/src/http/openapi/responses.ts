@@ -37,6 +37,7 @@ const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
 const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
   method_not_allowed: ['Allow'],
   unauthenticated: ['Challenge'],
+  scope_missing: ['Challenge'],
   signature_invalid: ['Challenge'],
   rate_limited: ['RetryAfter'],
   overloaded: ['RetryAfter'],

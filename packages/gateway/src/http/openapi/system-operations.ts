@@ -6,7 +6,7 @@ import {
   rateLimited,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
-import { eventInvalid, notStored, overloaded, signatureInvalid, tooManyEvents } from '../../errors.ts'
+import { eventInvalid, notChecked, notStored, overloaded, signatureInvalid, tooManyEvents } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { schemaReference } from './schemas.ts'
@@ -41,6 +41,7 @@ export const RECEIVE_WEBHOOK: Operation = {
     eventInvalid,
     tooManyEvents,
     notStored,
+    notChecked,
   ],
 }
 

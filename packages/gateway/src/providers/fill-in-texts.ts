@@ -1,27 +1,5 @@
-import { z } from 'zod'
+import { readTextSource, type TextSources, textReference } from '@oncehook/kernel/text-source'
 import { isObject } from './read-event.ts'
-
-const reference = z.union([z.strictObject({ file: z.string() }), z.strictObject({ env: z.string() })])
-
-/** Where a text stands: in the settings themselves, in a file, or in a variable of the environment. */
-export const textSource = z.union([z.string(), reference])
-
-/** What reads the texts that the settings only point at; `readFile` throws where there is no such file. */
-export interface TextSources {
-  readonly readEnv: (name: string) => string | undefined
-  readonly readFile: (path: string) => string
-}
-
-/** The text, without the last line end of a file; null where it cannot be read. */
-export function readTextSource(source: z.output<typeof textSource>, { readEnv, readFile }: TextSources): string | null {
-  if (typeof source === 'string') return source
-  if ('env' in source) return readEnv(source.env) ?? null
-  try {
-    return readFile(source.file).replace(/\r?\n$/, '')
-  } catch {
-    return null
-  }
-}
 
 /** A provider's entry with the texts at hand that it points at, and the places of those that cannot be read. */
 export interface FilledEntry {
@@ -36,7 +14,7 @@ export interface FilledEntry {
 export function fillInTexts(entry: unknown, sources: TextSources): FilledEntry {
   const unreadable: string[] = []
   function fill(value: unknown, place: string): unknown {
-    const { data } = reference.safeParse(value)
+    const { data } = textReference.safeParse(value)
     if (data === undefined) return value
     const text = readTextSource(data, sources)
     if (text === null) unreadable.push(place)

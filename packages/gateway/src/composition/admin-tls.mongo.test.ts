@@ -1,0 +1,96 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect as connectPlain } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { SettingsError } from '@oncehook/kernel/settings'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { makeSelfSignedCertificate } from '@oncehook/simulator/self-signed-certificate'
+import { expect, it } from 'vitest'
+import { startGateway } from '../testing/start-gateway.ts'
+
+const DAY_MS = 86_400_000
+
+function makePair(commonName: string): { cert: string; key: string } {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const span = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS }
+  const cert = makeSelfSignedCertificate({ privateKey, commonName, ...span })
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
+}
+
+/** Asks for a path over TLS; answers the name in the certificate and the status line. */
+function ask(url: string, path: string): Promise<{ name: string; status: string }> {
+  return new Promise((resolve, reject) => {
+    // A certificate of a test: which one it is, is what the test looks at.
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), rejectUnauthorized: false })
+    let text = ''
+    let name = ''
+    socket.on('secureConnect', () => {
+      name = String(socket.getPeerCertificate().subject.CN)
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    })
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+    socket.on('error', reject).on('close', () => resolve({ name, status: text.split('\r\n', 1)[0] ?? '' }))
+  })
+}
+
+it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed certificate without a restart', async () => {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const write = async ({ cert, key }: ReturnType<typeof makePair>): Promise<void> => {
+    await writeFile(certFile, cert)
+    await writeFile(keyFile, key)
+  }
+  const [first, second] = [makePair('first'), makePair('second')]
+  await write(first)
+  const database = resources.use(await testDatabase(process.env))
+  const settings = { ADMIN_TLS_CERT_FILE: certFile, ADMIN_TLS_KEY_FILE: keyFile }
+  const gateway = resources.use(await startGateway({ database, settings }))
+
+  expect(await ask(gateway.adminUrl, '/livez')).toEqual({ name: 'first', status: 'HTTP/1.1 200 OK' })
+  expect((await ask(gateway.adminUrl, '/operator/overview')).status).toBe('HTTP/1.1 401 Unauthorized')
+  await expect(fetch(`${gateway.adminUrl}/livez`)).rejects.toThrow()
+
+  await writeFile(certFile, second.cert)
+  const has = (msg: string) =>
+    expect.poll(() => gateway.logs.map((line) => line.msg), { timeout: 10_000 }).toContain(msg)
+  await has('admin.tls-refused')
+  expect((await ask(gateway.adminUrl, '/livez')).name).toBe('first')
+  await write(second)
+  await has('admin.tls-renewed')
+  expect(await ask(gateway.adminUrl, '/livez')).toEqual({ name: 'second', status: 'HTTP/1.1 200 OK' })
+  expect(JSON.stringify(gateway.logs)).not.toContain('PRIVATE KEY')
+
+  // A connection without a handshake does not hold up the stop.
+  const silent = connectPlain({ host: '127.0.0.1', port: Number(new URL(gateway.adminUrl).port) })
+  resources.defer(() => void silent.destroy())
+  await once(silent, 'connect')
+  expect(await gateway.close()).toBe(true)
+})
+
+it.each([
+  [
+    'a certificate alone',
+    { ADMIN_TLS_CERT: makePair('a').cert },
+    'ADMIN_TLS_CERT and ADMIN_TLS_KEY must be set together',
+  ],
+  [
+    'the key of another certificate',
+    { ADMIN_TLS_CERT: makePair('a').cert, ADMIN_TLS_KEY: makePair('b').key },
+    'ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT',
+  ],
+  [
+    'no certificate',
+    { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: makePair('b').key },
+    'ADMIN_TLS_CERT is not a certificate in PEM',
+  ],
+])('a gateway refuses to start with %s', async (_, settings, problem) => {
+  await using database = await testDatabase(process.env)
+  await expect(startGateway({ database, settings })).rejects.toEqual(new SettingsError([problem]))
+})

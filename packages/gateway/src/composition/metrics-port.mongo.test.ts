@@ -1,0 +1,36 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { expect, it } from 'vitest'
+import { startGateway } from '../testing/start-gateway.ts'
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+const statusOf = async (url: string): Promise<number> => (await fetch(url)).status
+
+it('METRICS_PORT serves the metrics and nothing else, and the private listener no longer does', async () => {
+  await using database = await testDatabase(process.env)
+  await using inner = await testDatabase(process.env)
+  const [port, other] = [await freePort(), await freePort()]
+  await using gateway = await startGateway({ database, settings: { METRICS_PORT: String(port) } })
+  await using fulfilment = await startFulfilment({ uri: inner.uri, database: inner.name, metricsPort: other })
+  for (const [listener, own] of [
+    [gateway.adminUrl, port],
+    [fulfilment.url, other],
+  ] as const) {
+    const metrics = await fetch(`http://127.0.0.1:${own}/metrics`)
+    expect([metrics.status, await metrics.text()]).toEqual([200, expect.stringContaining('process_cpu_seconds_total')])
+    expect(await statusOf(`${listener}/metrics`)).toBe(404)
+    expect(await statusOf(`${listener}/livez`)).toBe(200)
+    for (const path of ['/livez', '/readyz', '/operator/overview', '/trpc/orders.list', '/']) {
+      expect(await statusOf(`http://127.0.0.1:${own}${path}`)).toBe(404)
+    }
+  }
+})

@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto'
+import { unauthenticated } from '@oncehook/kernel/error-codes'
+import type { TokenHolder, TokenHolders } from '../token-holders.ts'
+
+const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }
+
+/**
+ * The holder of the bearer token (RFC 6750) that a request carries. Tokens are looked up by their hash, so that neither a
+ * comparison nor the memory reveals anything about them.
+ * @throws unauthenticated, alike for every reason; the reason is in the details, for the log
+ */
+export function holderOf<Grant>(
+  authorization: string | undefined,
+  { holders, now }: { readonly holders: TokenHolders<Grant>; readonly now: number },
+): TokenHolder<Grant> {
+  const token = tokenOf(authorization)
+  if (token === null) throw unauthenticated({ reason: 'missing' }, CHALLENGE)
+  const holder = holders.get(hash('sha256', token))
+  if (holder === undefined) throw unauthenticated({ reason: 'unknown' }, CHALLENGE)
+  if (holder.notAfter !== null && holder.notAfter <= now) {
+    throw unauthenticated({ reason: 'expired', principal: holder.name }, CHALLENGE)
+  }
+  return holder
+}
+
+/** The bearer token in an `Authorization` header; null where there is none. */
+function tokenOf(authorization: string | undefined): string | null {
+  return /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? null
+}

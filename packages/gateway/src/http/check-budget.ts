@@ -1,0 +1,138 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import { rateLimited } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
+import type { KnownAddresses } from './known-addresses.ts'
+
+/** What the budget works with. */
+export interface CheckBudgetOptions {
+  readonly clock: Clock
+  /** The addresses that delivered something new and authentic. */
+  readonly known: Pick<KnownAddresses, 'has'>
+  /** False: nothing is ever refused. */
+  readonly isLimited: boolean
+}
+
+/** Processor time that some senders may take, in milliseconds for each second. */
+interface Share {
+  /** The policy's name in the headers. */
+  readonly name: string
+  readonly msPerSecond: number
+}
+
+// A tenth of a core for the forgeries of one address.
+const STRANGER: Share = { name: 'work', msPerSecond: 100 }
+// Strangers may share the address of a provider: behind a NAT, or behind a proxy that is not in TRUSTED_PROXY_HOPS.
+const KNOWN: Share = { name: 'work', msPerSecond: 300 }
+// A quarter of a core for the forgeries of all addresses together that never delivered anything authentic.
+const STRANGERS: Share = { name: 'strangers', msPerSecond: 250 }
+
+const MOST_ADDRESSES = 20_000
+// All unknown ones beyond that many share one account. The number of known ones is bounded.
+const OVERFLOW = '\u0000overflow'
+
+/**
+ * Processor time for deliveries that turn out not to be authentic: a share of each address, and a share of all unknown
+ * addresses together. Used time comes back evenly, not all at once at the end of a window: a flood is paced. Small
+ * deliveries are refused only to unknown addresses, when these have taken their share twice.
+ */
+export class CheckBudget {
+  readonly #options: CheckBudgetOptions
+  readonly #accounts = new Map<string, Account>()
+  readonly #strangers = new Account()
+  #sweptAt = 0
+
+  constructor(options: CheckBudgetOptions) {
+    this.#options = options
+  }
+
+  /** The refusal of a delivery for which there is no time left, by its address and whether it is small; else null. */
+  refusalOf(address: string, isSmall: boolean): AppError | null {
+    const { clock, known, isLimited } = this.#options
+    if (!isLimited) return null
+    const now = clock.now()
+    if (isSmall) {
+      return this.#strangers.isSpentTwice(STRANGERS, now) && !known.has(address) ? refusalBy(STRANGERS) : null
+    }
+    const isKnown = known.has(address)
+    const share = isKnown ? KNOWN : STRANGER
+    if (this.#accountOf(address, isKnown)?.isSpent(share, now) === true) return refusalBy(share)
+    return !isKnown && this.#strangers.isSpent(STRANGERS, now) ? refusalBy(STRANGERS) : null
+  }
+
+  /** Charges an address for the check of a delivery that was not authentic. */
+  charge(address: string, ms: number): void {
+    const { clock, known, isLimited } = this.#options
+    if (!isLimited) return
+    const now = clock.now()
+    const isKnown = known.has(address)
+    this.#openAccount(address, { isKnown, now }).charge(ms, isKnown ? KNOWN : STRANGER, now)
+    if (!isKnown) this.#strangers.charge(ms, STRANGERS, now)
+  }
+
+  #accountOf(address: string, isKnown: boolean): Account | undefined {
+    const isShared = !isKnown && this.#accounts.size >= MOST_ADDRESSES
+    return this.#accounts.get(address) ?? (isShared ? this.#accounts.get(OVERFLOW) : undefined)
+  }
+
+  #openAccount(address: string, { isKnown, now }: { readonly isKnown: boolean; readonly now: number }): Account {
+    const found = this.#accounts.get(address)
+    if (found !== undefined) return found
+    this.#sweep(now)
+    const key = !isKnown && this.#accounts.size >= MOST_ADDRESSES ? OVERFLOW : address
+    const account = this.#accounts.get(key) ?? new Account()
+    this.#accounts.set(key, account)
+    return account
+  }
+
+  /** Forgets the accounts that owe nothing any more, once a second where there are too many. */
+  #sweep(now: number): void {
+    if (this.#accounts.size < MOST_ADDRESSES || Math.abs(now - this.#sweptAt) < 1_000) return
+    this.#sweptAt = now
+    for (const [address, account] of this.#accounts)
+      if (account.isSettled(STRANGER, now)) this.#accounts.delete(address)
+  }
+}
+
+/** What was taken and has not come back yet. */
+class Account {
+  #ms = 0
+  #at = 0
+
+  /** A share is spent when a second of it was taken. */
+  isSpent(share: Share, now: number): boolean {
+    return this.#owed(share, now) >= share.msPerSecond
+  }
+
+  isSpentTwice(share: Share, now: number): boolean {
+    return this.#owed(share, now) >= 2 * share.msPerSecond
+  }
+
+  isSettled(share: Share, now: number): boolean {
+    return this.#owed(share, now) === 0
+  }
+
+  /** Three seconds of it are the most that is owed, so that a flood is not remembered for longer. */
+  charge(ms: number, share: Share, now: number): void {
+    this.#ms = Math.min(this.#owed(share, now) + ms, 3 * share.msPerSecond)
+    this.#at = now
+  }
+
+  /** A clock that was set back gives nothing back; from then on it counts again. */
+  #owed({ msPerSecond }: Share, now: number): number {
+    this.#at = Math.min(this.#at, now)
+    return Math.max(0, this.#ms - ((now - this.#at) * msPerSecond) / 1_000)
+  }
+}
+
+function refusalBy({ name, msPerSecond }: Share): AppError {
+  return rateLimited(
+    {},
+    {
+      headers: {
+        'RateLimit-Policy': `"${name}";q=${msPerSecond};w=1`,
+        RateLimit: `"${name}";r=0;t=1`,
+        'Retry-After': '1',
+      },
+    },
+  )
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { type Addressed, clientAddress } from './client-address.ts'
+
+describe('clientAddress', () => {
+  const request = (remoteAddress: string, forwarded?: string): Addressed => ({
+    socket: { remoteAddress },
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  })
+
+  it.each([
+    ['the socket, where no proxy is trusted', '192.0.2.1', '198.51.100.1', 0, '192.0.2.1'],
+    ['an IPv4 address in its own form', '::ffff:192.0.2.1', undefined, 0, '192.0.2.1'],
+    ['what the last proxy saw', '192.0.2.1', '10.0.0.1, 198.51.100.1', 1, '198.51.100.1'],
+    ['what the outermost of two proxies saw', '192.0.2.1', '1.2.3.4, 198.51.100.1, 10.0.0.1', 2, '198.51.100.1'],
+    ['the socket, where the list is too short', '192.0.2.1', '198.51.100.1', 2, '192.0.2.1'],
+    ['the network of an IPv6 address', '2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2'],
+    ['the network of a shortened IPv6 address', '2001:db8::6', undefined, 0, '2001:db8:0:0'],
+    ['one network, however it is written', '192.0.2.1', '2001:0DB8:0001::6', 1, '2001:db8:1:0'],
+    ['an IPv4 address, mapped in another form', '::ffff:c000:201', undefined, 0, '192.0.2.1'],
+    ['an IPv4 address, mapped and written out', '192.0.2.9', '0:0:0:0:0:FFFF:192.0.2.1', 1, '192.0.2.1'],
+    ['an IPv4 address behind a NAT64', '64:ff9b::198.51.100.7', undefined, 0, '198.51.100.7'],
+    ['an IPv4 address behind a NAT64, in groups', '64:ff9b::c633:6407', undefined, 0, '198.51.100.7'],
+    ['the network of an address beside the NAT64', '64:ff9b:1::c633:6407', undefined, 0, '64:ff9b:1:0'],
+    ['the network of a link, without its zone', 'fe80::1%eth0', undefined, 0, 'fe80:0:0:0'],
+    ['an address without its port', '192.0.2.1', '198.51.100.1:51234', 1, '198.51.100.1'],
+    ['an IPv6 address without its brackets', '192.0.2.1', '[2001:db8:1:2::6]', 1, '2001:db8:1:2'],
+    ['an IPv6 address without its brackets and port', '192.0.2.1', '[2001:db8:1:2::6]:443', 1, '2001:db8:1:2'],
+    ['the socket for a text that is no address', '192.0.2.1', 'x'.repeat(1_000), 1, '192.0.2.1'],
+    ['the socket for "unknown"', '192.0.2.1', 'unknown', 1, '192.0.2.1'],
+    ['the socket for a name with a port', '192.0.2.1', 'a.example:80', 1, '192.0.2.1'],
+    ['the socket for an empty entry', '192.0.2.1', '198.51.100.1,', 1, '192.0.2.1'],
+  ] as const)('is %s', (...[, remoteAddress, forwarded, hops, address]) => {
+    expect(clientAddress(request(remoteAddress, forwarded), hops)).toBe(address)
+  })
+})

@@ -1,0 +1,25 @@
+const MOST = 10_000
+
+/**
+ * Addresses that delivered something new and authentic. Not more than 20,000: the ones that were not seen for the longest
+ * time are forgotten.
+ */
+export class KnownAddresses {
+  #newer = new Set<string>()
+  #older = new Set<string>()
+
+  /** Whether an address is known. */
+  has(address: string): boolean {
+    return this.#newer.has(address) || this.#older.has(address)
+  }
+
+  /** Remembers an address. */
+  add(address: string): void {
+    if (this.#newer.has(address)) return
+    if (this.#newer.size >= MOST) {
+      this.#older = this.#newer
+      this.#newer = new Set()
+    }
+    this.#newer.add(address)
+  }
+}

@@ -1,0 +1,43 @@
+import type { Document } from 'mongodb'
+
+const DAY_MS = 86_400_000
+
+/** How long settled events are kept, in milliseconds. */
+export interface Retention {
+  /** The record; where its key must stay, all but the key. A dead event is not removed. */
+  readonly retentionMs: number
+  /** The body, its headers and its query, in every settled state. */
+  readonly bodyRetentionMs: number
+}
+
+/** The retention that the settings ask for. A body is kept as long as its record unless they say otherwise. */
+export function readRetention(settings: {
+  readonly EVENT_RETENTION_DAYS: number
+  readonly BODY_RETENTION_DAYS?: number | undefined
+}): Retention {
+  const { EVENT_RETENTION_DAYS: days, BODY_RETENTION_DAYS: bodyDays = days } = settings
+  return { retentionMs: days * DAY_MS, bodyRetentionMs: bodyDays * DAY_MS }
+}
+
+/** How long the body of an event is kept whose record ends, in milliseconds. */
+export function bodyMsOf({ retentionMs, bodyRetentionMs }: Retention): number {
+  return Math.min(retentionMs, bodyRetentionMs)
+}
+
+/** The dates of a record that is settled now and that ends: done, unhandled or closed. */
+export function datesOfEnding(retention: Retention): Document {
+  const end = { $add: ['$$NOW', retention.retentionMs] }
+  const bodyEnd = { $add: ['$$NOW', bodyMsOf(retention)] }
+  const isShorter = bodyMsOf(retention) < retention.retentionMs
+  return {
+    expireAt: { $cond: [KEEPS_KEY, '$$REMOVE', end] },
+    stripAt: isShorter ? bodyEnd : { $cond: [KEEPS_KEY, bodyEnd, '$$REMOVE'] },
+  }
+}
+
+/** The dates of a record that is dead from now on: it stays, its body does not. */
+export function datesOfDead({ bodyRetentionMs }: Retention): Document {
+  return { stripAt: { $add: ['$$NOW', bodyRetentionMs] } }
+}
+
+const KEEPS_KEY = { $eq: ['$keepKey', true] }

@@ -1,0 +1,127 @@
+import { hash } from 'node:crypto'
+import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { MAJORITY } from '@oncehook/kernel/mongo/majority'
+import { verdictsOf } from '@oncehook/kernel/mongo/write-outcome'
+import type { Db } from 'mongodb'
+import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
+
+/** A signed id and checksum of a delivery, and the body that they came with first. */
+interface TransmissionDocument {
+  /** Provider, id, checksum: the uniqueness of `_id` binds them to one body, whichever gateway they reach. */
+  readonly _id: string
+  /** SHA-256 of the body, base64. */
+  readonly bodyHash: string
+  /** From then on its signature is too old to count. */
+  readonly expireAt: Date
+}
+
+/** A delivery whose signature covers an id of the transmission, but the body by a checksum only. */
+interface Transmission {
+  readonly provider: string
+  readonly id: string
+  readonly checksum: number
+  readonly rawBody: Buffer
+  /** Milliseconds: later the signature does not count any more. */
+  readonly countsUntil: number
+}
+
+/** `reused`: this transmission came with another body before. `unknown`: nobody knows now whether it did. */
+type TransmissionVerdict = 'first' | 'repeated' | 'reused' | 'unknown'
+
+/**
+ * Binds each transmission and checksum to the body that came with them first. With another checksum the sender has signed
+ * the transmission anew, so that it is bound by itself.
+ */
+export interface Transmissions {
+  /** What binding it would come to, without binding it: `first` may be something else a moment later. */
+  find(transmission: Transmission): Promise<TransmissionVerdict>
+  /** Resolves to `first` or `repeated` only when a majority holds that this transmission has this body. */
+  bind(transmission: Transmission): Promise<TransmissionVerdict>
+}
+
+/** The collection of the transmissions. */
+export const TRANSMISSIONS = 'transmissions'
+
+/** The index by which transmissions are removed. */
+export const TRANSMISSION_INDEXES: NeededIndexes = {
+  collection: TRANSMISSIONS,
+  indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
+}
+
+/** What the transmissions are stored with. */
+interface TransmissionsDeps {
+  readonly db: Db
+  readonly errors: DatabaseErrors
+}
+
+// The clocks of gateway and database may differ.
+const MARGIN_MS = 86_400_000
+const MAX_KNOWN = 10_000
+const DOCUMENT_BYTES = 300
+const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 3_000 } as const
+
+/** Creates the store of transmissions. */
+export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {
+  // Only what a majority holds: a flood under one transmission does not reach the database.
+  const known = new Map<string, string>()
+  const group = createGroupCommit<TransmissionDocument>(
+    {
+      async writeGroup(documents) {
+        try {
+          const command = { insert: TRANSMISSIONS, documents, ordered: false, writeConcern: MAJORITY }
+          const reply = await db.command(command)
+          errors.countReply(reply)
+          return verdictsOf(reply, documents.length)
+        } catch (error) {
+          errors.count(error)
+          throw error
+        }
+      },
+      now: () => performance.now(),
+    },
+    GROUP_LIMITS,
+  )
+  const readHash = async (_id: string): Promise<string | null> => {
+    const found = await db.collection<TransmissionDocument>(TRANSMISSIONS).findOne({ _id }, DURABLE_READ)
+    return found?.bodyHash ?? null
+  }
+  const remember = (_id: string, bodyHash: string): void => {
+    if (known.size >= MAX_KNOWN) known.delete(known.keys().next().value ?? '')
+    known.set(_id, bodyHash)
+  }
+  return {
+    async find(transmission) {
+      const { _id, bodyHash } = keyOf(transmission)
+      const before = known.get(_id)
+      if (before !== undefined) return compare(before, bodyHash)
+      const bound = await readHash(_id).catch(() => undefined)
+      if (bound === undefined) return 'unknown'
+      if (bound === null) return 'first'
+      remember(_id, bound)
+      return compare(bound, bodyHash)
+    },
+    async bind(transmission) {
+      const { _id, bodyHash } = keyOf(transmission)
+      const { countsUntil } = transmission
+      const before = known.get(_id)
+      if (before !== undefined) return compare(before, bodyHash)
+      const document = { _id, bodyHash, expireAt: new Date(countsUntil + MARGIN_MS) }
+      const verdict = await group.write(document, DOCUMENT_BYTES)
+      if (verdict === 'unknown') return 'unknown'
+      // Two bodies at once: the index lets one in, and the other finds it here.
+      const bound = verdict === 'stored' ? bodyHash : await readHash(_id).catch(() => null)
+      if (bound === null) return 'unknown'
+      remember(_id, bound)
+      return verdict === 'stored' ? 'first' : compare(bound, bodyHash)
+    },
+  }
+}
+
+function keyOf({ provider, id, checksum, rawBody }: Transmission): Pick<TransmissionDocument, '_id' | 'bodyHash'> {
+  return { _id: `${provider}:${id}:${checksum}`, bodyHash: hash('sha256', rawBody, 'base64') }
+}
+
+function compare(bound: string, bodyHash: string): TransmissionVerdict {
+  return bound === bodyHash ? 'repeated' : 'reused'
+}

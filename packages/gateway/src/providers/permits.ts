@@ -1,0 +1,65 @@
+import { PAYMENT_EVENT_TYPES, type PaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
+import { resolvePointer } from './json-pointer.ts'
+
+/** JSON Pointers (RFC 6901) to the values that must be there, compared with their type. */
+type Expectations = Readonly<Record<string, string | number | boolean | null>>
+
+/** What the events of a provider may do. */
+export interface Permissions {
+  /** The types of ours that have an effect. */
+  readonly effects: readonly PaymentEventType[]
+  /** Whether a success without an amount and a currency is refused. */
+  readonly requireAmount: boolean
+  /** What an event must say, else it has no effect. */
+  readonly expect: Expectations
+}
+
+/** The same as a provider's settings say it; what is missing the scheme's preset says. */
+export type PermissionSettings = { readonly [Name in keyof Permissions]?: Permissions[Name] | undefined }
+
+/** What the events of a scheme may do where the settings say nothing. */
+export interface SchemePermits<Settings> {
+  /** Null where the settings must say it. */
+  readonly effects: Permissions['effects'] | null
+  readonly requireAmount: boolean
+  /** Added to what the settings expect, which wins for the same pointer. */
+  readonly expect?: (settings: Settings) => Expectations
+  /** The properties that name the mode or the account of an event, as JSON Pointers: a start warns if none is expected. */
+  readonly origin?: readonly string[]
+  /** The only properties that the signature covers, as JSON Pointers. Absent: it covers all that pointers can reach. */
+  readonly signedProperties?: readonly string[]
+}
+
+/** The permits of a provider of payments that always names an amount. */
+export const PAYMENTS = { effects: PAYMENT_EVENT_TYPES, requireAmount: true } as const
+
+/** The permits of a provider that knows no payments. */
+export const NO_PAYMENTS = { effects: [], requireAmount: false } as const
+
+/** The permits of a scheme that anybody may use for anything. */
+export const EFFECTS_UNKNOWN = { effects: null, requireAmount: false } as const
+
+interface PermitRequest {
+  readonly permissions: PermissionSettings
+  /** What pointers point into: the signed document, its item, or what was read from the provider. */
+  readonly document: unknown
+}
+
+/** Marks an event that its provider may not send, or that lacks its amount: dispatch gives neither an effect. */
+export function permit(event: WebhookEvent, { permissions, document }: PermitRequest): WebhookEvent {
+  const withheld = withheldBy(event, { permissions, document })
+  if (withheld !== null) return { ...event, facts: { ...event.facts, withheld } }
+  const { amount, currency, unreadable } = event.facts
+  const isMissing = permissions.requireAmount === true && event.type === 'payment.succeeded' && unreadable === undefined
+  if (!isMissing || (amount !== undefined && currency !== undefined)) return event
+  return { ...event, facts: { ...event.facts, unreadable: 'amount_missing' } }
+}
+
+function withheldBy(event: WebhookEvent, request: PermitRequest): NonNullable<PaymentFacts['withheld']> | null {
+  const { permissions, document } = request
+  const { effects = PAYMENT_EVENT_TYPES, expect = {} } = permissions
+  const isExpected = Object.entries(expect).every(([pointer, value]) => resolvePointer(document, pointer) === value)
+  if (!isExpected) return 'not_expected'
+  const type = PAYMENT_EVENT_TYPES.find((one) => one === event.type)
+  return type === undefined || effects.includes(type) ? null : 'effect_not_allowed'
+}

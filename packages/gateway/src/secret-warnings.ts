@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isWeakSecret } from '@oncehook/kernel/secret-strength'
+import { readSettings } from '@oncehook/kernel/settings'
+import { readTextSource, textSource } from '@oncehook/kernel/text-source'
+import { z } from 'zod'
+
+/** Something doubtful about secrets that are each right by themselves; it names their places and no value. */
+export interface SecretWarning {
+  /** The name of the log line: one text in several places, or one that is not drawn at random, as it seems. */
+  readonly event: 'secret.shared' | 'secret.weak'
+  readonly places: readonly string[]
+}
+
+interface Found {
+  readonly place: string
+  readonly text: string
+}
+
+/**
+ * Looks for secrets that stand in two places, where whoever knows one knows the other, and for tokens that can be
+ * guessed. Settings that cannot be read are passed over: the services refuse those themselves.
+ */
+export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
+  const tokens = TOKEN_SETTINGS.flatMap((name) => tokensOf(name, readJson(name, env), env))
+  const service = serviceSecretsOf(env)
+  const all = [...service, ...tokens, ...providerSecretsOf(readJson('PROVIDERS', env), env)]
+  // Public keys may stand anywhere.
+  const secrets = all.filter(({ text }) => !/^whpk_|PUBLIC KEY-----/.test(text))
+  const byText = Map.groupBy(secrets, ({ text }) => hash('sha256', text.replace(/^whsec_/, '')))
+  const shared = [...byText.values()].filter((places) => places.length > 1)
+  const weak = [...service, ...tokens].filter(({ text }) => !text.includes('-----BEGIN') && isWeakSecret(text))
+  return [
+    ...shared.map((found): SecretWarning => ({ event: 'secret.shared', places: found.map(({ place }) => place) })),
+    ...weak.map(({ place }): SecretWarning => ({ event: 'secret.weak', places: [place] })),
+  ]
+}
+
+const TOKEN_SETTINGS = ['API_TOKENS', 'OPERATOR_TOKENS'] as const
+
+function tokensOf(setting: string, holders: unknown, env: NodeJS.ProcessEnv): Found[] {
+  const lists = z.record(z.string(), z.unknown()).safeParse(holders).data ?? {}
+  return Object.entries(lists).flatMap(([name, held]) => {
+    const tokens = z.object({ tokens: z.array(z.object({ value: textSource })) }).safeParse(held).data?.tokens
+    const sources: unknown[] = tokens === undefined ? [held] : tokens.map(({ value }) => value)
+    return sources.flatMap((source) => textsOf(`${setting}.${name}`, source, env))
+  })
+}
+
+function serviceSecretsOf(env: NodeJS.ProcessEnv): Found[] {
+  const list = z.array(z.unknown()).safeParse(readJson('SERVICE_TOKEN_SECRETS', env)).data ?? []
+  const one = readText('SERVICE_TOKEN_SECRET', env)
+  return [
+    ...textsOf('SERVICE_TOKEN_SECRET', one, env),
+    ...list.flatMap((source, index) => textsOf(`SERVICE_TOKEN_SECRETS.${index}`, source, env)),
+  ]
+}
+
+const providerShape = z.object({
+  secrets: z.array(z.object({ id: z.string(), value: z.unknown() })).optional(),
+  fetch: z.object({ token: z.unknown() }).optional(),
+})
+
+function providerSecretsOf(providers: unknown, env: NodeJS.ProcessEnv): Found[] {
+  const entries = Object.entries(z.record(z.string(), z.unknown()).safeParse(providers).data ?? {})
+  return entries.flatMap(([name, entry]) => {
+    const { secrets = [], fetch } = providerShape.safeParse(entry).data ?? {}
+    return [
+      ...secrets.flatMap(({ id, value }) => textsOf(`PROVIDERS.${name}.secrets.${id}`, value, env)),
+      ...textsOf(`PROVIDERS.${name}.fetch.token`, fetch?.token, env),
+    ]
+  })
+}
+
+function textsOf(place: string, source: unknown, env: NodeJS.ProcessEnv): Found[] {
+  const { data } = textSource.safeParse(source)
+  if (data === undefined) return []
+  const text = readTextSource(data, { readEnv: (name) => env[name], readFile: (path) => readFileSync(path, 'utf8') })
+  return text === null ? [] : [{ place, text }]
+}
+
+function readJson(name: string, env: NodeJS.ProcessEnv): unknown {
+  try {
+    return JSON.parse(readText(name, env) ?? '{}')
+  } catch {
+    return {}
+  }
+}
+
+function readText(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  return readSettings(z.object({ [name]: z.string().optional() }), env)[name]
+}
