@@ -1,6 +1,8 @@
 import type { AddCommand } from './command.ts'
 import { addAuditListCommand } from './commands/audit-list.ts'
+import { addAuditVerifyCommand } from './commands/audit-verify.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
+import { addEraseCommand } from './commands/erase.ts'
 import { addEventsCloseCommand } from './commands/events-close.ts'
 import { addEventsListCommand } from './commands/events-list.ts'
 import { addEventsReleaseCommand } from './commands/events-release.ts'
@@ -30,10 +32,12 @@ export const commandTable: readonly AddCommand[] = [
   addEventsReplayCommand,
   addEventsCloseCommand,
   addEventsReleaseCommand,
+  addEraseCommand,
   addReplaysShowCommand,
   addReplaysCancelCommand,
   addReceiptsListCommand,
   addReceiptsReleaseCommand,
   addProvidersListCommand,
   addAuditListCommand,
+  addAuditVerifyCommand,
 ]

@@ -1,14 +1,16 @@
 import type { Command } from 'commander'
+import type { CliContext } from './cli-context.ts'
 import { CommandFailure, UsageError } from './exit-code.ts'
 import { findLocalSystem, type LocalSystem, nothingRuns } from './local-system.ts'
 import { readUrl } from './option-values.ts'
-import { readSecret } from './read-secret.ts'
+import { addSecretOptions, readSecret } from './read-secret.ts'
 
 /** The options by which a command that calls the public API names a gateway. */
 export interface GatewayOptions {
   readonly url?: string
   readonly token?: string
   readonly tokenFile?: string
+  readonly tokenEnv?: string
 }
 
 /** A gateway and the right to call its orders API. */
@@ -25,9 +27,7 @@ export function addUrlOption(command: Command): Command {
 
 /** Gives a command the options of `GatewayOptions`. */
 export function addGatewayOptions(command: Command): Command {
-  return addUrlOption(command)
-    .option('--token <value>', 'a bearer token for /api/orders; rather:')
-    .option('--token-file <path>', 'a file with it')
+  return addSecretOptions(addUrlOption(command), 'token', 'a bearer token for /api/orders')
 }
 
 /** What `npm start` runs here, unless the command is about another gateway: its secrets are not for strangers. */
@@ -41,11 +41,15 @@ export async function findAddressedSystem(dataFolder: string, url: string | unde
  * @throws CommandFailure when none is named and none runs here
  * @throws UsageError when one is named without a token
  */
-export async function findGateway(options: GatewayOptions, local: LocalSystem | null): Promise<GatewayAddress> {
+export async function findGateway(
+  options: GatewayOptions,
+  { local, readEnv }: { local: LocalSystem | null; readEnv: CliContext['readEnv'] },
+): Promise<GatewayAddress> {
   const url = options.url ?? local?.gatewayUrl
   if (url === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --url`)
-  const token = (await readSecret('token', options)) ?? local?.apiToken
-  if (token === undefined) throw new UsageError('With --url give --token-file too: a bearer token for /api/orders')
+  const token = (await readSecret('token', options, readEnv)) ?? local?.apiToken
+  if (token === undefined)
+    throw new UsageError('With --url give --token-file or --token-env too: a bearer token for /api/orders')
   return { url, token }
 }
 

@@ -35,7 +35,7 @@ describe('oncehook sign --make-secret', () => {
       const document = JSON.parse(signed.stdout)
       const entry = { ...JSON.parse(made.stdout)[scheme], ...toSettings([...more, ...address]) }
       if (SCHEMES.get(scheme)?.prepareConfirm !== undefined)
-        entry.fetch = { baseUrl: 'http://127.0.0.1', token: 'unused' }
+        entry.fetch = { baseUrl: 'http://127.0.0.1', token: 'client:unused' }
       const lines = Object.entries(document.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
       const url = document.query === undefined ? [] : ['--url', `https://pay.example.com/hook?${document.query}`]
       const PROVIDERS = JSON.stringify({ [scheme]: entry })

@@ -1,19 +1,45 @@
 import { readFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
 import { UsageError } from './exit-code.ts'
 
+/** The options that say where a secret or a token is. */
+export type SecretOptions = Readonly<
+  Partial<Record<'secret' | 'secretFile' | 'secretEnv' | 'token' | 'tokenFile' | 'tokenEnv', string | undefined>>
+>
+
+/** Gives a command `--secret-file` and `--secret-env`, or the same of a token. */
+export function addSecretOptions(command: Command, name: 'secret' | 'token', what: string): Command {
+  return (
+    command
+      .option(`--${name}-file <path>`, `a file with ${what}`)
+      .option(`--${name}-env <name>`, `a variable of the environment with ${what}`)
+      // Known only to be refused: an unknown option would be printed with its value.
+      .addOption(new Option(`--${name} <value>`).hideHelp())
+  )
+}
+
 /**
- * The value of `--secret` or `--token`, or of the file that `--…-file` names, without a line end; undefined without either.
- * @throws UsageError when both are given, or one is blank, or the file cannot be read
+ * The secret or token that `--…-file` or `--…-env` names, a file without its line end; undefined without either.
+ * @throws UsageError when it is an argument, named twice, blank or cannot be read
  */
 export async function readSecret(
   name: 'secret' | 'token',
-  options: Readonly<{ secret?: string; secretFile?: string; token?: string; tokenFile?: string }>,
+  options: SecretOptions,
+  readEnv: (name: string) => string | undefined,
 ): Promise<string | undefined> {
-  const path = options[`${name}File`]
-  const value = options[name]
-  if (value?.trim() === '') throw new UsageError(`The value of --${name} is blank`)
-  if (path === undefined) return value
-  if (value !== undefined) throw new UsageError(`Give --${name} or --${name}-file, not both`)
+  const [path, variable] = [options[`${name}File`], options[`${name}Env`]]
+  if (options[name] !== undefined) {
+    throw new UsageError(`A ${name} is never an argument: give --${name}-file or --${name}-env`)
+  }
+  if (path !== undefined && variable !== undefined) {
+    throw new UsageError(`Give --${name}-file or --${name}-env, not both`)
+  }
+  if (variable !== undefined) {
+    const value = readEnv(variable)
+    if (value === undefined || value.trim() === '') throw new UsageError(`The variable of --${name}-env is not set`)
+    return value
+  }
+  if (path === undefined) return undefined
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new UsageError(`The file of --${name}-file cannot be read`, { cause: error })
   })

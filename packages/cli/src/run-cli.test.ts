@@ -18,7 +18,7 @@ describe('runCli', () => {
     const readStdin = async () => {
       throw new Error('The pipe is broken')
     }
-    expect(await runCommand(['sign', '--secret', 'x'], { readStdin })).toMatchObject({
+    expect(await runCommand(['sign', '--secret-env', 'X'], { readStdin, readEnv: () => 'x' })).toMatchObject({
       exitCode: 1,
       stderr: 'Unexpected failure: The pipe is broken\n',
     })

@@ -1,10 +1,11 @@
 import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
 import type { Command } from 'commander'
+import type { CliContext } from './cli-context.ts'
 import { CommandFailure, UsageError } from './exit-code.ts'
 import { type LocalSystem, nothingRuns, type ProviderSettings } from './local-system.ts'
 import { collectSetting } from './option-values.ts'
-import { readSecret } from './read-secret.ts'
+import { addSecretOptions, readSecret } from './read-secret.ts'
 
 /** The options by which every command that signs or verifies names a provider and its secret. */
 export interface SigningOptions {
@@ -12,6 +13,7 @@ export interface SigningOptions {
   readonly scheme?: string
   readonly secret?: string
   readonly secretFile?: string
+  readonly secretEnv?: string
   readonly secretId?: string
   readonly set?: Readonly<Record<string, string>>
 }
@@ -28,14 +30,13 @@ export interface SigningIdentity {
 
 /** Gives a command the options of `SigningOptions`. */
 export function addSigningOptions(command: Command): Command {
-  return command
+  const named = command
     .option(
       '--provider <name>',
       'the provider, by its name in /api/webhooks/<name> (default: acme, or the first there is)',
     )
     .option('--scheme <name>', `how it signs: ${[...signers.keys()].join(', ')} (default: as the running system says)`)
-    .option('--secret <value>', 'its secret; others may see it in the list of processes, so rather:')
-    .option('--secret-file <path>', 'a file with its secret')
+  return addSecretOptions(named, 'secret', 'its secret')
     .option(
       '--secret-id <id>',
       'one of the secrets that the running system knows, by its id (default: the first valid)',
@@ -54,8 +55,9 @@ export function addSigningOptions(command: Command): Command {
  */
 export async function findSigningIdentity(
   options: SigningOptions,
-  { local, now }: { local: LocalSystem | null; now: number },
+  { local, now, readEnv }: { local: LocalSystem | null; now: number; readEnv: CliContext['readEnv'] },
 ): Promise<SigningIdentity> {
+  const given = await readSecret('secret', options, readEnv)
   const provider = options.provider ?? chooseProvider(options, local)
   const known = local?.providers[provider]
   const scheme = options.scheme ?? known?.scheme ?? (signers.has(provider) ? provider : 'standard-webhooks')
@@ -63,8 +65,7 @@ export async function findSigningIdentity(
   if (!signer) throw new UsageError(`There is no scheme ${scheme}; there are ${[...signers.keys()].join(', ')}`)
   const settings = { ...(known?.scheme === scheme ? known : {}), ...checkSettings({ scheme, signer }, options.set) }
   if (signer.signsNothing === true) return { provider, scheme, signer, secret: '', settings }
-  const secret =
-    (await readSecret('secret', options)) ?? chooseSecret({ provider, known, local }, options.secretId, now)
+  const secret = given ?? chooseSecret({ provider, known, local }, options.secretId, now)
   return { provider, scheme, signer, secret, settings }
 }
 

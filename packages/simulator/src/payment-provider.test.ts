@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import { createPaymentProvider, type WebhookEndpoint } from './payment-provider.ts'
+import { gocardless } from './signers/gocardless.ts'
 import { SigningError } from './signers/signer.ts'
 import { standardWebhooks } from './signers/standard-webhooks.ts'
 import { stripe } from './signers/stripe.ts'
@@ -126,6 +127,24 @@ describe('createPaymentProvider', () => {
     const provider = createProvider({ ...receiver, signer: standardWebhooks, secret: 'not base64' })
     await expect(provider.deliver(message('evt_1'))).rejects.toThrow(SigningError)
     expect(receiver.received).toHaveLength(0)
+  })
+
+  it('delivers several events at once where the scheme has that', async () => {
+    await using receiver = await startReceiver((response) => response.end())
+    const provider = createProvider({ ...receiver, signer: gocardless })
+    const report = await provider.deliver(provider.writeBatch([event, { ...event, id: 'evt_2' }]))
+    expect(report).toMatchObject({ eventId: 'evt_1', status: 200 })
+    const { events } = JSON.parse(String(receiver.received[0]?.body))
+    expect(events).toMatchObject([{ id: 'evt_1' }, { id: 'evt_2' }])
+  })
+
+  it.each([
+    ['at least one event', gocardless, 0],
+    ['at most 1000 events', gocardless, 1_001],
+    ['one event', stripe, 2],
+  ])('writes nothing where a delivery has %s and is to have another number', (message, signer, count) => {
+    const provider = createProvider({ url: 'http://127.0.0.1:9', signer })
+    expect(() => provider.writeBatch(Array(count).fill(event))).toThrow(message)
   })
 
   it('delivers a list in its order, one at a time', async () => {

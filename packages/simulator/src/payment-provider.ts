@@ -3,6 +3,7 @@ import type { PaymentEvent } from './payment-event.ts'
 import {
   type SignedDelivery,
   type Signer,
+  SigningError,
   type SigningRequest,
   type SigningSettings,
   signDelivery,
@@ -29,8 +30,9 @@ export interface WebhookEndpoint {
   readonly skewMs?: number
 }
 
-/** The bytes of one delivery and the id of the event in them. */
+/** The bytes of one delivery. */
 export interface Message {
+  /** The id of the event in them; of several the first one's. */
   readonly eventId: string
   readonly body: Uint8Array
 }
@@ -57,6 +59,11 @@ export interface PaymentProvider {
   /** The event in the shape of the scheme. */
   write(event: PaymentEvent): Message
   /**
+   * Several events as one delivery of the scheme has them.
+   * @throws SigningError when no delivery of the scheme has as many
+   */
+  writeBatch(events: readonly PaymentEvent[]): Message
+  /**
    * Signs a message as of now and posts it; no answer is a report too. Redirects are not followed.
    * @throws SigningError when nothing can be signed
    */
@@ -73,6 +80,7 @@ export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: Webho
   }
   return {
     write: (event) => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
+    writeBatch: (events) => writeBatch(endpoint.signer, events),
     deliver: async (message, corruption) => deliver(message, corruption),
     deliverAll: (messages, pace, corruption) =>
       runPaced(
@@ -81,6 +89,14 @@ export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: Webho
         messages.map((message) => async () => deliver(message, corruption)),
       ),
   }
+}
+
+function writeBatch({ batch }: Signer, events: readonly PaymentEvent[]): Message {
+  const [first] = events
+  if (first === undefined) throw new SigningError('A delivery has at least one event')
+  if (batch === undefined) throw new SigningError('A delivery of this scheme has one event')
+  if (events.length > batch.most) throw new SigningError(`A delivery of this scheme has at most ${batch.most} events`)
+  return { eventId: first.id, body: batch.writeEvents(events) }
 }
 
 function sign(

@@ -109,7 +109,7 @@ async function findSettings(options: Options, context: CliContext): Promise<Foun
   }
   const addresses = [url, adminUrl].filter((address) => address !== undefined).join(' and ')
   const { apiTokenFile: tokenFile } = options
-  const apiToken = tokenFile === undefined ? local?.apiToken : await readSecret('token', { tokenFile })
+  const apiToken = (await readSecret('token', { tokenFile }, context.readEnv)) ?? local?.apiToken
   const operatorToken = await readOperatorToken(options, { context, local })
   const says = local === null ? `As you say: ${addresses}` : `Found what runs here: ${addresses}`
   return { found: ok('settings', says), url, adminUrl, apiToken, operatorToken }

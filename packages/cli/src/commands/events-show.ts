@@ -3,6 +3,7 @@ import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
 import { connectOperator } from '../operating/connect-operator.ts'
 import { describeEvent, type EventDetails, toEventDocument } from '../operating/describe-event.ts'
+import { maskCardNumbers } from '../operating/mask-card-numbers.ts'
 import { ask } from '../operating/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
@@ -18,7 +19,10 @@ export const addEventsShowCommand: AddCommand = (program, { context, finish }) =
     .command('show')
     .description('Show one event: what it says, every try, every replay.')
     .argument('<id>', 'its id, as `events list` prints it')
-    .option('--raw', 'print the body, and nothing else; with --json, a member `raw` (base64)')
+    .option(
+      '--raw',
+      'print the body, and nothing else; with --json, a property `raw` (base64); needs the role `bodies`, and leaves an entry in the audit',
+    )
     .option('--verify', 'also check the stored bytes against the secrets, as of the time of receipt')
     .action(async (id: string, options: Options) => finish(await showEvent(id, options, context)))
   addOperatorOptions(command)
@@ -26,18 +30,18 @@ export const addEventsShowCommand: AddCommand = (program, { context, finish }) =
 
 async function showEvent(id: string, options: Options, context: CliContext): Promise<0 | 1> {
   const client = await connectOperator(options, context)
-  const event = await ask(client.events.get.query({ id }))
+  const event = await ask(client.events.get.query(options.raw === true ? { id, body: true } : { id }))
   const verified = options.verify ? await ask(client.events.reverify.query({ id })) : null
   if (options.json) {
-    writeJson(context, toEventDocument(event, { verified, withBody: options.raw === true }))
+    writeJson(context, toEventDocument(event, verified))
   } else if (options.raw) writeBody(event, context)
   else writeLines(context, describeEvent(event, verified))
   return verified?.valid === false ? 1 : 0
 }
 
-/** Byte for byte into a file or a pipe; a terminal gets nothing that would steer it. */
+/** Byte for byte into a file or a pipe; a terminal gets nothing that would steer it, and no card number. */
 function writeBody({ raw }: EventDetails, { write, writesToTerminal }: CliContext): void {
-  const body = Buffer.from(raw, 'base64')
+  const body = Buffer.from(raw ?? '', 'base64')
   if (!writesToTerminal) write(body)
-  else for (const line of body.toString().split('\n')) write(`${toPrintable(line)}\n`)
+  else for (const line of body.toString().split('\n')) write(`${toPrintable(maskCardNumbers(line))}\n`)
 }

@@ -291,6 +291,8 @@ describe('oncehook send', () => {
     [['--order', 'a', '--ensure-order', 'b'], 'Give --order or --ensure-order, not both'],
     [['--count', '2', '--event-id', 'evt_1'], '--count makes orders, events and payments of its own'],
     [['--count', '1000', '--times', '1000'], 'That would be more than 100000 deliveries'],
+    [['--batch', '2'], 'A delivery of standard-webhooks has one event; --batch is for adyen (at most 250), gocardless'],
+    [['--batch', '5001'], "argument '5001' is invalid"],
     [['--amount', '1.5'], "argument '1.5' is invalid"],
     [['--currency', 'euro'], "argument 'euro' is invalid"],
     [['--rate', '0'], "argument '0' is invalid"],
@@ -301,8 +303,11 @@ describe('oncehook send', () => {
     [['--set', 'header=x'], 'The scheme standard-webhooks has no setting header; it has headerPrefix'],
     [['--set', 'header'], 'is invalid'],
     [['--event-id', 'evt.1'], 'without a dot'],
-    [['--secret', 'x', '--secret-file', 'y'], 'Give --secret or --secret-file, not both'],
-    [['--secret', ' '], 'The value of --secret is blank'],
+    [['--secret', 'whsec_canary'], 'A secret is never an argument: give --secret-file or --secret-env'],
+    [['--secret=whsec_canary'], 'A secret is never an argument: give --secret-file or --secret-env'],
+    [['--token', 'canary'], 'A token is never an argument: give --token-file or --token-env'],
+    [['--secret-env', 'x', '--secret-file', 'y'], 'Give --secret-file or --secret-env, not both'],
+    [['--secret-env', 'NOBODY'], 'The variable of --secret-env is not set'],
     [['--secret-file', '/nowhere'], 'The file of --secret-file cannot be read'],
     [['--unknown'], "unknown option '--unknown'"],
   ])('exits with 2 for %j and makes no order', async (args, message) => {
@@ -310,6 +315,7 @@ describe('oncehook send', () => {
     const { exitCode, stdout, stderr } = await here.send(...args)
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
     expect(stderr).toContain(message)
+    expect(stderr).not.toContain('canary')
     expect(here.orders.size).toBe(0)
   })
 })

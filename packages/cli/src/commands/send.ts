@@ -6,6 +6,7 @@ import type { ExitCode } from '../exit-code.ts'
 import { findAddressedSystem, findGateway, toWebhookUrl } from '../gateway-address.ts'
 import { createOrdersClient } from '../orders-client.ts'
 import { writeJson, writeLines } from '../output.ts'
+import { checkBatch } from '../sending/check-batch.ts'
 import { deliverPayments } from '../sending/deliver-payments.ts'
 import { judgeSend } from '../sending/judge-send.ts'
 import { offerObjects } from '../sending/offer-objects.ts'
@@ -37,8 +38,9 @@ async function send(options: SendOptions, context: CliContext): Promise<ExitCode
 
 async function carryOut(options: SendOptions, context: CliContext): Promise<SendRun> {
   const local = await findAddressedSystem(context.dataFolder, options.url)
-  const gateway = await findGateway(options, local)
-  const identity = await findSigningIdentity(options, { local, now: context.now() })
+  const gateway = await findGateway(options, { local, readEnv: context.readEnv })
+  const identity = await findSigningIdentity(options, { local, now: context.now(), readEnv: context.readEnv })
+  checkBatch(identity, options.batch)
   checkSigning(identity, options)
   const orders = createOrdersClient({ fetch: context.fetch, gateway })
   const prepared = await prepareOrders(orders, options)
@@ -56,6 +58,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
     provider,
     scheme,
     url,
+    batch: options.batch,
     corruption: options.corrupt,
     timeoutSeconds: options.timeout,
     effect: toEffect(readTypes(options), identity),
@@ -67,10 +70,11 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
 /** What cannot be signed is found out before an order is made for it. */
 function checkSigning(
   { signer, secret, settings }: SigningIdentity,
-  { corrupt, eventId = 'evt_1' }: SendOptions,
+  { batch, corrupt, eventId = 'evt_1' }: SendOptions,
 ): void {
-  const event = { id: eventId, type: 'payment.succeeded', paymentId: 'pay_1', orderId: 'ord_1', occurredAt: 0 }
-  const body = signer.writeEvent({ ...event, amount: 1999, currency: 'EUR' })
+  const ids = { id: eventId, paymentId: 'pay_1', orderId: 'ord_1' }
+  const event = { ...ids, type: 'payment.succeeded', amount: 1999, currency: 'EUR', occurredAt: 0 }
+  const body = batch > 1 && signer.batch ? signer.batch.writeEvents([event]) : signer.writeEvent(event)
   const request = { body, secret, settings, now: 0, eventId }
   if (corrupt === undefined) signDelivery(signer, request)
   else signCorrupted(signer, request, corrupt)

@@ -18,12 +18,13 @@ async function makeBodyFile(content: string | Buffer = body) {
 }
 
 async function sign(args: readonly string[], stdin: string | Buffer = body) {
-  return runCommand(['sign', ...args], { readStdin: async () => Buffer.from(stdin) })
+  // Every variable holds its own name.
+  return runCommand(['sign', ...args], { readStdin: async () => Buffer.from(stdin), readEnv: (name) => name })
 }
 
 describe('oncehook sign', () => {
   it('prints the header lines that prove a body from standard input', async () => {
-    const args = ['--secret', fakeSecret, '--event-id', 'msg_0001', '--timestamp', '1760000000']
+    const args = ['--secret-env', fakeSecret, '--event-id', 'msg_0001', '--timestamp', '1760000000']
     expect(await sign(args)).toEqual({
       exitCode: 0,
       stdout:
@@ -34,7 +35,7 @@ describe('oncehook sign', () => {
 
   it('prints them as JSON, signed as of now, with the id in the body of a file', async () => {
     await using source = await makeBodyFile()
-    const { exitCode, stdout } = await sign(['--secret', fakeSecret, '--json', source.file])
+    const { exitCode, stdout } = await sign(['--secret-env', fakeSecret, '--json', source.file])
     expect(exitCode).toBe(0)
     const { scheme, headers } = JSON.parse(stdout)
     expect(scheme).toBe('standard-webhooks')
@@ -46,7 +47,7 @@ describe('oncehook sign', () => {
     const args = [
       '--scheme',
       'hmac',
-      '--secret',
+      '--secret-env',
       'test_secret',
       '--set',
       'header=x-hub-signature-256',
@@ -61,7 +62,7 @@ describe('oncehook sign', () => {
   it('prints the body with its proof where that is the place of it', async () => {
     const item = { pspReference: '1', merchantReference: 'o', amount: { value: 1, currency: 'EUR' }, success: 'true' }
     const source = JSON.stringify({ notificationItems: [{ NotificationRequestItem: item }] })
-    const args = ['--scheme', 'adyen', '--secret', '000102030405060708090a0b0c0d0e0f']
+    const args = ['--scheme', 'adyen', '--secret-env', '000102030405060708090a0b0c0d0e0f']
     const { exitCode, stdout } = await sign(args, source)
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout).notificationItems[0].NotificationRequestItem).toMatchObject({
@@ -78,7 +79,7 @@ describe('oncehook sign', () => {
   })
 
   it('tells of the query that belongs to the address', async () => {
-    const args = ['--scheme', 'mercadopago', '--secret', 'test_secret', '--event-id', 'req']
+    const args = ['--scheme', 'mercadopago', '--secret-env', 'test_secret', '--event-id', 'req']
     const source = '{"data":{"id":"123456"}}'
     const { exitCode, stdout, stderr } = await sign(args, source)
     expect(exitCode).toBe(0)
@@ -90,7 +91,7 @@ describe('oncehook sign', () => {
   })
 
   it('asks for the private key of a scheme with two keys', async () => {
-    const { exitCode, stderr } = await sign(['--scheme', 'discord', '--secret', '00'.repeat(32)])
+    const { exitCode, stderr } = await sign(['--scheme', 'discord', '--secret-env', '00'.repeat(32)])
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: 'The secret is not the PEM of a private key (ed25519): the provider keeps that half\n',
@@ -98,7 +99,7 @@ describe('oncehook sign', () => {
   })
 
   it('signs bodies that are not JSON, under an id of its own', async () => {
-    const { stdout } = await sign(['--secret', fakeSecret], Buffer.from([0xff, 0x00]))
+    const { stdout } = await sign(['--secret-env', fakeSecret], Buffer.from([0xff, 0x00]))
     expect(stdout).toMatch(/^webhook-id: evt_\w+$/m)
   })
 
@@ -137,12 +138,13 @@ describe('oncehook sign', () => {
   )
 
   it.each([
-    [['--secret', fakeSecret, '/nowhere.json'], 'The file /nowhere.json cannot be read'],
-    [['--secret', fakeSecret, '--curl'], 'With --curl give --url too'],
-    [['--secret', fakeSecret, '--curl', '--json'], "option '--curl' cannot be used with option '--json'"],
-    [['--secret', 'whsec_*'], 'The secret is not base64'],
-    [['--secret', fakeSecret, '--timestamp', 'now'], 'is invalid'],
-    [['--scheme', 'hmac', '--secret', 'x'], 'The setting header is missing'],
+    [['--secret-env', fakeSecret, '/nowhere.json'], 'The file /nowhere.json cannot be read'],
+    [['--secret-env', fakeSecret, '--curl'], 'With --curl give --url too'],
+    [['--secret-env', fakeSecret, '--curl', '--json'], "option '--curl' cannot be used with option '--json'"],
+    [['--secret-env', 'whsec_*'], 'The secret is not base64'],
+    [['--secret-env', fakeSecret, '--timestamp', 'now'], 'is invalid'],
+    [['--secret', fakeSecret], 'A secret is never an argument: give --secret-file or --secret-env'],
+    [['--scheme', 'hmac', '--secret-env', 'x'], 'The setting header is missing'],
   ])('exits with 2 for %j', async (args, message) => {
     const { exitCode, stdout, stderr } = await sign(args)
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
@@ -150,7 +152,7 @@ describe('oncehook sign', () => {
   })
 
   it('asks for a file when a body cannot stand in a command line', async () => {
-    const args = ['--secret', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
+    const args = ['--secret-env', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
     expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
       exitCode: 2,
       stderr: 'This body is not text: with --curl give it as a file\n',

@@ -53,6 +53,7 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   const { provider, scheme, signer, secret, settings } = await findSigningIdentity(options, {
     local,
     now: context.now(),
+    readEnv: context.readEnv,
   })
   const body = file === undefined || file === '-' ? await context.readStdin() : await readBody(file)
   const now = options.timestamp === undefined ? context.now() : options.timestamp * 1000

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -246,6 +247,22 @@ With this put right it is accepted:
     expect(stdout).toBe(
       'Accepted by standard-webhooks (standard-webhooks), secret given: there is nothing to explain\n',
     )
+  })
+
+  it('says why an accepted delivery would have no effect', async () => {
+    const now = 1_760_000_000_000
+    const event = { id: 'evt_1', type: 'payment.succeeded', livemode: false, data: { object: { id: 'pi_1' } } }
+    const text = JSON.stringify(event)
+    const signature = createHmac('sha256', fakeSecret)
+      .update(`${now / 1_000}.${text}`)
+      .digest('hex')
+    const header = ['-H', `stripe-signature: t=${now / 1_000},v1=${signature}`, '--now', String(now / 1_000)]
+    const overrides = { readEnv, readStdin: async () => Buffer.from(text) }
+    const explain = (...more: string[]) =>
+      run('explain', ['--scheme', 'stripe', '--secret-env', 'S', ...header, ...more], overrides)
+    const { exitCode, stdout } = await explain()
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('(not_expected)') })
+    expect(JSON.parse((await explain('--json')).stdout)).toMatchObject({ withheld: ['not_expected'] })
   })
 
   it('says what may be wrong when nothing that it tries helps', async () => {

@@ -4,11 +4,14 @@ import { toPrintable } from '../output.ts'
 import type { DeliveryOptions } from '../verifying/delivery-options.ts'
 import { readGiven } from '../verifying/judge-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
+import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
 
 /** An explanation, and of whom. */
 export interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string
+  /** Why it would have no effect although it is accepted. */
+  readonly withheld: readonly Withheld[]
 }
 
 /**
@@ -27,13 +30,17 @@ export async function explainGiven(
     // Every try would fetch it anew.
     throw new CommandFailure('Name the certificate of PayPal in the setting certificates: it is needed for many tries')
   }
-  return { ...(await explainDelivery(given, options.url)), provider, scheme: settings.scheme }
+  const explanation = await explainDelivery(given, options.url)
+  const withheld = explanation.acceptedBy === null ? [] : await findWithheld(given)
+  return { ...explanation, provider, scheme: settings.scheme, withheld }
 }
 
 /** What `explain` prints. */
-export function describeExplanation({ provider, scheme, acceptedBy, causes, tried }: GivenExplanation): string[] {
+export function describeExplanation(explanation: GivenExplanation): string[] {
+  const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   if (acceptedBy !== null) {
-    return [`Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}: there is nothing to explain`]
+    const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
+    return withheld.length === 0 ? [`${who}: there is nothing to explain`] : [who, ...withheld.map(describeWithheld)]
   }
   const [first] = causes
   const how =
@@ -44,8 +51,9 @@ export function describeExplanation({ provider, scheme, acceptedBy, causes, trie
 }
 
 /** What `explain --json` prints. */
-export function toExplanationDocument({ provider, scheme, acceptedBy, causes, tried }: GivenExplanation): object {
+export function toExplanationDocument(explanation: GivenExplanation): object {
+  const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   return acceptedBy === null
     ? { result: 'refused', provider, scheme, causes, tried }
-    : { result: 'accepted', provider, scheme, secretId: acceptedBy }
+    : { result: 'accepted', provider, scheme, secretId: acceptedBy, ...(withheld.length > 0 && { withheld }) }
 }

@@ -1,6 +1,6 @@
 import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
-import { type KnownProvider, signsAddress } from '../verifying/known-providers.ts'
+import { type KnownProvider, signsAddress, unusedFetch } from '../verifying/known-providers.ts'
 import { findSignedTime } from '../verifying/signed-time.ts'
 import type { Attempt } from './attempt.ts'
 import type { Variation } from './cause.ts'
@@ -57,9 +57,7 @@ function settingsFor(scheme: string, { settings }: KnownProvider): KnownProvider
     scheme,
     secrets: settings.secrets,
     ...(signsAddress(scheme) ? { publicUrl: publicUrl ?? 'https://example.com' } : {}),
-    ...(SCHEMES.get(scheme)?.prepareConfirm === undefined
-      ? {}
-      : { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }),
+    ...unusedFetch(scheme),
   }
   return providersSettings.safeParse({ other: entry }).data?.other
 }

@@ -8,22 +8,9 @@ export type EventDetails = Awaited<ReturnType<OperatorClient['events']['get']['q
 /** Whether the stored bytes are authentic, as the operator API says. */
 export type Verification = Awaited<ReturnType<OperatorClient['events']['reverify']['query']>>
 
-// The others may be what proves a delivery: they belong on no screen and in no log.
-const SHOWN_HEADER = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
-
-/** An event for programs: without values of headers that prove it, and without its body unless asked for. */
-export function toEventDocument(
-  { raw, headers, ...event }: EventDetails,
-  { verified, withBody }: { readonly verified: Verification | null; readonly withBody: boolean },
-): object {
-  const shown = Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADER.test(name) ? value : null])
-  return {
-    ...event,
-    bytes: byteLength(raw),
-    headers: Object.fromEntries(shown),
-    ...(withBody ? { raw } : {}),
-    ...(verified === null ? {} : { verified }),
-  }
+/** An event for programs: with its body only where the operator API has given it. */
+export function toEventDocument({ raw, ...event }: EventDetails, verified: Verification | null): object {
+  return { ...event, ...(raw === null ? {} : { raw }), ...(verified === null ? {} : { verified }) }
 }
 
 /** An event for people. */
@@ -43,18 +30,19 @@ export function describeEvent(event: EventDetails, verified: Verification | null
     ['Closed', describeClosing(event)],
     ['Signed with', `the secret ${event.secretId}`],
     ['Verified now', describeVerification(verified)],
-    ['Headers', Object.entries(event.headers).map(describeHeader).join(', ')],
-    ['Body', `${byteLength(event.raw)} bytes (--raw prints them)`],
+    [
+      'Headers',
+      Object.entries(event.headers)
+        .map((header) => header.join(': '))
+        .join(', '),
+    ],
+    ['Body', `${event.bytes} bytes (--raw prints them)`],
   ]
   return [
     ...lines.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(14)}${toPrintable(value)}`])),
     ...describeAttempts(event),
     ...describeReplays(event),
   ]
-}
-
-function byteLength(base64: string): number {
-  return Buffer.from(base64, 'base64').length
 }
 
 function describeOutcome({ outcome }: EventDetails): string | null {
@@ -78,10 +66,6 @@ function describeDeliveries({ deliveries, mismatches }: EventDetails): string {
 function describeVerification(verified: Verification | null): string | null {
   if (verified === null) return null
   return verified.valid ? `authentic, by the secret ${verified.secretId}` : `not authentic: ${verified.failure}`
-}
-
-function describeHeader([name, value]: [string, string]): string {
-  return SHOWN_HEADER.test(name) ? `${name}: ${value}` : `${name} (kept, not shown)`
 }
 
 function describeAttempts({ attempts }: EventDetails): string[] {

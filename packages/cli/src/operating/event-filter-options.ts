@@ -12,6 +12,7 @@ export interface EventFilter {
   readonly state?: EventState
   readonly reason?: string
   readonly orderId?: string
+  readonly secretId?: string
   readonly from?: string
   readonly to?: string
 }
@@ -24,6 +25,7 @@ export interface EventFilterOptions {
   readonly state?: EventState
   readonly failedWith?: string
   readonly order?: string
+  readonly secretId?: string
   readonly from?: Age | Date
   readonly to?: Age | Date
 }
@@ -42,15 +44,16 @@ export function addEventFilterOptions(command: Command): Command {
     .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
     .option('--failed-with <code>', 'that failed for this reason, such as amount_mismatch')
     .option('--order <id>', 'about this order')
+    .option('--secret-id <id>', 'signed with the secret of this id')
     .option('--from <time>', 'received since then: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
     .option('--to <time>', 'received before then', readTime)
 }
 
 /** The filter that the options mean. `now` is milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
-  const { provider, eventId, type, state, failedWith, order, from, to } = options
+  const { provider, eventId, type, state, failedWith, order, secretId, from, to } = options
   const members = {
-    ...{ provider, eventId, type, state, reason: failedWith, orderId: order },
+    ...{ provider, eventId, type, state, reason: failedWith, orderId: order, secretId },
     from: from === undefined ? undefined : toInstant(from, now),
     to: to === undefined ? undefined : toInstant(to, now),
   }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import { findLocalSystem, type LocalSystem, nothingRuns } from '../local-system.ts'
@@ -8,6 +8,7 @@ import { readSecret } from '../read-secret.ts'
 /** The options by which a command that operates a gateway names it. */
 export interface OperatorOptions {
   readonly adminUrl?: string
+  readonly token?: string
   readonly tokenFile?: string
   readonly json?: boolean
 }
@@ -21,10 +22,14 @@ export interface OperatorAddress {
 
 /** Gives a command the options of `OperatorOptions`. */
 export function addOperatorOptions(command: Command): Command {
-  return command
-    .option('--admin-url <url>', 'the private address of a gateway (default: the one that runs here)', readUrl)
-    .option('--token-file <path>', 'a file with the token of an operator (default: ONCEHOOK_OPERATOR_TOKEN)')
-    .option('--json', 'print one JSON document and nothing else')
+  return (
+    command
+      .option('--admin-url <url>', 'the private address of a gateway (default: the one that runs here)', readUrl)
+      .option('--token-file <path>', 'a file with the token of an operator (default: ONCEHOOK_OPERATOR_TOKEN)')
+      // Known only to be refused: an unknown option would be printed with its value.
+      .addOption(new Option('--token <value>').hideHelp())
+      .option('--json', 'print one JSON document and nothing else')
+  )
 }
 
 /**
@@ -33,6 +38,9 @@ export function addOperatorOptions(command: Command): Command {
  * @throws UsageError when one is named without a token
  */
 export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
+  if (options.token !== undefined) {
+    throw new UsageError('A token is never an argument: give --token-file or set ONCEHOOK_OPERATOR_TOKEN')
+  }
   const running = await findLocalSystem(context.dataFolder)
   const adminUrl = options.adminUrl ?? running?.adminUrl
   // The tokens of what runs here are not for strangers.
@@ -54,6 +62,6 @@ export async function readOperatorToken(
   { context, local }: { readonly context: CliContext; readonly local: LocalSystem | null },
 ): Promise<string | undefined> {
   const { tokenFile } = options
-  const given = tokenFile === undefined ? undefined : await readSecret('token', { tokenFile })
+  const given = await readSecret('token', { tokenFile }, context.readEnv)
   return given ?? context.operatorToken?.trim() ?? local?.operatorToken
 }

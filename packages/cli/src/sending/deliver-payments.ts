@@ -1,4 +1,11 @@
-import { createPaymentProvider, type Pace } from '@oncehook/simulator/payment-provider'
+import { toBatches } from '@oncehook/simulator/batches'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import {
+  createPaymentProvider,
+  type Message,
+  type Pace,
+  type PaymentProvider,
+} from '@oncehook/simulator/payment-provider'
 import { arrange } from '@oncehook/simulator/schedule'
 import type { CliContext } from '../cli-context.ts'
 import type { SigningIdentity } from '../signing-identity.ts'
@@ -27,16 +34,32 @@ export async function deliverPayments(
     { fetch, now, sleep },
     { url, signer, secret, settings, skewMs: options.skew * 1000 },
   )
-  const arriving = arrange(
-    payments.flatMap(({ events }) => events.map((event) => ({ event, message: provider.write(event) }))),
-    { times: options.times, arrival: options.orderOfArrival, random },
-  )
+  const arriving = arrange(writeDeliveries(provider, payments, options), {
+    times: options.times,
+    arrival: options.orderOfArrival,
+    random,
+  })
   const messages = arriving.map(({ message }) => message)
   const reports = await provider.deliverAll(messages, toPace(options), options.corrupt)
-  return arriving.flatMap(({ event: { type, orderId } }, index) => {
+  return arriving.flatMap(({ events }, index) => {
     const report = reports[index]
-    return report ? [{ ...report, type, orderId }] : []
+    return report ? [{ ...report, events }] : []
   })
+}
+
+interface WrittenDelivery {
+  readonly events: readonly PaymentEvent[]
+  readonly message: Message
+}
+
+function writeDeliveries(
+  provider: PaymentProvider,
+  payments: readonly PlannedPayment[],
+  { batch }: SendOptions,
+): WrittenDelivery[] {
+  const all = payments.flatMap(({ events }) => events)
+  if (batch === 1) return all.map((event) => ({ events: [event], message: provider.write(event) }))
+  return toBatches(all, batch).map((events) => ({ events, message: provider.writeBatch(events) }))
 }
 
 /** A rate holds whatever the answers take, so it comes with room for as many deliveries on their way as may be. */

@@ -14,9 +14,10 @@ const order: Order = {
   createdAt: '2026-01-01T00:00:00Z',
 }
 
-function delivered(status: number | null): Delivered {
+function delivered(status: number | null, count = 1): Delivered {
   const failure = status === null ? 'timeout' : null
-  return { eventId: 'evt_1', type: 'payment.succeeded', orderId: 'ord_1', status, body: '', ms: 1, failure }
+  const events = Array(count).fill({ id: 'evt_1', type: 'payment.succeeded', orderId: 'ord_1' })
+  return { eventId: 'evt_1', events, status, body: '', ms: 1, failure }
 }
 
 function outcome(after: Partial<Order>, rest: Partial<PaymentOutcome> = {}): PaymentOutcome {
@@ -37,6 +38,7 @@ function run(rest: Partial<SendRun>): SendRun {
     provider: 'acme',
     scheme: 'standard-webhooks',
     url: 'http://127.0.0.1/api/webhooks/acme',
+    batch: 1,
     corruption: undefined,
     timeoutSeconds: 10,
     effect: 'paid',
@@ -57,6 +59,11 @@ describe('judgeSend', () => {
       'some refused',
       { deliveries: [delivered(200), delivered(429)] },
       { result: 'refused', summary: '1 of 2 deliveries were refused with 429' },
+    ],
+    [
+      'some refused, of which each has several events',
+      { deliveries: [delivered(200, 250), delivered(413, 250), delivered(200, 3)] },
+      { result: 'refused', summary: '1 of 3 deliveries (250 of 503 events) were refused with 413' },
     ],
     ['any 2xx but 200', { deliveries: [delivered(202)] }, { result: 'refused', summary: 'refused with 202' }],
     [

@@ -1,4 +1,11 @@
-import { type Delivered, isAccepted, isPaidByAnother, type PaymentOutcome, type SendRun } from './send-run.ts'
+import {
+  countEvents,
+  type Delivered,
+  isAccepted,
+  isPaidByAnother,
+  type PaymentOutcome,
+  type SendRun,
+} from './send-run.ts'
 
 /** How a `send` ended: `done` only when its effect was seen. */
 export interface Verdict {
@@ -95,7 +102,10 @@ function describeMismatch(unseen: readonly PaymentOutcome[]): string {
 }
 
 function count(deliveries: readonly Delivered[], { deliveries: all }: SendRun): string {
-  return all.length === 1 ? 'The delivery was' : `${deliveries.length} of ${all.length} deliveries were`
+  if (all.length === 1) return 'The delivery was'
+  const [events, allEvents] = [countEvents(deliveries), countEvents(all)]
+  const inEvents = allEvents === all.length ? '' : ` (${events} of ${allEvents} events)`
+  return `${deliveries.length} of ${all.length} deliveries${inEvents} were`
 }
 
 function nameOrders(payments: readonly PaymentOutcome[]): string {

@@ -19,7 +19,15 @@ const order: Order = {
 }
 
 function plan(options: Partial<SendOptions>) {
-  const complete: SendOptions = { count: 1, times: 1, orderOfArrival: 'given', skew: 0, timeout: 10, ...options }
+  const complete: SendOptions = {
+    count: 1,
+    times: 1,
+    batch: 1,
+    orderOfArrival: 'given',
+    skew: 0,
+    timeout: 10,
+    ...options,
+  }
   const context = {
     randomId: () => 'r4nd0m',
     now: () => 1_760_000_000_000,

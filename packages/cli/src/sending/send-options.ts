@@ -5,6 +5,7 @@ import { UsageError } from '../exit-code.ts'
 import { addGatewayOptions, type GatewayOptions } from '../gateway-address.ts'
 import { readList, readPositive, readWhole } from '../option-values.ts'
 import { addSigningOptions, type SigningOptions } from '../signing-identity.ts'
+import { batchLimits, mostInBatch } from './check-batch.ts'
 
 /** The options of `oncehook send`, as commander gives them. */
 export interface SendOptions extends SigningOptions, GatewayOptions {
@@ -18,6 +19,8 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly paymentId?: string
   readonly count: number
   readonly times: number
+  /** Events in each delivery. */
+  readonly batch: number
   readonly orderOfArrival: Arrival
   /** `true` without a number. */
   readonly parallel?: number | true
@@ -28,7 +31,7 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly json?: boolean
 }
 
-/** The most deliveries, and connections, of one command: it keeps them all in memory. */
+/** The most deliveries of one event, and connections, of one command: it keeps them all in memory. */
 const maxDeliveries = 100_000
 /** The most deliveries on their way at once. */
 export const maxParallel = 256
@@ -56,6 +59,12 @@ export function addSendOptions(command: Command): Command {
     .option('--count <n>', 'so many payments, each with an order of its own', readWhole(1, maxDeliveries), 1)
     .option('--times <n>', 'deliver every event so often', readWhole(1, maxDeliveries), 1)
   command
+    .option(
+      '--batch <n>',
+      `put n events into each delivery; the other options repeat, reorder and pace whole deliveries. For ${batchLimits}`,
+      readWhole(1, mostInBatch),
+      1,
+    )
     .addOption(new Option('--order-of-arrival <how>', 'how the events arrive').choices(arrivals).default('given'))
     .option(
       '--parallel [n]',
@@ -84,7 +93,7 @@ export function checkSendOptions(options: SendOptions): void {
     throw new UsageError('--count makes orders, events and payments of its own: name none of them')
   }
   if (count * times * sequence.length > maxDeliveries) {
-    throw new UsageError(`That would be more than ${maxDeliveries} deliveries`)
+    throw new UsageError(`That would be more than ${maxDeliveries} deliveries, each of one event`)
   }
 }
 

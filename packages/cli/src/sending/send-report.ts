@@ -2,7 +2,7 @@ import type { Order } from '../orders-client.ts'
 import { toDuration, toMoney, toPrintable } from '../output.ts'
 import type { Verdict } from './judge-send.ts'
 import type { PlannedPayment } from './plan-payment.ts'
-import type { Delivered, PaymentOutcome, SendRun } from './send-run.ts'
+import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from './send-run.ts'
 
 /** From here on lines of the same kind are counted instead of printed. */
 const mostLines = 8
@@ -14,7 +14,7 @@ export function toSendDocument(run: SendRun, verdict: Verdict): object {
     provider: run.provider,
     scheme: run.scheme,
     url: run.url,
-    deliveries: run.deliveries.map((delivery) => ({ ...delivery, ms: roundMs(delivery.ms) })),
+    deliveries: run.deliveries.map((delivery) => toDeliveryDocument(delivery, run.batch)),
     orders: run.payments.map((payment) => ({
       id: payment.order.id,
       made: payment.created,
@@ -26,6 +26,13 @@ export function toSendDocument(run: SendRun, verdict: Verdict): object {
       ms: roundMs(payment.ms),
     })),
   }
+}
+
+function toDeliveryDocument({ events, eventId, ...report }: Delivered, batch: number): object {
+  const rest = { ...report, ms: roundMs(report.ms) }
+  if (batch > 1) return { events: events.map(({ id, type, orderId }) => ({ eventId: id, type, orderId })), ...rest }
+  const [event] = events
+  return { eventId, ...rest, type: event?.type, orderId: event?.orderId }
 }
 
 /** What `send` prints before it delivers. */
@@ -44,8 +51,14 @@ export function describeRun(run: SendRun): string[] {
   return [`Endpoint  ${run.url} (${run.scheme})`, ...answers, ...describeOutcomes(run.payments)]
 }
 
-function describeDelivery({ eventId, type, ms, ...delivery }: Delivered): string {
-  return `Delivery  ${eventId} ${type}: ${describeAnswer(delivery)} in ${toDuration(ms)}`
+function describeDelivery({ events, ms, ...delivery }: Delivered): string {
+  return `Delivery  ${describeEvents(events)}: ${describeAnswer(delivery)} in ${toDuration(ms)}`
+}
+
+function describeEvents(events: Delivered['events']): string {
+  const [first] = events
+  const last = events.at(-1)
+  return events.length === 1 ? `${first?.id} ${first?.type}` : `${events.length} events, ${first?.id} to ${last?.id}`
 }
 
 function describeAnswer({ status, body, failure }: Pick<Delivered, 'status' | 'body' | 'failure'>): string {
@@ -53,17 +66,20 @@ function describeAnswer({ status, body, failure }: Pick<Delivered, 'status' | 'b
 }
 
 function describeManyDeliveries(deliveries: readonly Delivered[]): string[] {
-  const answers = new Map<string, number>()
-  for (const { status, failure } of deliveries) {
-    const answer = status === null ? `without an answer (${toPrintable(failure ?? '')})` : `answered ${status}`
-    answers.set(answer, (answers.get(answer) ?? 0) + 1)
-  }
+  const answers = Map.groupBy(deliveries, ({ status, failure }) =>
+    status === null ? `without an answer (${toPrintable(failure ?? '')})` : `answered ${status}`,
+  )
   const times = deliveries.map(({ ms }) => ms).sort((a, b) => a - b)
   const at = (share: number): string => toDuration(times[Math.ceil(times.length * share) - 1] ?? 0)
   return [
-    ...[...answers].map(([answer, number]) => `Delivery  ${number} ${answer}`),
+    ...[...answers].map(([answer, alike]) => `Delivery  ${alike.length} ${answer}${describeSum(alike)}`),
     `Answers   half within ${at(0.5)}, 99 of 100 within ${at(0.99)}, all within ${at(1)}`,
   ]
+}
+
+function describeSum(deliveries: readonly Delivered[]): string {
+  const events = countEvents(deliveries)
+  return events === deliveries.length ? '' : `, with ${events} events`
 }
 
 function describeOutcomes(payments: readonly PaymentOutcome[]): string[] {

@@ -1,12 +1,12 @@
 import type { Corruption } from '@oncehook/simulator/corruption'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import type { Order } from '../orders-client.ts'
 import type { Effect, PlannedPayment } from './plan-payment.ts'
 
-/** One delivery, what it told, and what it came to. */
+/** One delivery, its events, and what it came to. */
 export interface Delivered extends DeliveryReport {
-  readonly type: string
-  readonly orderId: string
+  readonly events: readonly Pick<PaymentEvent, 'id' | 'type' | 'orderId'>[]
 }
 
 /** One payment, and how its order was last seen. */
@@ -24,11 +24,18 @@ export interface SendRun {
   readonly scheme: string
   /** Where the deliveries went. */
   readonly url: string
+  /** The events that a delivery was to have. */
+  readonly batch: number
   readonly corruption: Corruption | undefined
   readonly timeoutSeconds: number
   readonly effect: Effect
   readonly deliveries: readonly Delivered[]
   readonly payments: readonly PaymentOutcome[]
+}
+
+/** How many events the deliveries have; one that was delivered twice counts twice. */
+export function countEvents(deliveries: readonly Delivered[]): number {
+  return deliveries.reduce((sum, { events }) => sum + events.length, 0)
 }
 
 /** Whether the gateway took a delivery. */

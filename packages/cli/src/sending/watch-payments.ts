@@ -25,7 +25,8 @@ const quietMs = 500
  */
 export async function watchPayments(deps: WatchDeps, delivered: DeliveredPayments): Promise<PaymentOutcome[]> {
   const { payments, begun, timeoutMs } = delivered
-  const typesOfOrder = Map.groupBy(delivered.deliveries.filter(isAccepted), ({ orderId }) => orderId)
+  const accepted = delivered.deliveries.filter(isAccepted).flatMap(({ events }) => events)
+  const typesOfOrder = Map.groupBy(accepted, ({ orderId }) => orderId)
   const watched = payments.map((payment) => {
     const types = (typesOfOrder.get(payment.order.id) ?? []).map(({ type }) => type)
     return { payment, until: toExpectation(payment, toEffect(types, delivered.identity)) }

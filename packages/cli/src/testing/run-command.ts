@@ -53,6 +53,7 @@ export async function makeDataFolder(gatewayUrl: string, system: RunningSystem =
     providers: {
       shop: {
         scheme: 'hmac',
+        effects: ['payment.succeeded', 'payment.failed'],
         header: 'x-signature',
         prefix: 'sha256=',
         toleranceSeconds: 300,
@@ -60,6 +61,7 @@ export async function makeDataFolder(gatewayUrl: string, system: RunningSystem =
       },
       acme: {
         scheme: 'standard-webhooks',
+        effects: ['payment.succeeded', 'payment.failed'],
         secrets: [
           { id: 'old', value: 'whsec_c29tZXRoaW5nIHRoYXQgaGFzIGV4cGlyZWQ=', notAfter: '2020-01-01T00:00:00Z' },
           { id: 'new', value: fakeSecret },

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
+import { PAYMENTS } from '@oncehook/gateway/providers/permits'
 import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
 import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
-import { fillInTexts } from '@oncehook/gateway/providers/text-source'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import { findLocalSystem } from '../local-system.ts'
@@ -32,7 +33,7 @@ type Entries = Readonly<Record<string, unknown>>
  * @throws UsageError when there is no such provider, or its settings or secrets cannot be read
  */
 export async function findKnownProviders(options: DeliveryOptions, sources: Sources): Promise<KnownProviders> {
-  const secret = await readGivenSecret(options, sources)
+  const secret = await readSecret('secret', options, sources.readEnv)
   if (options.provider === undefined && options.scheme !== undefined) {
     const name = options.scheme
     const asked = await readProvider(name, toEntry(options, name, secret), sources)
@@ -51,17 +52,6 @@ export async function findKnownProviders(options: DeliveryOptions, sources: Sour
   return { asked, others: (await Promise.all(read)).filter((other) => other !== null) }
 }
 
-async function readGivenSecret(options: DeliveryOptions, { readEnv }: Sources): Promise<string | undefined> {
-  const { secretFile, secretEnv } = options
-  if (secretEnv === undefined) {
-    return secretFile === undefined ? undefined : readSecret('secret', { secretFile })
-  }
-  if (secretFile !== undefined) throw new UsageError('Give --secret-file or --secret-env, not both')
-  const value = readEnv(secretEnv)
-  if (value === undefined || value.trim() === '') throw new UsageError('The variable of --secret-env is not set')
-  return value
-}
-
 /** What `PROVIDERS` would say of a provider that stands in no settings. */
 function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string | undefined): object {
   const known = SCHEMES.get(scheme)
@@ -74,12 +64,17 @@ function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string |
   return {
     scheme,
     acceptShortSecret: true,
-    // Nobody is asked: only a start of the gateway wants to know whom it could ask.
-    ...(known.prepareConfirm === undefined ? {} : { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }),
+    ...unusedFetch(scheme),
     ...(url !== undefined && signsAddress(scheme) ? { publicUrl: toPublicUrl(scheme, url) } : {}),
     ...toSettings(set),
     secrets: secret === undefined ? [] : [{ id: 'given', value: secret }],
   }
+}
+
+/** Nobody is asked: only a start of the gateway wants to know whom it could ask. PayPal need not be asked. */
+export function unusedFetch(scheme: string): object {
+  if (scheme === 'paypal' || SCHEMES.get(scheme)?.prepareConfirm === undefined) return {}
+  return { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }
 }
 
 /** Whether a scheme signs the address that a provider delivers to. */
@@ -138,7 +133,9 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
   if (unreadable.length > 0)
     throw new UsageError(`The settings of ${name} point at what cannot be read: ${unreadable.join(', ')}`)
   const parsed = providersSettings.safeParse({ [name]: filled })
-  const settings = parsed.data?.[name]
+  const read = parsed.data?.[name]
+  // Whether a delivery is authentic does not depend on the effects that a start of the gateway asks for.
+  const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENTS.effects }
   if (settings === undefined) {
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
     throw new UsageError(`The settings are not right: ${problems.join('; ')}`)

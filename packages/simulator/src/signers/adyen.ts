@@ -15,7 +15,8 @@ const types: PaymentTypes = { succeeded: 'AUTHORISATION.true', failed: 'AUTHORIS
 export const adyen: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: (event) => writeEvents([event]),
+  batch: { most: 250, writeEvents },
   sign: () => [],
   seal: { seal, signedOffset } satisfies Seal,
 }
@@ -26,10 +27,15 @@ interface Item {
   readonly [member: string]: unknown
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
+function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
+  const notificationItems = events.map((event) => ({ NotificationRequestItem: toItem(event) }))
+  return writeJson({ live: 'false', notificationItems })
+}
+
+function toItem(event: PaymentEvent): Item {
   const [eventCode, success = 'true'] = toSchemeType(types, event.type).split('.')
   const failed = success === 'false'
-  const item = {
+  return {
     additionalData: { authCode: '1234', cardSummary: '7777', expiryDate: '12/2030' },
     amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
     eventCode,
@@ -42,7 +48,6 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     reason: failed ? 'Refused' : '033899:1111:03/2030',
     success,
   }
-  return writeJson({ live: 'false', notificationItems: [{ NotificationRequestItem: item }] })
 }
 
 function seal({ body, secret }: SigningRequest): Uint8Array {

@@ -12,11 +12,16 @@ const types: PaymentTypes = { succeeded: 'payments.confirmed', failed: 'payments
 export const gocardless: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: (event) => writeEvents([event]),
+  batch: { most: 1_000, writeEvents },
   sign: bodyMac({ header: 'Webhook-Signature', encoding: 'hex' }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
+function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
+  return writeJson({ events: events.map(toItem), meta: { webhook_id: `WB_${events[0]?.id}` } })
+}
+
+function toItem(event: PaymentEvent): object {
   const type = toSchemeType(types, event.type)
   const [resource = '', action = ''] = type.split('.')
   const details =
@@ -29,7 +34,7 @@ function writeEvent(event: PaymentEvent): Uint8Array {
           will_attempt_retry: false,
         }
       : { origin: 'gocardless', cause: `payment_${action}`, description: 'Payment was confirmed as collected' }
-  const item = {
+  return {
     id: event.id,
     created_at: new Date(event.occurredAt).toISOString(),
     resource_type: resource,
@@ -39,5 +44,4 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     metadata: {},
     resource_metadata: { order_id: event.orderId },
   }
-  return writeJson({ events: [item], meta: { webhook_id: `WB_${event.id}` } })
 }

@@ -18,7 +18,8 @@ export const sendgrid: Signer = {
     events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
     orderReference: '/order_id',
   },
-  writeEvent,
+  writeEvent: (event) => writeEvents([event]),
+  batch: { most: 5_000, writeEvents },
   sign({ body, secret, now }) {
     const timestamp = toSeconds(now)
     const signed = Buffer.concat([Buffer.from(timestamp), body])
@@ -32,8 +33,12 @@ export const sendgrid: Signer = {
   },
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const item = {
+function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
+  return writeJson(events.map(toItem))
+}
+
+function toItem(event: PaymentEvent): object {
+  return {
     email: 'customer@example.com',
     timestamp: Math.floor(event.occurredAt / 1000),
     'smtp-id': `<${event.paymentId}@example.com>`,
@@ -42,5 +47,4 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     sg_message_id: event.paymentId,
     order_id: event.orderId,
   }
-  return writeJson([item])
 }

@@ -33,6 +33,8 @@ export interface Signer {
   readonly mapping?: SigningSettings
   /** The body in the scheme's own shape: the same event gives the same bytes. */
   writeEvent(event: PaymentEvent): Uint8Array
+  /** Several events in one delivery, for a scheme whose provider sends them so. */
+  readonly batch?: EventBatch
   /** What the provider calls the payment, where that cannot be any text; the same for the same payment. */
   paymentIdOf?(event: Pick<PaymentEvent, 'paymentId' | 'orderId'>): string
   /**
@@ -46,6 +48,14 @@ export interface Signer {
   query?(request: SigningRequest): string
   /** What the provider's API says when it is asked about the payment, for a scheme that signs too little. */
   describeObject?(event: PaymentEvent): ApiObject
+}
+
+/** How several events get into one body. */
+interface EventBatch {
+  /** The gateway refuses a delivery with more events. */
+  readonly most: number
+  /** The body in the scheme's own shape, for at least one event: the same events give the same bytes. */
+  writeEvents(events: readonly PaymentEvent[]): Uint8Array
 }
 
 /** How a signature gets into a body. */

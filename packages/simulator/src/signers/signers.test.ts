@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import type { PaymentEvent } from '../payment-event.ts'
 import { signDelivery } from './signer.ts'
 import { signers } from './signers.ts'
 
@@ -27,6 +28,16 @@ function sign(scheme: string, request: object = {}) {
 const hex = '954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197'
 const base64 = 'lUFwIj/Vvo4Dlw7+Ps+xzv5NK1oEnitsvlITgL+J8Zc='
 const versioned = 'v0=1b0e49ad6233f18bc76d7c85a819c24764bccee2cf8719c3c54f4053f0acbb1d'
+
+const event: PaymentEvent = {
+  id: 'evt_1',
+  type: 'payment.succeeded',
+  paymentId: 'pay_1',
+  orderId: 'ord_1',
+  amount: 500,
+  currency: 'JPY',
+  occurredAt: 0,
+}
 
 type Known = readonly [scheme: string, header: string, value: string, request: object]
 
@@ -127,27 +138,27 @@ describe('every signer', () => {
   })
 
   it('gives the same bytes for the same event', () => {
-    const event = { id: 'evt_1', type: 'payment.succeeded', paymentId: 'pay_1', orderId: 'ord_1', occurredAt: 0 }
     for (const signer of signers.values()) {
-      const write = () => Buffer.from(signer.writeEvent({ ...event, amount: 500, currency: 'JPY' })).toString()
+      const write = () => Buffer.from(signer.writeEvent(event)).toString()
       expect(write()).toBe(write())
+      const writeBatch = () => Buffer.from(signer.batch?.writeEvents([event, { ...event, id: 'evt_2' }]) ?? [])
+      expect(writeBatch()).toEqual(writeBatch())
+    }
+  })
+
+  it('writes one event as a batch of one, but for twilio, whose single event is a form', () => {
+    for (const [scheme, { batch, writeEvent }] of signers) {
+      if (batch === undefined || scheme === 'twilio') continue
+      expect(Buffer.from(batch.writeEvents([event])), scheme).toEqual(Buffer.from(writeEvent(event)))
     }
   })
 
   it('sends a type that is neither as it is', () => {
-    const event = {
-      id: 'e',
-      type: 'some.other',
-      paymentId: 'p',
-      orderId: 'o',
-      amount: 1,
-      currency: 'EUR',
-      occurredAt: 0,
-    }
+    const other = { ...event, type: 'some.other' }
     for (const [scheme, signer] of signers) {
       // A form with an id and a body whose type is a header have no place for it.
       if (['mollie-classic', 'mercadopago', 'shopify'].includes(scheme)) continue
-      expect(Buffer.from(signer.writeEvent(event)).toString(), scheme).toContain('other')
+      expect(Buffer.from(signer.writeEvent(other)).toString(), scheme).toContain('other')
     }
   })
 })

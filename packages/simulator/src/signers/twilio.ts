@@ -1,13 +1,16 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../payment-event.ts'
 import { readTextSetting, type Signer, SigningError, type SigningRequest } from './signer.ts'
+import { writeJson } from './write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'pay.success', failed: 'pay.payment-connector-error' }
+const account = 'AC00000000000000000000000000000001'
 
 /**
  * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64 over the public address with its query
  * and, of a form, names and values, sorted by name; a JSON body is signed by its SHA-256 in the query. The setting
  * `publicUrl` is the address. The event is a payment that a caller made by telephone.
+ * Several in one delivery are CloudEvents in an array, the form of Event Streams.
  */
 export const twilio: Signer = {
   types,
@@ -15,6 +18,7 @@ export const twilio: Signer = {
   contentType: 'application/x-www-form-urlencoded',
   mapping: { orderReference: '/Order' },
   writeEvent,
+  batch: { most: 1_000, writeEvents: (events) => writeJson(events.map(toCloudEvent)) },
   query: ({ body }) => (isJson(body) ? `bodySHA256=${createHash('sha256').update(body).digest('hex')}` : ''),
   sign: (request) => [['X-Twilio-Signature', signTwilio(request)]],
 }
@@ -45,10 +49,14 @@ function writeParameters(body: Uint8Array): string {
 }
 
 function writeEvent(event: PaymentEvent): Uint8Array {
+  return Buffer.from(new URLSearchParams(toFields(event)).toString())
+}
+
+function toFields(event: PaymentEvent): Record<string, string> {
   const type = toSchemeType(types, event.type)
   const succeeded = type === types.succeeded
-  const fields = {
-    AccountSid: 'AC00000000000000000000000000000001',
+  return {
+    AccountSid: account,
     CallSid: succeeded ? `CA${event.id}` : event.paymentId,
     From: '+15550001111',
     To: '+15550002222',
@@ -58,5 +66,18 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     PaymentMethod: 'credit-card',
     Result: type.replace(/^pay\./, ''),
   }
-  return Buffer.from(new URLSearchParams(fields).toString())
+}
+
+/** `Order` is where the form has it too: one setting of the gateway finds it in both. */
+function toCloudEvent(event: PaymentEvent): object {
+  return {
+    specversion: '1.0',
+    id: event.id,
+    type: toSchemeType(types, event.type),
+    source: `/${account}/Calls`,
+    time: new Date(event.occurredAt).toISOString(),
+    datacontenttype: 'application/json',
+    Order: event.orderId,
+    data: { id: event.paymentId, ...toFields(event) },
+  }
 }

@@ -1,0 +1,83 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { UsageError } from '../exit-code.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { writeJson, writeLines } from '../output.ts'
+
+interface Options extends OperatorOptions {
+  readonly expect?: string
+}
+
+/** `oncehook audit verify`: whether the entries of the audit are unchanged and none is missing. */
+export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'audit', 'Look at what operators did.')
+    .command('verify')
+    .description('Prove that no entry of the audit was changed or removed.')
+    .option('--expect <number:hash>', 'an entry that must be there, from the log or from an earlier run')
+    .action(async (options: Options) => finish(await verifyAudit(options, context)))
+  addOperatorOptions(command)
+}
+
+type Verification = Awaited<ReturnType<OperatorClient['audit']['verify']['query']>>
+type Link = NonNullable<Verification['last']>
+
+/** What was found in the whole chain. */
+interface Found {
+  readonly ok: boolean
+  readonly entries: number
+  readonly brokenAt: string | null
+  readonly last: Link | null
+  /** What is wrong, as a sentence. */
+  readonly problem: string | null
+}
+
+async function verifyAudit(options: Options, context: CliContext): Promise<0 | 1> {
+  const expected = toLink(options.expect)
+  const client = await connectOperator(options, context)
+  const found = await verifyAll(client, expected)
+  if (options.json) writeJson(context, found)
+  else writeLines(context, describe(found))
+  return found.ok ? 0 : 1
+}
+
+/** Checks the whole chain, part after part, once the expected entry is there. */
+async function verifyAll(client: OperatorClient, expected: Link | null): Promise<Found> {
+  let entries = 0
+  let last: Link | null = null
+  if (expected !== null) {
+    const behind = await ask(client.audit.verify.query({ after: expected }))
+    if (!behind.ok && behind.last === null) {
+      return { ok: false, entries, brokenAt: null, last, problem: `Entry ${expected.seq} is not there with this hash` }
+    }
+  }
+  for (let after: Link | undefined; ; ) {
+    const part = await ask(client.audit.verify.query(after === undefined ? {} : { after }))
+    entries += part.entries
+    last = part.last
+    if (!part.ok) return { ok: false, entries, brokenAt: part.brokenAt, last, problem: problemOf(part, entries) }
+    if (part.next === null) return { ok: true, entries, brokenAt: null, last, problem: null }
+    after = part.next
+  }
+}
+
+function problemOf({ brokenAt }: Verification, entries: number): string {
+  return brokenAt === null
+    ? `The newest entries are missing, after ${entries} that fit`
+    : `The chain is broken at the entry ${brokenAt}, after ${entries} that fit`
+}
+
+function describe({ entries, last, problem }: Found): string[] {
+  if (problem !== null) return [problem]
+  const end = last === null ? [] : [`Keep this to check against later: --expect ${last.seq}:${last.hash}`]
+  return [`${entries} entries, unchanged, none missing`, ...end]
+}
+
+function toLink(text: string | undefined): Link | null {
+  if (text === undefined) return null
+  const [, seq, hash] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (seq === undefined || hash === undefined) throw new UsageError('--expect is a number and a hash, such as 12:3f…')
+  return { seq: Number(seq), hash }
+}

@@ -1,0 +1,38 @@
+import type { PaymentFacts } from '@oncehook/gateway/event'
+import { createProvider } from '@oncehook/gateway/providers/provider'
+import type { GivenCase } from '../verifying/judge-given.ts'
+
+/** Why an authentic delivery changes no order. */
+export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'
+
+const MAX_BYTES = 16_000_000
+
+/**
+ * What keeps the events of an authentic delivery from their effect by the settings of its provider, each reason once. None
+ * where the provider has to be asked first, and where no event can be read.
+ */
+export async function findWithheld({ asked, delivery, now, fetch }: GivenCase): Promise<readonly Withheld[]> {
+  const provider = createProvider({ ...asked, maxBytes: MAX_BYTES })
+  if ('problems' in provider || provider.confirm !== undefined) return []
+  const verdict = await provider.verify(delivery, now, fetch)
+  if ('refused' in verdict) return []
+  try {
+    const events = provider.answerHandshake(verdict) === null ? provider.readEvents(verdict) : []
+    const reasons = events.map(({ facts }) => facts.withheld ?? facts.unreadable)
+    return [...new Set(reasons.filter((reason) => reason !== undefined && reason in SAYS))] as Withheld[]
+  } catch {
+    return []
+  }
+}
+
+const SAYS: Readonly<Record<Withheld, string>> = {
+  not_expected:
+    'It has no effect: mode or account is not what `expect` (of Stripe also `testMode`) of the provider says',
+  effect_not_allowed: 'It has no effect: `effects` of the provider does not hold its type',
+  amount_missing: 'It will be dead: it names no amount with a currency, and `requireAmount` demands both',
+}
+
+/** What is printed of a reason. */
+export function describeWithheld(reason: Withheld): string {
+  return `${SAYS[reason]} (${reason})`
+}
