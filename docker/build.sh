@@ -21,6 +21,10 @@ first_of() {
   fi
 }
 
+# What docker/pin-images.sh has written; the shell's own settings win.
+pinned() { sed -n "s/^$1=//p" docker/.env | tail -1; }
+NODE_IMAGE=${NODE_IMAGE:-$(pinned NODE_IMAGE)}
+BASE_IMAGE=${BASE_IMAGE:-$(pinned BASE_IMAGE)}
 node_image=${NODE_IMAGE:-$(first_of node:24-bookworm-slim oncehook-local/node:24.21.0)}
 base_image=${BASE_IMAGE:-$(first_of debian:bookworm-slim oncehook-local/debian:bookworm)}
 revision=${REVISION:-$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)}

@@ -33,6 +33,26 @@ if [ -f key.new ]; then
   mv certificate.new certificate.pem
   if [ -n "$transport" ]; then rm -f made-for; else printf '%s' "$name" >made-for; fi
 fi
+
+# RFC 9116: how to report a weakness of this system. Yours, when docker/own has security.txt; else by SECURITY_CONTACT, good for half
+# a year from each `up`; without either there is none.
+contact=${SECURITY_CONTACT:-}
+rm -f security.txt
+if [ -f /own/security.txt ]; then
+  for field in Contact Expires; do
+    grep -Eiq "^$field: ." /own/security.txt || { echo "docker/own/security.txt has no $field (RFC 9116)" >&2; exit 78; }
+  done
+  cp /own/security.txt security.txt
+elif [ -n "$contact" ]; then
+  if ! printf '%s' "$contact" | grep -Eq '^(mailto:[^[:space:]]+@|https://|tel:)[^[:space:]]+$'; then
+    echo 'SECURITY_CONTACT must be like mailto:security@shop.example or https://shop.example/security' >&2
+    exit 78
+  fi
+  expires=$(date -u -d "@$(($(date +%s) + 15552000))" +%Y-%m-%dT%H:%M:%SZ)
+  printf 'Contact: %s\nExpires: %s\nCanonical: %s/.well-known/security.txt\n' "$contact" "$expires" "$url" >security.txt
+fi
+if [ -f security.txt ]; then chmod 444 security.txt; fi
+
 printf 'set $public_origin %s;\n' "$url" >origin.new
 printf '%s\n' "$transport" >transport.new
 chmod 444 origin.new transport.new

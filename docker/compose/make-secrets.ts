@@ -37,6 +37,7 @@ const SECRETS = [
   'apiToken',
   'operatorToken',
   'acme',
+  'receipts',
 ] as const
 
 type Secrets = Record<(typeof SECRETS)[number], string>
@@ -54,8 +55,12 @@ function readSecrets(path: string): Secrets {
 }
 
 function volumes(secrets: Secrets): Record<string, Volume> {
-  const acme = `whsec_${Buffer.from(secrets.acme, 'hex').toString('base64')}`
-  const standard = { scheme: 'standard-webhooks', secrets: [{ id: 'made', value: { file: '/run/secrets/acme' } }] }
+  const acme = toWebhookSecret(secrets.acme)
+  const standard = {
+    scheme: 'standard-webhooks',
+    effects: ['payment.succeeded', 'payment.failed'],
+    secrets: [{ id: 'made', value: { file: '/run/secrets/acme' } }],
+  }
   const gateway = {
     'mongodb-uri': mongoUri('gateway', secrets.gatewayPassword),
     'service-token-secret': secrets.serviceToken,
@@ -69,6 +74,7 @@ function volumes(secrets: Secrets): Record<string, Volume> {
     'mongodb-uri': mongoUri('fulfilment', secrets.fulfilmentPassword),
     'service-token-secret': secrets.serviceToken,
     'receipt-sink': own('receipt-sink') ?? 'log:',
+    'receipt-secret': own('receipt-secret') ?? toWebhookSecret(secrets.receipts),
   }
   const { adminPassword, gatewayPassword, fulfilmentPassword } = secrets
   return {
@@ -89,6 +95,11 @@ function volumes(secrets: Secrets): Record<string, Volume> {
       },
     },
   }
+}
+
+/** A secret of Standard Webhooks from 32 bytes in hexadecimal. */
+function toWebhookSecret(hex: string): string {
+  return `whsec_${Buffer.from(hex, 'hex').toString('base64')}`
 }
 
 /** Members of the replica set are hosts of the network `database`; a password is hexadecimal and needs no escape. */

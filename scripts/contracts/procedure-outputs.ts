@@ -40,6 +40,11 @@ export const procedureOutputs = {
   'orders.delete': z.strictObject({ deleted: z.boolean() }),
   'payments.applyEvents': z.strictObject({ results: z.array(verdictSchema) }),
   'payments.versions': z.record(z.string(), z.int().min(1).nullable()),
+  'erasures.find': z.strictObject({
+    orders: z.array(z.strictObject({ id: z.string(), isSettled: z.boolean() })),
+    isComplete: z.boolean(),
+  }),
+  'erasures.erase': z.strictObject({ erased: z.int().min(0) }),
   'receipts.list': z.strictObject({ items: z.array(receiptSchema), next: z.string().nullable() }),
   'receipts.release': z.strictObject({ key: z.string(), orderId: z.string() }),
 } satisfies {

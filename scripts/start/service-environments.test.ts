@@ -54,6 +54,7 @@ describe('the environments of the services', () => {
     const providers = toProvidersFile(system.secrets)
     expect(providers.acme).toEqual({
       scheme: 'standard-webhooks',
+      effects: ['payment.succeeded', 'payment.failed'],
       secrets: [{ id: 'development', value: { env: 'ONCEHOOK_ACME_SECRET' } }],
     })
     expect(gateway.PROVIDERS_FILE).toBe('/data/providers.json')
@@ -63,6 +64,7 @@ describe('the environments of the services', () => {
 
   it.each([
     [{ SERVICE_TOKEN_SECRET_FILE: '/run/secret' }, 'SERVICE_TOKEN_SECRET'],
+    [{ SERVICE_TOKEN_SECRETS: '["one"]' }, 'SERVICE_TOKEN_SECRET'],
     [{ PROVIDERS: '{}' }, 'PROVIDERS_FILE'],
     [{ MONGODB_URI_FILE: '/run/uri' }, 'MONGODB_URI'],
   ])('leave to the user what the user set: %j', (env, untouched) => {

@@ -38,7 +38,7 @@ export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv 
   return withDefaults(settings.env, {
     MONGODB_URI: mongoUri,
     FULFILMENT_URL: addresses.fulfilment.url,
-    SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret,
+    ...serviceTokenKey(settings),
     API_TOKENS: JSON.stringify(secrets.apiTokens),
     OPERATOR_TOKENS: JSON.stringify(secrets.operatorTokens),
     ...(isSet(settings.env, 'PROVIDERS') ? {} : { PROVIDERS_FILE: data.providers }),
@@ -50,13 +50,18 @@ export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv 
 
 /** The environment of fulfilment, in the same way. Receipts go to a file of the data folder. */
 export function fulfilmentEnvironment(settings: SystemSettings): NodeJS.ProcessEnv {
-  const { secrets, data, mongoUri, addresses } = settings
+  const { data, mongoUri, addresses } = settings
   return withDefaults(settings.env, {
     MONGODB_URI: mongoUri,
-    SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret,
+    ...serviceTokenKey(settings),
     RECEIPT_SINK: `file:${data.receipts}`,
     ...place('FULFILMENT', addresses.fulfilment),
   })
+}
+
+/** The secret of service tokens, unless the user set a list of keys in its place. */
+function serviceTokenKey({ env, secrets }: SystemSettings): Environment {
+  return isSet(env, 'SERVICE_TOKEN_SECRETS') ? {} : { SERVICE_TOKEN_SECRET: secrets.serviceTokenSecret }
 }
 
 /** Whether the user set this setting, itself or by `NAME_FILE`. */

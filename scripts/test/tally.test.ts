@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, countSkippedAsFailed, describeTally } from './tally.ts'
+import { addTallies, countSkippedAsFailed, describeTally, NOT_TO_BE_HAD } from './tally.ts'
 
 const tests = {
   passed: 7,
@@ -26,6 +26,17 @@ describe('the closing lines of npm test', () => {
       'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
       'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
       '7 passed, 3 failed, 0 skipped',
+    ])
+  })
+
+  it('count as skipped, where CI is set too, what this machine can get nowhere', () => {
+    const reason = `${NOT_TO_BE_HAD}the image has no mongos`
+    const withOneMore = { ...tests, skipped: 4, reasons: new Map([...tests.reasons, [reason, 1]]) }
+    expect(describeTally(countSkippedAsFailed(withOneMore))).toEqual([
+      'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
+      'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
+      'Skipped 1 test: not to be had here: the image has no mongos',
+      '7 passed, 3 failed, 1 skipped',
     ])
   })
 })

@@ -1,0 +1,45 @@
+import { appendFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect, it } from 'vitest'
+import { checks, runChecks } from './run-checks.ts'
+
+const repository = resolve(import.meta.dirname, '../..')
+const COPIED = [
+  'package.json',
+  'knip.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'packages',
+  'scripts',
+  'test',
+  'bench',
+]
+const PLANTED = {
+  cli: 'output.ts',
+  fulfilment: 'durable-read.ts',
+  gateway: 'event.ts',
+  kernel: 'clock.ts',
+  simulator: 'payment-event.ts',
+}
+
+it('the check for dead code sees an export of each package that nobody uses', async () => {
+  const copy = await mkdtemp(join(tmpdir(), 'oncehook-check-'))
+  try {
+    const isOwn = (path: string): boolean => !path.includes('node_modules')
+    for (const name of COPIED) await cp(join(repository, name), join(copy, name), { recursive: true, filter: isOwn })
+    await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'))
+    const names = Object.entries(PLANTED).map(([name, file]) => ({
+      name: `plantedIn_${name}`,
+      file: `packages/${name}/src/${file}`,
+    }))
+    for (const { name, file } of names) await appendFile(join(copy, file), `export const ${name} = 1\n`)
+    const said: string[] = []
+    const deadCode = checks({ fix: false }).filter(({ name }) => name === 'dead code')
+    expect(await runChecks(copy, deadCode, (text) => said.push(text))).toEqual([{ name: 'dead code', passed: false }])
+    const reported = said.join('\n').match(/plantedIn_\w+/g)
+    expect(reported?.toSorted()).toEqual(names.map(({ name }) => name))
+  } finally {
+    await rm(copy, { recursive: true })
+  }
+}, 120_000)

@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { keepProduction } from './sbom/keep-production.ts'
+
+// What the services run, as the lock file has it: a list of packages in CycloneDX for whoever has to know.
+const repository = join(import.meta.dirname, '..')
+const file = process.argv[2] ?? join(repository, 'oncehook.cdx.json')
+const flags = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only']
+const options = { cwd: repository, maxBuffer: 100_000_000 }
+const { stdout } = await promisify(execFile)('npm', ['sbom', ...flags], options)
+const lock = JSON.parse(await readFile(join(repository, 'package-lock.json'), 'utf8'))
+const list = keepProduction(JSON.parse(stdout), lock)
+await writeFile(file, `${JSON.stringify(list, null, 2)}\n`)
+process.stdout.write(`${file}: ${list.components.length} packages\n`)
