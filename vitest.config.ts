@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-// No `include` at the root: projects would add to it. Groups run one after the other: what measures or kills processes
-// never shares the machine with the rest, and a contract is written before its provider is verified against it. Group 0 has a
+// No `include` at the root: projects would add to it. Groups run one after the other: what kills processes or takes all of
+// the machine disturbs no other group, and a contract is written before its provider is verified against it. Group 0 has a
 // meaning of its own.
 const SLOW_TO_IMPORT_MS = 120_000
+// Systems of several processes wait most of the time: for starts, leases, time-outs and elections.
+const TWO_SYSTEMS_AT_ONCE = { maxWorkers: 2 }
 
 export default defineConfig({
   test: {
@@ -45,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'http',
           include: ['test/http/**/*.test.ts'],
-          fileParallelism: false,
+          ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 60_000,
           sequence: { groupOrder: 4 },
         },
@@ -55,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/*.test.ts', 'test/system/**/*.test.ts'],
-          fileParallelism: false,
+          ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 60_000,
           sequence: { groupOrder: 5 },
         },
@@ -65,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'fault',
           include: ['test/fault/**/*.fault.test.ts'],
-          fileParallelism: false,
+          ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 300_000,
           sequence: { groupOrder: 6 },
         },

@@ -35,7 +35,7 @@ export const STAGES: readonly Stage[] = [
   },
   { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },
-  { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 0.8 } },
+  { rows: [FORGED_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 0.5, full: 1.1 } },
   { rows: [CATCH_UP_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.2 } },
   // Its first round fills the store, and the others take a quarter of that.
   { rows: [GROWTH_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.8 } },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
+import { MOST_OF_BACKLOG } from '@oncehook/gateway/dispatch/dispatcher'
 import { gatewaySchema } from '@oncehook/gateway/settings'
 import { describe, expect, it } from 'vitest'
 
@@ -31,5 +32,12 @@ describe('docs/configuration.md', () => {
       const hasDefault = data !== undefined && !(data instanceof Set && data.size === 0) && data !== ''
       expect({ name, documented: listed[name] !== undefined }).toEqual({ name, documented: hasDefault })
     }
+  })
+
+  it('names the size of a batch of a backlog, as docs/failure-modes.md does', () => {
+    const [row] = text.match(/^\| `DISPATCH_BATCH` .*$/m) ?? []
+    expect(row).toContain(`${MOST_OF_BACKLOG} at most while a backlog is worked off`)
+    const failureModes = readFileSync(resolve(import.meta.dirname, '../docs/failure-modes.md'), 'utf8')
+    expect(failureModes).toMatch(new RegExp(`backlog goes in batches of up to ${MOST_OF_BACKLOG}\\b`))
   })
 })

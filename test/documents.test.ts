@@ -47,6 +47,35 @@ describe('docs/failure-modes.md', () => {
   })
 })
 
+describe('SECURITY.md and docs/security.md', () => {
+  const rowsOf = (path: string) => readFileSync(join(repository, path), 'utf8').match(/^\| .+ \|$/gm) ?? []
+
+  it('name for every threat a test that is there, or say that it is not met yet', () => {
+    const threats = rowsOf('SECURITY.md').slice(1)
+    expect(threats.length).toBeGreaterThan(15)
+    expect(threats.filter((row) => !/\.test\.ts`|\| not met yet/.test(row))).toEqual([])
+  })
+
+  it('give for every requirement its state, with evidence or a reason', () => {
+    const rows = rowsOf('docs/security.md').filter((row) => /^\| (\d+\.\d+\.\d+|\d+)/.test(row))
+    expect(rows.length).toBeGreaterThan(60)
+    const without = rows.filter((row) => !/^\| [^|]+ \| (met|not met|partly|n\.a\.) \| .{10,} \|$/.test(row))
+    expect(without).toEqual([])
+    const unexplained = rows.filter((row) => /\| (not met|partly|n\.a\.) \|/.test(row) && !/because/.test(row))
+    expect(unexplained).toEqual([])
+  })
+
+  it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that are there', (path) => {
+    const text = readFileSync(join(repository, path), 'utf8')
+    const named = Array.from(
+      text.matchAll(/`([\w.-]+\/[\w./-]+\.(?:ts|mjs|yaml|yml|conf|sh|json|md))`/g),
+      ([, file = '']) => file,
+    )
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((file) => !existsSync(join(repository, file)))).toEqual([])
+  })
+})
+
 describe('a document', () => {
   it('links only to files and headings that are there', () => {
     const documents = globSync(['*.md', 'docs/*.md', '{bench,contracts,docker}/**/*.md', 'packages/*/*.md'], {

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@oncehook/gateway/event'
+import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '@oncehook/gateway/event'
 import type { Delivery } from '@oncehook/gateway/providers/delivery'
 import type { Provider } from '@oncehook/gateway/providers/provider'
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
@@ -44,10 +44,14 @@ function toDelivery({ headers, body, query }: SignedDelivery): Delivery {
   return { rawBody: Buffer.from(body), rawHeaders: headers.flat(), query }
 }
 
-async function receive(provider: Provider, delivery: Delivery): Promise<WebhookEvent> {
+async function receiveAll(provider: Provider, delivery: Delivery): Promise<readonly WebhookEvent[]> {
   const verdict = await provider.verify(delivery, NOW, fetch)
   if ('refused' in verdict) throw new Error(verdict.refused)
-  const [event, ...more] = provider.readEvents(verdict)
+  return provider.readEvents(verdict)
+}
+
+async function receive(provider: Provider, delivery: Delivery): Promise<WebhookEvent> {
+  const [event, ...more] = await receiveAll(provider, delivery)
   expect(more).toEqual([])
   if (event === undefined) throw new Error('The delivery tells of nothing')
   const confirmed = await provider.confirm?.(event, fetch)
@@ -122,11 +126,44 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
   })
 })
 
+const batching = [...signers].flatMap(([scheme, { batch }]) => (batch ? [[scheme, batch] as const] : []))
+
+describe.each(batching)('a simulated delivery of several events of %s', (scheme, { most, writeEvents }) => {
+  const { settings, request } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' })
+  const provider = readProvider({ ...settings, maxBytes: 4_194_304 })
+  const deliver = (events: readonly PaymentEvent[]) => {
+    const signed = { ...request(events[0] ?? paid, NOW), body: writeEvents(events) }
+    return receiveAll(provider, toDelivery(signDelivery(signers.get(scheme)!, signed)))
+  }
+  const another = (_: unknown, index: number): PaymentEvent => {
+    return { ...paid, id: `evt_${index}`, paymentId: `pay_${index}`, orderId: `ord_${index}` }
+  }
+
+  it('is understood as each of them', async () => {
+    const sent = [paid, failed]
+    const read = await deliver(sent)
+    expect(read).toMatchObject(
+      sent.map(({ type, orderId, paymentId }) => ({ type, objectId: paymentId, facts: { orderId } })),
+    )
+    if (scheme !== 'adyen') expect(read.map(({ id }) => id)).toEqual(sent.map(({ id }) => id))
+  })
+
+  it('has as many events as the gateway takes, and no more', async () => {
+    const events = Array.from({ length: most + 1 }, another)
+    expect(new Set((await deliver(events.slice(1))).map(({ id }) => id)).size).toBe(most)
+    await expect(deliver(events)).rejects.toMatchObject({ code: 'too_many_events' })
+  })
+})
+
 describe('standard webhooks with a pair of keys', () => {
   it('is accepted with the public half, and refused once a byte was changed', async () => {
     const { signWith, value } = makeAsymmetricStandardSecret()
     const signer = signers.get('standard-webhooks')!
-    const provider = readProvider({ scheme: 'standard-webhooks', secrets: [{ id: 's1', value }] })
+    const provider = readProvider({
+      scheme: 'standard-webhooks',
+      effects: PAYMENT_EVENT_TYPES,
+      secrets: [{ id: 's1', value }],
+    })
     const request = { body: signer.writeEvent(paid), secret: signWith, now: NOW, eventId: 'evt_1' }
     expect(await receive(provider, toDelivery(signDelivery(signer, request)))).toMatchObject({ id: 'evt_1' })
     for (const corruption of corruptions) {
@@ -142,6 +179,7 @@ describe('gitlab with a clear token', () => {
     const signer = signers.get('gitlab')!
     const provider = readProvider({
       scheme: 'gitlab',
+      effects: PAYMENT_EVENT_TYPES,
       ...signer.mapping,
       orderReference: '/title',
       fetch: { baseUrl: api.url, token: API_TOKEN },

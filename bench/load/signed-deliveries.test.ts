@@ -1,3 +1,4 @@
+import { makeProvider } from '@oncehook/gateway/testing/make-provider'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import { forgeDeliveries } from './forged-deliveries.ts'
@@ -64,7 +65,7 @@ describe('eventNumberOf', () => {
 
 describe('forgeDeliveries', () => {
   it('makes bodies of the length asked for that no key of ours signed', () => {
-    const forged = forgeDeliveries({ url: batch.url, count: 40, bytes: 4_096 }, Date.now())
+    const forged = forgeDeliveries({ url: batch.url, count: 40, bytes: 4_096, scheme: 'stripe' }, Date.now())
     expect(forged).toHaveLength(40)
     for (const delivery of forged) {
       const { signature, body, length } = partsOf(delivery)
@@ -73,4 +74,23 @@ describe('forgeDeliveries', () => {
       expect(() => Stripe.webhooks.constructEvent(body, signature, secret)).toThrow(/signature/)
     }
   })
+
+  it.each(['twilio', 'adyen'] as const)(
+    'makes deliveries of %s that are read as a whole before they are refused',
+    (scheme) => {
+      const publicUrl = scheme === 'twilio' ? { publicUrl: 'https://bench.example/t' } : {}
+      const provider = makeProvider({ settings: { scheme, ...publicUrl }, secrets: [{ value: '00'.repeat(16) }] })
+      for (const { request } of forgeDeliveries({ url: batch.url, count: 3, bytes: 65_536, scheme }, Date.now())) {
+        const end = request.indexOf('\r\n\r\n')
+        const [, ...lines] = request.subarray(0, end).toString().split('\r\n')
+        const delivery = {
+          rawBody: request.subarray(end + 4),
+          rawHeaders: lines.flatMap((line) => line.split(': ')),
+          query: '',
+        }
+        expect(delivery.rawBody.length).toBe(65_536)
+        expect(provider.verify(delivery, Date.now(), fetch)).toEqual({ refused: 'signature_mismatch' })
+      }
+    },
+  )
 })

@@ -36,7 +36,13 @@ export async function describeSystem(
   const fulfilmentUrl = `http://127.0.0.1:${fulfilmentPort}`
   const serviceSecret = randomBytes(32).toString('hex')
   const shared = { MONGODB_URI: mongoUri, SERVICE_TOKEN_SECRET: serviceSecret }
-  const providers = { [PROVIDER]: { scheme: 'stripe', secrets: [{ id: 'bench', value: secret }] } }
+  const unknown = [{ id: 'unknown', value: randomBytes(32).toString('hex') }]
+  const providers = {
+    [PROVIDER]: { scheme: 'stripe', testMode: true, secrets: [{ id: 'bench', value: secret }] },
+    // Nobody can sign for these: they are there to be flooded.
+    twilio: { scheme: 'twilio', publicUrl: 'https://bench.example/api/webhooks/twilio', secrets: unknown },
+    adyen: { scheme: 'adyen', secrets: unknown },
+  }
   return {
     gatewayDb,
     fulfilmentDb,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ForgedScheme } from '../load/forged-deliveries.ts'
 import type { OpenLoad } from '../load/load-report.ts'
 import { startSender } from '../load/sender.ts'
 import type { StartSubject } from '../subjects/subject.ts'
@@ -13,6 +14,8 @@ export interface ForgedTrial {
   readonly perSecond: number
   readonly forgedForEach: number
   readonly forgedBytes: number
+  /** Whose deliveries are forged; they go to the provider of that name. Default: those of the provider that sends the good ones. */
+  readonly forged?: Exclude<ForgedScheme, 'stripe'>
 }
 
 const GRACE_MS = 15_000
@@ -32,7 +35,9 @@ export function createForgedTrial(trial: ForgedTrial): Trial {
       using drive = await startDrive({ laboratory, subject, signal, others: { flooder: flooder.pid } })
       await warmUp(drive, given)
       const calm = await sendGood(drive, given, { trial, name: 'calm' })
-      await flooder.forge({ url: subject.url, count: floodCount(trial, given), bytes: trial.forgedBytes })
+      const { forged, forgedBytes: bytes } = trial
+      const url = forged === undefined ? subject.url : subject.url.replace(/[^/]*$/, forged)
+      await flooder.forge({ url, count: floodCount(trial, given), bytes, scheme: forged ?? 'stripe' })
       const flood = flooder.send(floodPlan(trial))
       await sleep(FLOOD_AHEAD_MS)
       const flooded = await sendGood(drive, given, { trial, name: 'flooded' })

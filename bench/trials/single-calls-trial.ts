@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/order-document'
 import { createFulfilmentClient } from '@oncehook/gateway/dispatch/fulfilment-client'
 import { systemClock } from '@oncehook/kernel/clock'
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { Secret } from '@oncehook/kernel/secret'
+import { keyOfSecret } from '@oncehook/kernel/service-keys'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { PRICE } from '../load/signed-deliveries.ts'
 import { startMeter } from '../measure/meter.ts'
@@ -61,10 +62,12 @@ interface Calls {
 }
 
 async function applyEach(system: SystemRun, { prefix, count, inFlight }: Calls): Promise<number> {
+  const key = keyOfSecret(new Secret(system.serviceSecret))
   const client = createFulfilmentClient({
     url: new URL(system.fulfilmentUrl),
     tokens: createServiceTokens({
-      secret: new Secret(system.serviceSecret),
+      key: () => key,
+      newId: randomUUID,
       issuer: 'gateway',
       audience: 'fulfilment',
       clock: systemClock,

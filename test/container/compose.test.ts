@@ -124,7 +124,11 @@ describe('the compose file', { timeout: LONG_MS }, () => {
   it('brings up two gateways and two fulfilments on three nodes, behind TLS, each with no more rights than it needs', async (context) => {
     const own = {
       'providers.json': JSON.stringify({
-        acme: { scheme: 'standard-webhooks', secrets: [{ id: 'own', value: { file: '/run/secrets/providers/acme' } }] },
+        acme: {
+          scheme: 'standard-webhooks',
+          effects: ['payment.succeeded', 'payment.failed'],
+          secrets: [{ id: 'own', value: { file: '/run/secrets/providers/acme' } }],
+        },
       }),
       'providers/acme': `whsec_${Buffer.from('a secret that its owner has made').toString('base64')}`,
     }

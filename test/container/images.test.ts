@@ -119,7 +119,7 @@ describe.for(['gateway', 'fulfilment'] as const)('%s without its database', (kin
       })
       .withWaitStrategy(Wait.forLogMessage(/mongodb\.unreachable/))
       .start()
-    const [name, port] = kind === 'gateway' ? ['ADMIN_PORT', '8081'] : ['FULFILMENT_PORT', '8090']
+    const [name, port] = kind === 'gateway' ? ['ADMIN', '8081'] : ['FULFILMENT', '8090']
     const probe = async (path: string) => (await running.exec(['node', 'docker/probe.mjs', name, port, path])).exitCode
     expect(await probe('/livez')).toBe(0)
     expect(await probe('/readyz'), 'the probe of one that is not ready').toBe(1)

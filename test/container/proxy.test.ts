@@ -112,7 +112,7 @@ async function startProxy({ image, network }: Parts) {
       { source: join(FOLDER, 'make-certificate.sh'), target: '/opt/make-certificate.sh', mode: 'ro' },
     ])
     .withTmpFs({ '/run/proxy': 'rw', '/own': 'rw' }) // its own certificate as if it were somebody's: then it tells of https
-    .withEnvironment({ PUBLIC_URL: url, PROXY_USER: '101:101' })
+    .withEnvironment({ PUBLIC_URL: url, SECURITY_CONTACT: 'mailto:security@shop.example', PROXY_USER: '101:101' })
     .withEntrypoint(['sh', '-c'])
     .withCommand([
       'sh /opt/make-certificate.sh && cp /run/proxy/*.pem /own && sh /opt/make-certificate.sh && echo prepared && exec nginx -e /dev/stderr -c /etc/oncehook/nginx.conf -g "daemon off;"',
@@ -185,6 +185,25 @@ describe('the proxy', { timeout: 180_000 }, () => {
     expect(valuesOf('x-request-id')).toEqual(['caller-0001'])
     expect(valuesOf('webhook-id')).toEqual(['msg_1'])
     for (const name of DROPPED) expect(valuesOf(name), name).toBeUndefined()
+
+    // Who finds a weakness learns from the proxy whom to tell (RFC 9116), and learns it by https only.
+    const told = await sendSecure(server, { method: 'GET', path: '/.well-known/security.txt' })
+    expect(told).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', ...TRANSPORT } })
+    const fields = Object.fromEntries(
+      told.body
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/: (.*)/, 2)),
+    )
+    expect(fields).toEqual({
+      Contact: 'mailto:security@shop.example',
+      Expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      Canonical: `${server.url}/.well-known/security.txt`,
+    })
+    const daysLeft = (Date.parse(fields.Expires) - Date.now()) / 86_400_000
+    expect(daysLeft).toBeGreaterThan(179)
+    expect(daysLeft).toBeLessThan(365)
+    expect(await sendRaw(clearUrl, { method: 'GET', path: '/.well-known/security.txt' })).toMatchObject({ status: 308 })
 
     // What it says itself has the form of what gateways say.
     const large = await sendSecure(server, { path: '/api/webhooks/acme', body: Buffer.alloc(2_200_000) })

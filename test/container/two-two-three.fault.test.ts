@@ -12,6 +12,12 @@ import { WebhookSource } from '../support/webhook-source.ts'
 const PER_SECOND = 200
 /** More than can be under way: each is given up after 10 s. So the source falls behind for no fault, only on a machine too slow for it. */
 const PARALLEL = 2 * PER_SECOND * 12
+/**
+ * The share of these that must have been offered, or the faults met no load. Nothing of the system slows the source down, since
+ * all can be under way at once; but it shares the machine with nine containers and comes late by itself: at 92 % on two busy
+ * cores. What was accepted is compared with what was offered.
+ */
+const LEAST_OFFERED = 0.85
 /** The share of the offered that must have been accepted at the end of the faults. */
 const LEAST_ACCEPTED = 0.75
 /** Orders that are paid around each of the three faults. */
@@ -113,7 +119,7 @@ describe('2 gateways, 2 fulfilments and 3 MongoDB nodes', { timeout: 400_000 }, 
     await running
     await stack.untilSettled()
 
-    expect(offered, 'new deliveries a second').toBeGreaterThan(0.97 * PER_SECOND)
+    expect(offered, 'new deliveries a second').toBeGreaterThan(LEAST_OFFERED * PER_SECOND)
     expect(offered).toBeLessThanOrEqual(1.01 * PER_SECOND)
     expect(accepted / offered, 'the share that was accepted').toBeGreaterThan(LEAST_ACCEPTED)
     expect(await stack.orderRecords.countDocuments({ status: 'paid' })).toBe(orders.length)

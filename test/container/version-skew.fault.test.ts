@@ -20,7 +20,9 @@ async function takePayments(context: TestContext, { gateways, fulfilments, old }
   const present = await containerImages(context)
   const olds = old.map((name) => [name, name.startsWith('gateway') ? earlier.gateway : earlier.fulfilment])
   const images = { ...present, others: Object.fromEntries(olds) }
-  await using stack = await startContainerStack({ images, gateways, fulfilments, mongos: 1 })
+  // The tokens of a gateway of 0.1.0 are good for any call.
+  const fulfilment = { SERVICE_TOKEN_BINDING: 'accepted' }
+  await using stack = await startContainerStack({ images, gateways, fulfilments, mongos: 1, fulfilment })
   await using source = new WebhookSource(stack.provider(), { perSecond: 200, parallel: 50 })
   addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS))
   await source.run()

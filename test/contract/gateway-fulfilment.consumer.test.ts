@@ -4,13 +4,13 @@ import type { PaymentCommand } from '@oncehook/gateway/dispatch/payment-command'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
 
-const { integer, regex, string } = MatchersV3
+const { boolean, integer, regex, string } = MatchersV3
 const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
 const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
 
@@ -131,11 +131,13 @@ const PAID = {
   payment: { id: string('pay_1'), provider: 'acme', status: 'succeeded', at: time() },
 }
 
-function procedures(url: string, clock: Clock = systemClock): PaymentProcedures {
-  const secret = new Secret('a-secret-that-signs-nothing-that-counts')
-  const tokens = createServiceTokens({ secret, issuer: 'gateway', audience: 'fulfilment', clock })
-  const client = createFulfilmentClient({ url: new URL(url), tokens, fetch: globalThis.fetch, timeoutMs: 5_000 })
-  return createPaymentProcedures(client)
+function clientOf(url: string, clock: Clock = systemClock) {
+  const tokens = testServiceTokens(new Secret('a-secret-that-signs-nothing-that-counts'), { clock })
+  return createFulfilmentClient({ url: new URL(url), tokens, fetch: globalThis.fetch, timeoutMs: 5_000 })
+}
+
+function procedures(url: string, clock?: Clock): PaymentProcedures {
+  return createPaymentProcedures(clientOf(url, clock))
 }
 
 type Event = PaymentCommand & { readonly ifMatch: string }
@@ -313,6 +315,30 @@ describe('the gateway, which hands on payments', () => {
 function withoutMoney({ amount: _, currency: __, ...event }: Event): Event {
   return event
 }
+
+describe('the gateway, which erases what is kept of a person', () => {
+  const kind = 'mutation'
+
+  it('asks which orders hold something of a customer, not in the address', async () => {
+    const does = 'asks which orders hold something of a customer'
+    const states = [state('there is an order of a customer', { orderId: 'ord_of_one', customerId: 'cus_one' })]
+    const answer = data({ orders: [{ id: 'ord_of_one', isSettled: true }], isComplete: boolean(true) })
+    const input = { customerId: 'cus_one' }
+    await expectCall({ does, states, procedure: 'erasures.find', kind, input, answer }, async (url) => {
+      const found = await clientOf(url).erasures.find.query(input, { context: { byPost: true } })
+      expect(found).toEqual({ orders: [{ id: 'ord_of_one', isSettled: true }], isComplete: true })
+    })
+  })
+
+  it('erases orders', async () => {
+    const input = { orderIds: ['ord_erased'] }
+    const answer = data({ erased: 1 })
+    const call = { does: 'erases orders', states: [pending('erased')], procedure: 'erasures.erase' }
+    await expectCall({ ...call, kind, input, answer }, async (url) => {
+      expect(await clientOf(url).erasures.erase.mutate(input)).toEqual({ erased: 1 })
+    })
+  })
+})
 
 describe('the gateway, which answers for orders', () => {
   const FINGERPRINT = '1kQrVWMl7nCF9gxomY2Cxc6qxsKEJtVBswohiHhVmcE='

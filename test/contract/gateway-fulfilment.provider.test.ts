@@ -3,15 +3,17 @@ import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/order-do
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
-import { systemClock } from '@oncehook/kernel/clock'
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
+import type { ServiceCall, TokenBinding } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it } from 'vitest'
 import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
 import { untilEqual } from '../support/until.ts'
 import { contractsOf, CONTRACTS as FOLDER, readPact } from './pact-files.ts'
-import { type StateHandler, verifyContract } from './verify-contract.ts'
+import { type FilteredRequest, type StateHandler, verifyContract } from './verify-contract.ts'
+import { bytesOf } from './webhook-senders.ts'
 
 const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
 const EVERY_MEMBER = { ...CONTENT, email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }
@@ -42,6 +44,9 @@ function orderStates(fulfilment: RunningFulfilment) {
         await client.orders.put.mutate({ id, order: { ...CONTENT, note: `version ${at}` } })
       }
       expect(await client.orders.get.query({ id })).toMatchObject({ version, status: 'pending' })
+    },
+    'there is an order of a customer': async ({ orderId: id, customerId }: { orderId: string; customerId: string }) => {
+      await client.orders.put.mutate({ id, order: { ...CONTENT, customerId } })
     },
     'an order was paid': (named: Named) => pay(named),
     'an order with every member was paid': (named: Named) => pay(named, EVERY_MEMBER),
@@ -82,30 +87,55 @@ function keyStates(fulfilment: RunningFulfilment) {
   }
 }
 
+interface TokenSource {
+  readonly secret: Secret
+  readonly clock: Clock
+}
+
+type TokenMaker = (source: TokenSource, call: ServiceCall) => Promise<string>
+
+/** Tokens as the gateway of each contract makes them, and what fulfilment must be told to take them. */
+const GATEWAYS: Readonly<Record<'today' | '0.1.0', { makeToken: TokenMaker; binding: TokenBinding }>> = {
+  today: {
+    makeToken: ({ secret, clock }, call) => testServiceTokens(secret, { clock }).issue(call),
+    binding: 'required',
+  },
+  '0.1.0': { makeToken: ({ secret, clock }) => unboundToken(secret, { clock }), binding: 'accepted' },
+}
+
+function gatewayOf(contractName: string) {
+  return contractName.startsWith('releases/0.1.0/') ? GATEWAYS['0.1.0'] : GATEWAYS.today
+}
+
+/** What the token of a request is bound to, as the request is sent: its body is written anew for that. */
+function bindable(request: FilteredRequest): ServiceCall {
+  const procedure = request.path.replace(/^\/trpc\//, '')
+  if (request.method === 'GET') return { procedure, input: request.query.input ?? '' }
+  const body = bytesOf(request.body)
+  request.body = body
+  request.headers['content-length'] = String(body.length)
+  return { procedure, input: body }
+}
+
 /** The token that the next request carries, and the states that decide on it. */
-function tokenStates({ secret }: RunningFulfilment) {
-  const issue = (more: { secret?: Secret; agoMs?: number } = {}): Promise<string> => {
-    const clock = { now: () => systemClock.now() - (more.agoMs ?? 0) }
-    const options = { secret, issuer: 'gateway', audience: 'fulfilment', clock, ...more }
-    return createServiceTokens(options).issue()
-  }
-  const usual = async (): Promise<string | null> => issue()
-  let next = usual
+function tokenStates({ secret }: RunningFulfilment, makeToken: TokenMaker) {
+  const usual = { secret, clock: systemClock }
+  let next: TokenSource | null = usual
   return {
-    async take(): Promise<string | null> {
-      const token = await next()
+    async take(call: ServiceCall): Promise<string | null> {
+      const source = next
       next = usual
-      return token
+      return source === null ? null : makeToken(source, call)
     },
     states: {
       'the token of the caller has expired': async () => {
-        next = () => issue({ agoMs: 3_600_000 })
+        next = { secret, clock: { now: () => systemClock.now() - 3_600_000 } }
       },
       'the caller has another secret': async () => {
-        next = () => issue({ secret: new Secret('a-secret-of-somebody-else-that-is-long-enough') })
+        next = { ...usual, secret: new Secret('a-secret-of-somebody-else-that-is-long-enough') }
       },
       'the caller has no token': async () => {
-        next = async () => null
+        next = null
       },
     },
   }
@@ -123,8 +153,9 @@ describe('fulfilment', () => {
 
   it.each(CONTRACTS)('answers as $name says', async (contract) => {
     await using database = await testDatabase(process.env)
-    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name })
-    const tokens = tokenStates(fulfilment)
+    const { makeToken, binding } = gatewayOf(contract.name)
+    await using fulfilment = await startFulfilment({ uri: database.uri, database: database.name, binding })
+    const tokens = tokenStates(fulfilment, makeToken)
     const states: Record<string, StateHandler> = {
       'nothing in particular': async () => undefined,
       ...orderStates(fulfilment),
@@ -135,10 +166,10 @@ describe('fulfilment', () => {
       contract,
       url: fulfilment.url,
       states,
-      filter: async ({ headers }) => {
-        const token = await tokens.take()
-        if (token === null) delete headers.authorization
-        else headers.authorization = `Bearer ${token}`
+      filter: async (request) => {
+        const token = await tokens.take(bindable(request))
+        if (token === null) delete request.headers.authorization
+        else request.headers.authorization = `Bearer ${token}`
       },
     })
   })

@@ -6,6 +6,7 @@ import { type ContractFile, type ProviderState, readPact } from './pact-files.ts
 export interface FilteredRequest {
   readonly method: string
   readonly path: string
+  readonly query: Readonly<Record<string, string | undefined>>
   readonly headers: Record<string, string>
   body: unknown
 }

@@ -3,6 +3,7 @@ import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
 import { MatchersV3 } from '@pact-foundation/pact'
+import { BOTH_EFFECTS } from '../support/stack-settings.ts'
 
 const { regex } = MatchersV3
 
@@ -75,7 +76,7 @@ export const SENDERS: readonly WebhookSender[] = [
     signer: signerOf('standard-webhooks'),
     secret: `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`,
     settings: {},
-    provider: { scheme: 'standard-webhooks' },
+    provider: { scheme: 'standard-webhooks', ...BOTH_EFFECTS },
     signsTime: true,
     headers: ({ id }) => ({
       'webhook-id': regex(/^[^.]{1,255}$/, id),
@@ -89,7 +90,7 @@ export const SENDERS: readonly WebhookSender[] = [
     signer: signerOf('stripe'),
     secret: 'whsec_of_a_test_and_of_nothing_else_at_all',
     settings: {},
-    provider: { scheme: 'stripe' },
+    provider: { scheme: 'stripe', testMode: true },
     signsTime: true,
     headers: () => ({
       'stripe-signature': regex(/^t=\d{10},v1=[0-9a-f]{64}$/, `t=1760000000,v1=${'0'.repeat(64)}`),
@@ -103,6 +104,7 @@ export const SENDERS: readonly WebhookSender[] = [
     settings: {},
     provider: {
       scheme: 'github',
+      ...BOTH_EFFECTS,
       events: { [GITHUB_TYPES.succeeded]: 'payment.succeeded', [GITHUB_TYPES.failed]: 'payment.failed' },
       orderReference: '/sponsorship/order',
     },
@@ -118,7 +120,7 @@ export const SENDERS: readonly WebhookSender[] = [
     signer: signerOf('hmac'),
     secret: 'another secret of a test and of nothing else',
     settings: HMAC_SETTINGS,
-    provider: { scheme: 'hmac', ...HMAC_SETTINGS },
+    provider: { scheme: 'hmac', ...BOTH_EFFECTS, ...HMAC_SETTINGS },
     signsTime: true,
     headers: () => ({
       'x-signature': regex('^v1=[A-Za-z0-9+/]{86}==$', `v1=${'A'.repeat(86)}==`),

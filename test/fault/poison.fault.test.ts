@@ -4,6 +4,7 @@ import { closingCheck } from '../support/closing-check.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
 import type { ServiceUnderTest } from '../support/service-under-test.ts'
+import { shareReplicaSet } from '../support/share-replica-set.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
@@ -15,8 +16,10 @@ const MAX_STARTS = 3
 const MOST_DEATHS = 12
 const BURIED_WITHIN_MS = 150_000
 
+const replicaSet = shareReplicaSet()
+
 it(`FP-36: an order that fulfilment cannot read holds up its own event, and none of ${NEIGHBOURS} others`, async () => {
-  await using stack = await startStack()
+  await using stack = await startStack({ mongoUri: (await replicaSet()).uri })
   const [damaged, ...orders] = await createOrders(stack, NEIGHBOURS + 1)
   if (damaged === undefined) return expect.unreachable()
   const only = { _id: damaged.id }
@@ -73,7 +76,7 @@ it.each(['fulfilment', 'gateway'] as const)(
   async (name) => {
     await using between = await startFaultProxy()
     const gateway = { FULFILMENT_URL: `http://127.0.0.1:${between.port}`, MAX_STARTS: String(MAX_STARTS) }
-    await using stack = await startStack({ gateway })
+    await using stack = await startStack({ gateway, mongoUri: (await replicaSet()).uri })
     between.leadTo(stack.place.fulfilmentPort)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 20 })
     const [poisoned, ...orders] = await createOrders(stack, INNOCENT + 1)

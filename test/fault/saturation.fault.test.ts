@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { createOrders } from '../support/mixed-load.ts'
+import { startReplicaSet } from '../support/mongod-under-test.ts'
 import { putOf } from '../support/orders-writes.ts'
 import { startSecondGateway } from '../support/second-gateway.ts'
 import { paymentOf, startStack } from '../support/stack.ts'
@@ -24,7 +25,8 @@ it('FP-38: gateways at their limit take over the events of one that dies, and re
     LEASE_MS: String(LEASE_MS),
     FULFILMENT_URL: `http://127.0.0.1:${between.port}`,
   }
-  await using stack = await startStack({ gateway: settings })
+  await using set = await startReplicaSet(3)
+  await using stack = await startStack({ gateway: settings, mongoUri: set.uri })
   between.leadTo(stack.place.fulfilmentPort)
   await using second = await startSecondGateway(stack, settings)
   await using source = new WebhookSource(stack.provider('acme'), { perSecond: 150, parallel: 50 })

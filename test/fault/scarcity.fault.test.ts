@@ -1,21 +1,25 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { open } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { createOrders } from '../support/mixed-load.ts'
+import { replaceService } from '../support/replaced-service.ts'
+import { startSecondGateway } from '../support/second-gateway.ts'
+import { shareOut } from '../support/share-out.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack.ts'
-import { gatewaySettings } from '../support/stack-settings.ts'
 import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 250
 const SLOW_SENDERS = 50
 const BYTES_A_SECOND = 1_024
+const PAIRS = 200
+const CLOSED_WITHIN_MS = 12_000
+// What processes may be late that share a machine with others.
+const BUSY_MS = 3_000
 
 interface SlowSender {
   readonly answer: string
@@ -30,8 +34,9 @@ async function sendSlowly(stack: Stack): Promise<SlowSender> {
   socket.on('data', (chunk) => {
     answer += chunk
   })
+  // What is on its way to a connection that was closed meanwhile comes back as an error.
   socket.on('error', () => undefined)
-  const closed = once(socket, 'close')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.write(
     'POST /api/webhooks/acme HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 102400\r\n\r\n',
   )
@@ -44,27 +49,40 @@ async function sendSlowly(stack: Stack): Promise<SlowSender> {
 describe('the gateway', () => {
   it('FP-20: closes bodies that come at 1 KiB a second within 10 s; others are served meanwhile', async () => {
     await using stack = await startStack()
-    const acme = stack.provider('acme')
+    // What the machine does to a gateway it does to both; the slow senders come to one of them only.
+    await using spared = await startSecondGateway(stack)
+    const gateways = [stack.provider('acme'), spared.provider]
     const orders = await createOrders(stack, ORDERS)
-    await using source = new WebhookSource(acme, { perSecond: 100, parallel: 50 })
+    await using source = new WebhookSource(shareOut(gateways), { perSecond: 100, parallel: 50 })
     const slow = Promise.all(Array.from({ length: SLOW_SENDERS }, () => sendSlowly(stack)))
     for (const order of orders) {
       source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${order.id}` }))
       source.add(paymentOf(order))
     }
     const finished = source.run()
-    const timed: number[] = []
-    while (timed.length < 200) {
-      timed.push((await acme.deliver(source.log[0]?.message ?? expect.unreachable())).ms)
+    const later: number[] = []
+    while (later.length < PAIRS) {
+      const message = source.log[0]?.message ?? expect.unreachable()
+      const [beset, control] = await Promise.all(gateways.map((gateway) => gateway.deliver(message)))
+      expect([beset?.status, control?.status]).toEqual([200, 200])
+      later.push((beset?.ms ?? Number.NaN) - (control?.ms ?? Number.NaN))
       await sleep(10)
     }
     await finished
-    for (const { answer, ms } of await slow) {
-      expect(answer).toBe('HTTP/1.1 408')
+    const answers = await slow
+    // By the clock of the gateway: the senders may be late to see it, and lose the answer to what they have sent since.
+    const refused = stack.gateway.lines.filter(({ code }) => code === 'request_timeout')
+    expect(refused).toHaveLength(SLOW_SENDERS)
+    for (const { ms } of refused) {
       expect(ms).toBeGreaterThan(5_000)
-      expect(ms).toBeLessThan(12_000)
+      expect(ms).toBeLessThan(CLOSED_WITHIN_MS)
     }
-    expect(timed.toSorted((a, b) => a - b)[Math.floor(timed.length * 0.99)]).toBeLessThan(500)
+    for (const { answer, ms } of answers) {
+      expect(['HTTP/1.1 408', '']).toContain(answer)
+      expect(ms).toBeLessThan(CLOSED_WITHIN_MS + BUSY_MS)
+    }
+    expect(answers.map(({ answer }) => answer)).toContain('HTTP/1.1 408')
+    expect(later.toSorted((a, b) => a - b)[Math.floor(PAIRS * 0.99)]).toBeLessThan(500)
     await stack.untilSettled()
     const row = { struck: { 'a slow sender': SLOW_SENDERS }, volume: 2 * ORDERS }
     expect(await closingCheck(stack, source.log, row)).toEqual([])
@@ -108,20 +126,14 @@ describe('the gateway', () => {
   it('FP-27: serves on when the disk of its log is full', async () => {
     await using stack = await startStack()
     const orders = await createOrders(stack, 500)
-    await stack.gateway.kill('SIGTERM')
     await using full = await open('/dev/full', 'w')
-    const script = join(import.meta.dirname, '../../packages/gateway/src/main.ts')
-    const env = { PATH: process.env.PATH, ...gatewaySettings(stack.place) }
-    const gateway = spawn(process.execPath, [script], { env, stdio: ['ignore', full.fd, full.fd] })
-    const ended = once(gateway, 'exit')
+    await using gateway = await replaceService(stack, 'gateway', { stdout: full.fd, stderr: full.fd })
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 200, parallel: 20 })
     for (const order of orders) source.add(paymentOf(order))
     await source.run()
     await stack.untilSettled()
-    const row = { struck: { 'a log on a full disk': Number(gateway.exitCode === null) }, volume: 500 }
+    const row = { struck: { 'a log on a full disk': Number(gateway.child.exitCode === null) }, volume: 500 }
     expect(await closingCheck(stack, source.log, row)).toEqual([])
-    gateway.kill('SIGTERM')
-    expect(await ended).toEqual([0, null])
-    await stack.gateway.restart()
+    expect(await gateway.stop()).toMatchObject({ code: 0, signal: null })
   })
 })

@@ -13,8 +13,8 @@ import { startStack } from '../support/stack.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 // `npm run test:soak` is the row as it stands: an hour, with a fault every 20 s.
-const SECONDS = Number(process.env.SOAK_SECONDS ?? 60)
-const EVERY_SECONDS = Number(process.env.SOAK_EVERY ?? 6)
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 40)
+const EVERY_SECONDS = Number(process.env.SOAK_EVERY ?? 4)
 const SEED = Number(process.env.SOAK_SEED ?? randomInt(2 ** 31))
 const FAULTS = Math.floor(SECONDS / EVERY_SECONDS)
 

@@ -89,7 +89,8 @@ describe('an event that cannot succeed', () => {
     expect((await stack.receipts()).filter(({ orderId }) => orderId === order.id)).toHaveLength(1)
     const audit = await callOperator(stack, 'audit.list', undefined)
     const entry = { by: 'operator', action: 'events.replay', reason: replay.reason, at: expect.any(String) }
-    expect(audit).toMatchObject({ items: [entry] })
+    const change = { by: 'api:tests', action: 'orders.patch', details: { orderId: order.id, version: 2 } }
+    expect(audit).toMatchObject({ items: [entry, change] })
     log.push(...source.log)
     mended.push(order.id)
   })

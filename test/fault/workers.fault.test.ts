@@ -48,10 +48,13 @@ describe('two gateways on one inbox', () => {
     between.leadTo(stack.place.fulfilmentPort)
     await using second = await startSecondGateway(stack, settings)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
-    for (const order of await createOrders(stack, BACKLOG / 2)) {
-      source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${order.id}` }))
-      source.add(paymentOf(order))
+    const orders = await createOrders(stack, BACKLOG / 5)
+    for (let failed = 0; failed < 4; failed += 1) {
+      for (const order of orders) {
+        source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${failed}_${order.id}` }))
+      }
     }
+    for (const order of orders) source.add(paymentOf(order))
     await stack.fulfilment.kill('SIGTERM')
     await source.run()
     const waiting = await stack.events.countDocuments({ state: { $in: ['pending', 'processing'] } })

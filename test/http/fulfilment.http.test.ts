@@ -9,7 +9,12 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const system = stack.use(await startHttpSystem())
 const port = Number(new URL(system.fulfilment.url).port)
-const authorization = `Bearer ${await system.fulfilment.token()}`
+
+/** The header that lets a call with this input pass. */
+async function authorize(procedure: string, input: string, ifMatch?: string): Promise<string> {
+  const [name = ''] = procedure.split('?')
+  return `Bearer ${await system.fulfilment.tokens.issue({ procedure: name, input, ifMatch })}`
+}
 
 /** Sends octets to fulfilment, which ends the connection, and returns its one answer. */
 async function ask(octets: string, method: string, to = port): Promise<HttpAnswer> {
@@ -29,10 +34,10 @@ interface Call {
   readonly input?: unknown
 }
 
-function mutate(procedure: string, { headers = {}, input }: Call): Promise<HttpAnswer> {
+async function mutate(procedure: string, { headers = {}, input }: Call): Promise<HttpAnswer> {
   const body = typeof input === 'string' ? input : JSON.stringify(input)
   const all = {
-    authorization,
+    authorization: await authorize(procedure, body, headers['if-match']),
     'content-type': 'application/json',
     'content-length': `${Buffer.byteLength(body)}`,
     ...headers,
@@ -40,8 +45,10 @@ function mutate(procedure: string, { headers = {}, input }: Call): Promise<HttpA
   return ask(`POST /trpc/${procedure} HTTP/1.1\r\n${linesOf(all)}\r\n${body}`, 'POST')
 }
 
-function query(procedure: string, input: unknown, method = 'GET'): Promise<HttpAnswer> {
-  const target = `/trpc/${procedure}?input=${encodeURIComponent(JSON.stringify(input))}`
+async function query(procedure: string, input: unknown, method = 'GET'): Promise<HttpAnswer> {
+  const text = JSON.stringify(input)
+  const target = `/trpc/${procedure}?input=${encodeURIComponent(text)}`
+  const authorization = await authorize(procedure, text)
   return ask(`${method} ${target} HTTP/1.1\r\n${linesOf({ authorization })}\r\n`, method)
 }
 
@@ -158,12 +165,13 @@ describe('a call', () => {
 
   it('J21 waits for a 100 only when its body is wanted', async () => {
     const { id } = await makeOrder(system)
+    const body = JSON.stringify({ id, order: orderContent({ note: 'x' }) })
+    const authorization = await authorize('orders.put', body)
     const expecting = { expect: '100-continue', 'content-type': 'application/json', 'content-length': '2000000' }
     const large = `POST /trpc/orders.put HTTP/1.1\r\n${linesOf({ authorization, ...expecting })}\r\n`
     expect((await ask(large, 'POST')).status).toBe(413)
     const stranger = `POST /trpc/orders.put HTTP/1.1\r\n${linesOf({ ...expecting, 'content-length': '5' })}\r\n`
     expect((await ask(stranger, 'POST')).status).toBe(401)
-    const body = JSON.stringify({ id, order: orderContent({ note: 'x' }) })
     const head = linesOf({ authorization, ...expecting, 'content-length': `${body.length}` })
     const { octets } = await exchangeOctets(port, `POST /trpc/orders.put HTTP/1.1\r\n${head}\r\n${body}`)
     expect(parseAnswers(octets, ['POST']).map(({ status }) => status)).toEqual([100, 200])

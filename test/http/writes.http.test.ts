@@ -30,7 +30,7 @@ describe('PUT', () => {
     expect(put.headers.location ?? target).toBe(target)
     const get = await call({ target })
     expect([get.text, get.headers.etag]).toEqual([put.text, put.headers.etag])
-    expect(get.headers['cache-control']).toBe('private, no-cache, no-transform')
+    expect(get.headers['cache-control']).toBe('no-store, no-transform')
   })
 
   it('C02 the same again changes nothing, not even the version', async () => {

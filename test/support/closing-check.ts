@@ -1,4 +1,5 @@
 import type { WithId } from 'mongodb'
+import { leaseEndOf } from './lease-watch.ts'
 import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
@@ -17,7 +18,7 @@ export interface RowEvidence {
 /** For a run in which nothing is meant to go wrong. */
 export const NO_FAULT: RowEvidence['struck'] = { 'no fault': 1 }
 
-interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts'> {
+interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts' | 'overdueLeases'> {
   problems(): string[] | Promise<string[]>
 }
 
@@ -27,7 +28,7 @@ interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts
  * I1 every event answered 200 has one record, byte for byte, settled; I2 no record twice; I3 an event is applied once and
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
  * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused; I8 no record is in
- * process under a lease that ended more than a lease ago; I9 a settled record changes only by a replay, a revival or a
+ * process under a lease that ended more than a lease ago, and none was left alone for long while all was being settled; I9 a settled record changes only by a replay, a revival or a
  * closing that the audit names; I10 no service ended unasked, crashed or let out what it must not; I11 the fault struck and
  * the volume was reached.
  */
@@ -118,12 +119,13 @@ function checkReceipts(orders: readonly OrderRecord[], lines: readonly ReceiptLi
   ]
 }
 
-async function checkLeases({ events }: CheckedStack, leaseMs: number): Promise<string[]> {
-  const endedLongAgo = { $lt: ['$leaseUntil', { $subtract: ['$$NOW', leaseMs] }] }
-  const forgotten = await events
-    .find({ state: 'processing', leaseUntil: { $type: 'date' }, $expr: endedLongAgo })
-    .toArray()
-  return forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`)
+async function checkLeases(stack: CheckedStack, leaseMs: number): Promise<string[]> {
+  const endedLongAgo = { $lt: [leaseEndOf(leaseMs), { $subtract: ['$$NOW', leaseMs] }] }
+  const forgotten = await stack.events.find({ state: 'processing', $expr: endedLongAgo }).toArray()
+  return [
+    ...forgotten.map(({ eventId }) => `I8 ${eventId} is in process, and its lease ended more than a lease ago`),
+    ...stack.overdueLeases().map((eventId) => `I8 ${eventId} was left alone for long after its lease had ended`),
+  ]
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   startContainerService,
 } from './container-services.ts'
 import { type Edge, type EdgeProxy, startEdgeProxy, type Trouble } from './edge-proxy.ts'
+import { LeaseWatch } from './lease-watch.ts'
 import { type MongoNodes, startMongoNodes } from './mongo-nodes.ts'
 import { createOrdersApi, type OrdersApi } from './orders-api.ts'
 import type { EventRecord, OrderRecord, ReceiptLine } from './records.ts'
@@ -23,7 +24,7 @@ import type { Settings } from './service-under-test.ts'
 import { shareOut } from './share-out.ts'
 import { readReceipts, untilSettled } from './stack.ts'
 import { createStackProvider } from './stack-provider.ts'
-import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
+import { fulfilmentSettings, gatewaySettings, providersOfFirstRelease, type StackPlace } from './stack-settings.ts'
 import { startTogether } from './start-together.ts'
 
 /** The images that a stack in containers is made from. */
@@ -73,6 +74,8 @@ export interface ContainerStack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
+  /** The events that were left alone for long after their lease had ended, while `untilSettled` waited. */
+  overdueLeases(): string[]
   /** What must not have happened to a service until now, in a sentence each: a crash, a leak. */
   problems(): Promise<string[]>
   /** Troubles an edge until the result is disposed of. */
@@ -102,17 +105,24 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
 
   const secrets = makeSecrets()
   const place = placeInside({ secrets, mongoUri: mongo.uri })
-  const start = (name: ContainerServiceOptions['name'], settings: Settings, proxy: EdgeProxy) => {
+  const start = (name: ServiceName, settings: Settings, proxy: EdgeProxy) => {
     const image = images.others?.[name] ?? images[name.startsWith('gateway') ? 'gateway' : 'fulfilment']
     const hosts = Object.fromEntries(mongo.nodes.map((node) => [node.name, proxy.address]))
     return startContainerService({ name, image, network, settings, hosts, receiptsFolder })
   }
+  const olderProviders = { PROVIDERS: JSON.stringify(providersOfFirstRelease(secrets)) }
+  const isOther = (name: string): boolean => images.others?.[name] !== undefined
+  const older = (name: string): Settings => (isOther(name) ? olderProviders : {})
   const gatewayInside = { ...gatewayInContainer(place, edges.gatewaySide), ...options.gateway }
   const fulfilmentInside = { ...fulfilmentInContainer(place), ...options.fulfilment }
-  const services = await startTogether(resources, [
-    ...numbers(options.fulfilments).map((n) => start(`fulfilment${n}`, fulfilmentInside, edges.fulfilmentSide)),
-    ...numbers(options.gateways).map((n) => start(`gateway${n}`, gatewayInside, edges.gatewaySide)),
-  ])
+  const startOne = (name: ServiceName) =>
+    name.startsWith('gateway')
+      ? start(name, { ...gatewayInside, ...older(name) }, edges.gatewaySide)
+      : start(name, fulfilmentInside, edges.fulfilmentSide)
+  const services: (ContainerService & AsyncDisposable)[] = []
+  for (const turn of startingOrder(options, isOther)) {
+    services.push(...(await startTogether(resources, turn.map(startOne))))
+  }
   const signatures = new Set<string>()
   const leaksIn = (text: string): string[] => findLeaks(text, { secrets, signatures, databaseAddresses: [] })
   resources.defer(() => stopAndJudge(services, leaksIn))
@@ -120,6 +130,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const client = resources.use(await mongo.connect())
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
+  const leases = new LeaseWatch(events)
   const urls = numbers(options.gateways).map(
     (n) => `http://127.0.0.1:${edges.gatewaySide.publishedPort(GATEWAY_LINES_FROM + n)}`,
   )
@@ -135,7 +146,8 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
     provider: (habits = {}) =>
       shareOut(urls.map((url) => createStackProvider({ name: 'acme', url, secrets, signatures, ...habits }))),
     receipts: () => readReceipts(join(receiptsFolder, RECEIPTS_FILE)),
-    untilSettled: () => untilSettled(events, orderRecords),
+    untilSettled: () => untilSettled(leases, events, orderRecords),
+    overdueLeases: () => leases.overdue,
     problems: () => findProblems(services, leaksIn),
     trouble: (edge, trouble) =>
       edges[edge === 'fulfilment-mongo' ? 'fulfilmentSide' : 'gatewaySide'].trouble(edge, trouble),
@@ -145,6 +157,21 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
       if (remains.length > 0) throw new Error(`Left behind: ${remains.join(', ')}`)
     },
   }
+}
+
+type ServiceName = ContainerServiceOptions['name']
+
+/** Earlier versions make the indexes, as before an upgrade. A gateway is ready only beside a fulfilment. */
+function startingOrder(options: ContainerStackOptions, isOlder: (name: string) => boolean): ServiceName[][] {
+  const isNewer = (name: string): boolean => !isOlder(name)
+  const fulfilments = numbers(options.fulfilments).map((n) => `fulfilment${n}` as const)
+  const gateways = numbers(options.gateways).map((n) => `gateway${n}` as const)
+  if (![...fulfilments, ...gateways].some(isOlder)) return [[...fulfilments, ...gateways]]
+  return [
+    fulfilments.filter(isOlder),
+    [...fulfilments.filter(isNewer), ...gateways.filter(isOlder)],
+    gateways.filter(isNewer),
+  ]
 }
 
 const RECEIPTS_FILE = 'receipts.jsonl'

@@ -1,4 +1,10 @@
-import { type ContainerRuntimeClient, type GenericContainer, getContainerRuntimeClient } from 'testcontainers'
+import type { Readable } from 'node:stream'
+import {
+  type ContainerRuntimeClient,
+  type GenericContainer,
+  getContainerRuntimeClient,
+  type StartedTestContainer,
+} from 'testcontainers'
 import { until } from './until.ts'
 
 type Handle = ReturnType<ContainerRuntimeClient['container']['getById']>
@@ -28,7 +34,7 @@ export class ContainerUnderTest implements AsyncDisposable {
 
   /** Starts a container; it works when this resolves. */
   static async start(parts: ContainerParts): Promise<ContainerUnderTest> {
-    const started = await parts.container.start()
+    const started = await startOrTellWhy(parts)
     const { container } = await getContainerRuntimeClient()
     const created = new ContainerUnderTest(parts, container.getById(started.getId()))
     try {
@@ -115,6 +121,26 @@ export class ContainerUnderTest implements AsyncDisposable {
 
   async #untilReady(): Promise<void> {
     await until(this.#isReady, (ready) => ready)
+  }
+}
+
+const LINES_TOLD = 20
+
+/** A container that fails to start is removed at once: its last lines are all that tells why. */
+async function startOrTellWhy({ name, container }: ContainerParts): Promise<StartedTestContainer> {
+  let output: Readable | undefined
+  let written = ''
+  container.withLogConsumer((stream) => {
+    output = stream.on('data', (piece) => {
+      written = `${written}${piece}`.split('\n').slice(-LINES_TOLD).join('\n')
+    })
+  })
+  try {
+    return await container.start()
+  } catch (cause) {
+    throw new Error(`${name} did not start: ${written}`, { cause })
+  } finally {
+    output?.destroy()
   }
 }
 

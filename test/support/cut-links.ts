@@ -17,6 +17,8 @@ export interface CutLinks extends AsyncDisposable {
   reachedAt(port: number): Promise<number>
   /** From now on nothing that the first sends gets to the second. */
   cut(from: Party, to: Party): void
+  /** Ends the connections that the first has opened to the second, as a firewall does that forgets them. New ones may be made. */
+  breakOff(from: Party, to: Party): void
   /** Lets everything through again; what was kept back arrives now. */
   heal(): void
   /** How many connections were or would have been used while they were cut. */
@@ -44,12 +46,6 @@ export function startCutLinks(): CutLinks {
       const [client, node] = sender === 'client' ? [from, to] : [to, from]
       return node.port === link.nodePort && isHeldBy(link, client.pid)
     })
-
-  const isHeldBy = (link: Link, pid: number): boolean => {
-    const isHolder = link.holders.get(pid) ?? holdsSocket(pid, link.inode)
-    link.holders.set(pid, isHolder)
-    return isHolder
-  }
 
   const apply = (link: Link): void => {
     for (const [socket, sender] of [
@@ -101,6 +97,11 @@ export function startCutLinks(): CutLinks {
       cuts.push({ from: copy(from), to: copy(to) })
       for (const link of links) apply(link)
     },
+    breakOff({ pid }, { port }) {
+      for (const link of links) {
+        if (link.nodePort === port && isHeldBy(link, pid)) end(link)
+      }
+    },
     heal() {
       cuts.length = 0
       for (const link of links) apply(link)
@@ -109,13 +110,21 @@ export function startCutLinks(): CutLinks {
       return held.size
     },
     async [Symbol.asyncDispose]() {
-      for (const { client, upstream } of links) {
-        client.destroy()
-        upstream.destroy()
-      }
+      for (const link of links) end(link)
       await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
     },
   }
+}
+
+function end({ client, upstream }: Link): void {
+  client.destroy()
+  upstream.destroy()
+}
+
+function isHeldBy(link: Link, pid: number): boolean {
+  const isHolder = link.holders.get(pid) ?? holdsSocket(pid, link.inode)
+  link.holders.set(pid, isHolder)
+  return isHolder
 }
 
 const LOOPBACK = '0100007F'

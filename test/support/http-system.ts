@@ -14,6 +14,7 @@ import { standardWebhooks } from '@oncehook/simulator/signers/standard-webhooks'
 import type { Collection, Db } from 'mongodb'
 import { expectSound, type HttpAnswer, toHttpAnswer } from './http-answer.ts'
 import { exchangeOctets, type Octets, parseAnswers, type RawExchange } from './raw-http.ts'
+import { BOTH_EFFECTS } from './stack-settings.ts'
 
 /** A request, with what every request needs added unless it says otherwise. */
 export interface HttpCall {
@@ -74,6 +75,7 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const database = resources.use(await testDatabase(process.env))
   const place = { uri: inner.uri, database: inner.name, logger }
   const fulfilment = resources.use(await startFulfilment({ ...place, ...options.fulfilment }))
+  const acme = { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: [{ id: 'only', value: secret }] }
   const settings = readGatewaySettings({
     GATEWAY_PORT: '0',
     ADMIN_PORT: '0',
@@ -81,7 +83,7 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
     GATEWAY_DB: database.name,
     FULFILMENT_URL: fulfilment.url,
     SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
-    PROVIDERS: JSON.stringify({ acme: { scheme: 'standard-webhooks', secrets: [{ id: 'only', value: secret }] } }),
+    PROVIDERS: JSON.stringify({ acme }),
     API_TOKENS: JSON.stringify(tokens),
     CORS_ORIGINS: ORIGIN,
     RATE_LIMIT_FAILED: '0',

@@ -11,6 +11,7 @@ export function shareOut(providers: readonly PaymentProvider[]): PaymentProvider
   }
   return {
     write: (event) => next().write(event),
+    writeBatch: (events) => next().writeBatch(events),
     deliver: (message, corruption) => next().deliver(message, corruption),
     deliverAll: (messages, pace, corruption) => next().deliverAll(messages, pace, corruption),
   }

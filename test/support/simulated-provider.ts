@@ -43,6 +43,9 @@ export function simulateProvider(scheme: string, place: SimulatedPlace, more: Si
       ...own,
       ...secret.gatewaySettings,
       ...(needsApi ? { fetch } : {}),
+      // What it simulates are tests.
+      ...(scheme === 'stripe' ? { testMode: true } : {}),
+      effects: ['payment.succeeded', 'payment.failed'],
       secrets: secret.value === null ? [] : [{ id: 's1', value: secret.value }],
     },
     request: (event, now) => ({

@@ -21,6 +21,9 @@ const HOUR_MS = 3_600_000
 /** The header of the provider `shop`, and how its signature is written. */
 const SHOP_SETTINGS = { scheme: 'hmac', header: 'X-Shop-Signature', prefix: 'sha256=' } as const
 
+/** What the events of a provider may do whose scheme has no default. */
+export const BOTH_EFFECTS = { effects: ['payment.succeeded', 'payment.failed'] } as const
+
 /** `PROVIDERS` of a stack: one provider for each scheme. */
 export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string, object> {
   const soon = new Date(Date.now() + HOUR_MS).toISOString()
@@ -31,10 +34,16 @@ export function providersOf({ acme, stripe, shop }: StackSecrets): Record<string
     { id: 'expired', value: acme.expired, notAfter: past },
   ]
   return {
-    acme: { scheme: 'standard-webhooks', secrets: acmeSecrets },
-    stripe: { scheme: 'stripe', secrets: [{ id: 'only', value: stripe }] },
-    shop: { ...SHOP_SETTINGS, secrets: [{ id: 'only', value: shop }] },
+    acme: { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: acmeSecrets },
+    stripe: { scheme: 'stripe', testMode: true, secrets: [{ id: 'only', value: stripe }] },
+    shop: { ...SHOP_SETTINGS, ...BOTH_EFFECTS, secrets: [{ id: 'only', value: shop }] },
   }
+}
+
+/** `PROVIDERS` as a gateway of 0.1.0 takes it, which refuses properties that it does not know. */
+export function providersOfFirstRelease(secrets: StackSecrets): Record<string, object> {
+  const entries = Object.entries(providersOf(secrets)) as [string, Record<string, unknown>][]
+  return Object.fromEntries(entries.map(([name, { effects: _, testMode: __, ...settings }]) => [name, settings]))
 }
 
 /** The gateway's settings: impatient with lost claims and with fulfilment, so that no test waits for a lease of half a minute. */

@@ -8,6 +8,7 @@ import type { DeliveryReport, PaymentProvider } from '@oncehook/simulator/paymen
 import { type Collection, MongoClient } from 'mongodb'
 import { stablePort } from '../../scripts/stable-port.ts'
 import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
+import { LeaseWatch } from './lease-watch.ts'
 import { createOrdersApi, type OrdersApi } from './orders-api.ts'
 import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
@@ -48,6 +49,8 @@ export interface Stack extends AsyncDisposable {
   receipts(): Promise<ReceiptLine[]>
   /** Waits until no event is pending or being processed and no receipt is owed. */
   untilSettled(): Promise<void>
+  /** The events that were left alone for long after their lease had ended, while `untilSettled` waited. */
+  overdueLeases(): string[]
   /** Waits until the gateway reaches all that it needs. */
   untilReady(): Promise<void>
   /** What must not have happened to a service until now, in a sentence each: an end unasked, a crash, a leak. */
@@ -80,6 +83,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const url = `http://127.0.0.1:${place.gatewayPort}`
   const events = client.db(place.gatewayDb).collection<EventRecord>('events')
   const orderRecords = client.db(place.fulfilmentDb).collection<OrderRecord>('orders')
+  const leases = new LeaseWatch(events)
   const provider = (name: ProviderName, at = url): PaymentProvider =>
     createStackProvider({ name, url: at, secrets: place.secrets, signatures })
   const acme = provider('acme')
@@ -96,7 +100,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     provider,
     deliver: (event) => acme.deliver(acme.write(event)),
     receipts: () => readReceipts(place.receiptsFile),
-    untilSettled: () => untilSettled(events, orderRecords),
+    untilSettled: () => untilSettled(leases, events, orderRecords),
+    overdueLeases: () => leases.overdue,
     untilReady: () => untilReady(place.adminPort),
     problems,
     leaksIn,
@@ -154,10 +159,17 @@ export async function readReceipts(file: string): Promise<ReceiptLine[]> {
 }
 
 /** Waits until no event is pending or being processed and no receipt is owed. */
-export async function untilSettled(events: Collection<EventRecord>, orders: Collection<OrderRecord>): Promise<void> {
+export async function untilSettled(
+  leases: LeaseWatch,
+  events: Collection<EventRecord>,
+  orders: Collection<OrderRecord>,
+): Promise<void> {
   const grouped = { _id: { state: '$state', code: '$lastError.code' }, count: { $sum: 1 } }
-  const unsettled = () =>
-    events.aggregate([{ $match: { state: { $in: ['pending', 'processing'] } } }, { $group: grouped }]).toArray()
+  const isOpen = { $match: { state: { $in: ['pending', 'processing'] } } }
+  const unsettled = async () => {
+    await leases.look()
+    return events.aggregate([isOpen, { $group: grouped }]).toArray()
+  }
   const owing = () => orders.find({ 'receipts.state': { $in: ['owed', 'sending'] } }).toArray()
   await until(unsettled, (groups) => groups.length === 0)
   await until(owing, (found) => found.length === 0)

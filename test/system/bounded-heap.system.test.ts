@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { createOrders } from '../support/mixed-load.ts'
-import type { Settings } from '../support/service-under-test.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { replaceService } from '../support/replaced-service.ts'
+import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack.ts'
 import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
@@ -14,35 +15,7 @@ const MOST_BYTES = 16_777_216
 const ORDERS = 400
 const SECONDS = 12
 
-/** Starts a service in place of that of the stack, as anybody would start it. */
-async function startPlainly(stack: Stack, name: 'gateway' | 'fulfilment', settings: Settings = {}) {
-  await stack[name].kill('SIGTERM')
-  const own = name === 'gateway' ? gatewaySettings(stack.place) : fulfilmentSettings(stack.place)
-  const child = spawn(process.execPath, [join(import.meta.dirname, `../../packages/${name}/src/main.ts`)], {
-    env: { PATH: process.env.PATH, ...own, LOG_LEVEL: 'warn', ...settings },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  const port = name === 'gateway' ? stack.place.adminPort : stack.place.fulfilmentPort
-  await expect.poll(() => isUp(port), PATIENCE).toBe(true)
-  return {
-    child,
-    ended,
-    port,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
-      await ended
-      await stack[name].start()
-    },
-  }
-}
-
-function isUp(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-}
+const QUIET = { settings: { LOG_LEVEL: 'warn' } }
 
 /** How many bytes the young generation of a service takes; of all its workers together. */
 async function youngBytes(port: number): Promise<number> {
@@ -70,19 +43,40 @@ async function mostUnderLoad(stack: Stack, ports: readonly number[]): Promise<nu
 describe('a service that is started without flags', () => {
   it('keeps its young generation small under load, and its process id, signals and exit code', async () => {
     await using stack = await startStack()
-    await using fulfilment = await startPlainly(stack, 'fulfilment')
-    await using gateway = await startPlainly(stack, 'gateway')
+    await using fulfilment = await replaceService(stack, 'fulfilment', QUIET)
+    await using gateway = await replaceService(stack, 'gateway', QUIET)
     const most = await mostUnderLoad(stack, [gateway.port, fulfilment.port])
     for (const bytes of most) expect(bytes).toBeLessThanOrEqual(MOST_BYTES)
-    for (const { child, ended } of [gateway, fulfilment]) {
-      child.kill('SIGTERM')
-      expect(await ended).toEqual([0, null])
+    for (const service of [gateway, fulfilment]) {
+      expect(await service.stop()).toMatchObject({ code: 0, signal: null })
     }
   }, 120_000)
 
+  it.each([
+    ['gateway', gatewaySettings],
+    ['fulfilment', fulfilmentSettings],
+  ] as const)(
+    'warns where its parent keeps the %s from setting the bound',
+    async (name, settingsOf) => {
+      await using resources = new AsyncDisposableStack()
+      const env = { PATH: process.env.PATH, ...settingsOf(await choosePlace(resources)) }
+      const child = fork(join(import.meta.dirname, `../../packages/${name}/src/main.ts`), { env, silent: true })
+      const ended = once(child, 'exit')
+      const warned: unknown[] = []
+      for await (const line of createInterface({ input: child.stdout ?? expect.unreachable() })) {
+        const { msg, level, nodeOptions } = JSON.parse(line)
+        if (msg === 'service.heap-not-bounded') warned.push({ level, nodeOptions })
+        if (msg === 'service.started') child.kill('SIGTERM')
+      }
+      expect(await ended).toEqual([0, null])
+      expect(warned).toEqual([{ level: 'warn', nodeOptions: '--max-semi-space-size=8' }])
+    },
+    60_000,
+  )
+
   it('gives the bound to its workers', async () => {
     await using stack = await startStack()
-    await using gateway = await startPlainly(stack, 'gateway', { WORKERS: '2' })
+    await using gateway = await replaceService(stack, 'gateway', { settings: { ...QUIET.settings, WORKERS: '2' } })
     const children = () => readFileSync(`/proc/${gateway.child.pid}/task/${gateway.child.pid}/children`, 'utf8')
     await expect.poll(() => children().trim().split(' ').length, PATIENCE).toBe(2)
     const workers = children().trim().split(' ')

@@ -41,8 +41,10 @@ describe('under 200 deliveries a second', () => {
     await source.untilAccepted(320)
     fulfilment.pause()
     await source.untilAccepted(360)
+    const inHand = () => stack.events.countDocuments({ state: 'processing' })
+    await until(inHand, (count) => count > 0)
     kills.push(await gateway.kill('SIGKILL'))
-    const orphaned = await stack.events.countDocuments({ state: 'processing' })
+    const orphaned = await inHand()
     fulfilment.resume()
     await gateway.restart()
 

@@ -67,7 +67,7 @@ function writeEvent({ id: orderId, amountDue: amount, currency }: ApiOrder, id: 
 function writeStripeEvent({ id: orderId, amountDue: amount, currency }: ApiOrder, id: string): object {
   const metadata = { order_id: orderId }
   const object = { id: `pi_${orderId}`, object: 'payment_intent', amount, amount_received: amount, currency, metadata }
-  return { id, object: 'event', type: 'payment_intent.succeeded', data: { object }, memo: BODY_CANARY }
+  return { id, object: 'event', livemode: false, type: 'payment_intent.succeeded', data: { object }, memo: BODY_CANARY }
 }
 
 async function post(provider: ProviderName, body: Uint8Array, headers: Headers): Promise<number> {

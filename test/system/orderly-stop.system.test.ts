@@ -55,6 +55,23 @@ it.each(['gateway', 'fulfilment'] as const)(
   },
 )
 
+it('SIGTERM answers a delivery that waits for a database which does not answer', async () => {
+  await using proxy = await startFaultProxy()
+  proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))
+  const MONGODB_URI = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`
+  await using stack = await startStack({ gateway: { MONGODB_URI } })
+  const [order = expect.unreachable()] = await createOrders(stack, 1)
+  const payment = paymentOf(order)
+  const reply = proxy.holdReply(payment.id)
+  const answer = stack.deliver(payment)
+  await reply.arrived
+  const ending = await stack.gateway.kill('SIGTERM')
+  expect(ending).toMatchObject({ code: 0, signal: null })
+  expect((await answer).status).toBe(500)
+  reply.release()
+  await stack.gateway.restart()
+})
+
 it('SIGTERM ends fulfilment with 0 while its database is slow and calls are under way', async () => {
   await using proxy = await startFaultProxy()
   proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))

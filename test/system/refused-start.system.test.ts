@@ -23,7 +23,7 @@ const GOOD: Readonly<Record<Service, Settings>> = {
 const SERVICES = ['gateway', 'fulfilment'] as const
 
 function standardWebhooks(secrets: object[]): object {
-  return { scheme: 'standard-webhooks', secrets }
+  return { scheme: 'standard-webhooks', effects: [], secrets }
 }
 
 /** The good settings with some in place of their own; null takes one away. */
@@ -60,9 +60,11 @@ const WRONG_SETTINGS = {
     GATEWAY_PORT: ['canary-of-a-port', 'must be a whole number from 0 to 65535'],
     LEASE_MS: ['-1', 'must be a whole number from 100 to 3600000'],
     FULFILMENT_URL: ['ftp://canary', 'must be a URL that begins with http:// or https://'],
+    FULFILMENT_TLS_CA: ['canary-of-an-authority', 'is not one or more certificates in PEM'],
   },
   fulfilment: {
     FULFILMENT_PORT: ['65536', 'must be a whole number from 0 to 65535'],
+    FULFILMENT_TLS_CLIENT_CA: ['canary-of-an-authority', 'is not one or more certificates in PEM'],
     IDEMPOTENCY_TTL_SECONDS: ['canary-of-a-time', 'must be a whole number from 1 to 2592000'],
     RECEIPT_SINK: ['canary-by-pigeon:loft', expect.stringMatching(/^must begin with log: or file:/)],
   },

@@ -1,0 +1,262 @@
+import { on } from 'node:events'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import { Binary, type Collection, type CommandSucceededEvent, type Document, MongoClient, Timestamp } from 'mongodb'
+import { describe, expect, it } from 'vitest'
+import { closingCheck, NO_FAULT, type RowEvidence } from './support/closing-check.ts'
+import { LeaseWatch } from './support/lease-watch.ts'
+import type { EventRecord, OrderRecord, ReceiptLine } from './support/records.ts'
+import { until } from './support/until.ts'
+import type { SentEvent } from './support/webhook-source.ts'
+
+/** A run in which nothing went wrong, and what a test may change of it before it is checked. */
+interface Run {
+  readonly client: MongoClient
+  readonly events: Collection<EventRecord>
+  readonly orderRecords: Collection<OrderRecord>
+  readonly log: SentEvent[]
+  readonly lines: ReceiptLine[]
+  readonly problems: string[]
+  readonly overdue: string[]
+  evidence: RowEvidence
+  /** What is done after the check has read the events for the first time. */
+  meanwhile: () => Promise<unknown>
+}
+
+const PAID = 'ord_paid'
+const UNPAID = 'ord_unpaid'
+
+function sent(id: string, members: Partial<PaymentEvent> = {}): SentEvent {
+  const type = 'payment.succeeded'
+  const event = { id, type, paymentId: `pay_${id}`, orderId: PAID, amount: 1, currency: 'EUR', occurredAt: 0 } as const
+  const message = { eventId: id, body: Buffer.from(id), headers: {} }
+  return { event: { ...event, ...members }, message, corruption: undefined, answers: [200] } as unknown as SentEvent
+}
+
+function recordOf({ event, message }: SentEvent): EventRecord {
+  const attempts = [{ outcome: 'applied', code: null }]
+  const counts = { starts: 1, deliveries: 1, mismatches: 0, reason: null }
+  const { id: eventId, type } = event
+  return { provider: 'acme', eventId, type, state: 'done', raw: new Binary(message.body), attempts, ...counts }
+}
+
+function orderOf(_id: string, eventIds: readonly string[]): OrderRecord {
+  const isPaid = eventIds.length > 0
+  const payment = { id: 'pay_evt_1', provider: 'acme' }
+  return {
+    ...{ _id, version: 1 + eventIds.length, status: isPaid ? 'paid' : 'pending' },
+    ...{ access: isPaid ? 'unlocked' : 'locked', payment: isPaid ? payment : null },
+    applied: eventIds.map((eventId) => ({ provider: 'acme', eventId, outcome: 'applied' })),
+    receipts: isPaid ? [{ key: 'key_1', paymentId: payment.id, state: 'sent' }] : [],
+  }
+}
+
+/** Plants something in a run, checks it, and answers what is reported. */
+async function report(plant: (run: Run) => unknown): Promise<string[]> {
+  await using database = await testDatabase(process.env)
+  const options = { monitorCommands: true }
+  await using client = await new MongoClient(database.uri.reveal(), options).connect()
+  const db = client.db(database.name)
+  const [first, forged] = [sent('evt_1'), { ...sent('evt_forged'), corruption: 'body' as const, answers: [401] }]
+  const line = { key: 'key_1', orderId: PAID, paymentId: 'pay_evt_1' }
+  const run: Run = {
+    client,
+    ...{ events: db.collection<EventRecord>('events'), orderRecords: db.collection<OrderRecord>('orders') },
+    ...{ log: [first, forged], lines: [line], problems: [], overdue: [] },
+    ...{ evidence: { struck: NO_FAULT, volume: 1 }, meanwhile: async () => undefined },
+  }
+  await run.events.insertOne(recordOf(first))
+  await run.orderRecords.insertMany([orderOf(PAID, ['evt_1']), orderOf(UNPAID, [])])
+  await plant(run)
+  const { events, orderRecords, log, lines, problems, overdue, evidence } = run
+  const stack = {
+    ...{ events, orderRecords, problems: () => problems, overdueLeases: () => overdue },
+    async receipts() {
+      await run.meanwhile()
+      return lines
+    },
+  }
+  return await closingCheck(stack, log, evidence)
+}
+
+/** Resolves when the check has read the events for the first time. */
+async function untilRead({ client, events }: Run): Promise<void> {
+  const answered = on(client, 'commandSucceeded') as AsyncIterable<[CommandSucceededEvent]>
+  for await (const [{ reply }] of answered) {
+    if ((reply as Document | undefined)?.cursor?.ns === events.namespace) return
+  }
+}
+
+const ONE = { eventId: 'evt_1' }
+const paid = (run: Run, update: Document) => run.orderRecords.updateOne({ _id: PAID }, update)
+const one = (run: Run, update: Document) => run.events.updateOne(ONE, update)
+const longAgo = () => new Date(Date.now() - 3_600_000)
+const audited = (run: Run, entry: Document) => run.events.db.collection('audit').insertOne(entry)
+const idOf = async (run: Run) => String((await run.events.findOne(ONE))?._id)
+
+describe('the closing check', () => {
+  it('reports nothing where nothing is wrong', async () => {
+    expect(await report(() => undefined)).toEqual([])
+  })
+
+  const violations: readonly (readonly [string, (run: Run) => unknown, string])[] = [
+    ['a record is missing', (run) => run.events.deleteOne(ONE), 'I1 evt_1 was answered 200 and has no record'],
+    ['other bytes', (run) => one(run, { $set: { raw: new Binary(Buffer.from('x')) } }), 'I1 evt_1 is stored with'],
+    ['an event is pending', (run) => one(run, { $set: { state: 'pending' } }), 'I1 evt_1 is pending (null)'],
+    ['an event is dead', (run) => one(run, { $set: { state: 'dead', reason: 'x' } }), 'I1 evt_1 is dead (x)'],
+    ['an order shows no trace', (run) => paid(run, { $set: { applied: [], version: 1 } }), 'I1 evt_1 left no trace'],
+    ['two records', (run) => run.events.insertOne(recordOf(sent('evt_1'))), 'I2 evt_1 has 2 records'],
+    [
+      'an event is applied twice',
+      (run) => paid(run, { $push: { applied: { provider: 'acme', eventId: 'evt_1', outcome: 'applied' } } }),
+      `I3 an event is applied twice to ${PAID}`,
+    ],
+    ['a version too high', (run) => paid(run, { $inc: { version: 1 } }), `I3 ${PAID} has version 3 after 1 events`],
+    ['a payment without effect', (run) => paid(run, { $set: { status: 'pending' } }), `I3 ${PAID} is pending`],
+    ['no receipt', (run) => run.lines.splice(0), `I4 ${PAID} is paid, owes 1 receipts, 0 were sent`],
+    ['two receipts', (run) => run.lines.push({ ...(run.lines[0] as ReceiptLine), key: 'key_2' }), `I4 ${PAID} is paid`],
+    ['another key', (run) => paid(run, { $set: { 'receipts.0.key': 'key_2' } }), `I4 ${PAID} is paid, owes 1`],
+    [
+      'a receipt for nothing',
+      (run) => run.lines.push({ key: 'key_2', orderId: UNPAID, paymentId: 'p' }),
+      `I4 ${UNPAID} is pending, owes 0 receipts, 1 were sent`,
+    ],
+    [
+      'a receipt for no order',
+      (run) => run.lines.push({ key: 'key_2', orderId: 'ord_none', paymentId: 'p' }),
+      'I4 a receipt for ord_none',
+    ],
+    ['a paid order that is locked', (run) => paid(run, { $set: { access: 'locked' } }), `I5 ${PAID} is locked`],
+    [
+      'access without a payment',
+      (run) => run.orderRecords.updateOne({ _id: UNPAID }, { $set: { access: 'unlocked' } }),
+      `I5 ${UNPAID} is unlocked`,
+    ],
+    ['a record of nothing', (run) => run.events.insertOne(recordOf(sent('evt_2'))), 'I6 evt_2 was never sent'],
+    ['an effect without a record', (run) => run.events.deleteOne(ONE), `I6 ${PAID} shows evt_1 without a record`],
+    [
+      'a forged delivery is stored',
+      (run) => run.events.insertOne(recordOf(sent('evt_forged'))),
+      'I7 evt_forged is spoiled and was taken',
+    ],
+    ['a forged delivery is answered 200', (run) => run.log[1]?.answers.push(200), 'I7 evt_forged is spoiled'],
+    [
+      'a lease that ended',
+      (run) => one(run, { $set: { state: 'processing', leaseUntil: longAgo() } }),
+      'I8 evt_1 is in process, and its lease ended',
+    ],
+    [
+      'the lease of a new record that ended',
+      (run) => {
+        const claimedAt = new Timestamp({ t: Math.floor(longAgo().getTime() / 1_000), i: 1 })
+        return one(run, { $set: { state: 'processing', leaseMs: 3_000, claimedAt } })
+      },
+      'I8 evt_1 is in process, and its lease ended',
+    ],
+    ['an event was left alone', (run) => run.overdue.push('evt_1'), 'I8 evt_1 was left alone for long'],
+    [
+      'two verdicts',
+      (run) => one(run, { $push: { attempts: { outcome: 'applied', code: null } } }),
+      'I9 evt_1 was settled 2 times and made due again 0 times',
+    ],
+    [
+      'a replay without an audit entry',
+      (run) => one(run, { $set: { replays: [{ by: 'alice', reason: 'because' }] } }),
+      'I9 evt_1 was replayed, and the audit log has no entry',
+    ],
+    [
+      'a revival without an audit entry',
+      async (run) => {
+        await audited(run, { action: 'events.revive', by: 'provider:acme', reason: null, details: { id: 'other' } })
+        await one(run, { $set: { revivals: 1 } })
+      },
+      'I9 evt_1 was revived 1 times, and the audit log has fewer entries',
+    ],
+    [
+      'a closing that was refused',
+      async (run) => {
+        const details = { id: await idOf(run), refused: 'conflict' }
+        await audited(run, { action: 'events.close', by: 'alice', reason: 'because', details })
+        await one(run, { $set: { state: 'closed' } })
+      },
+      'I9 evt_1 was closed, and the audit log has no entry',
+    ],
+    [
+      'a settled record changes meanwhile',
+      (run) => {
+        const isRead = untilRead(run)
+        run.meanwhile = async () => {
+          await isRead
+          await one(run, { $inc: { starts: 1 } })
+        }
+      },
+      'I9 evt_1 was settled and changed afterwards',
+    ],
+    ['a service crashed', (run) => run.problems.push('gateway: crashed'), 'I10 gateway: crashed'],
+    [
+      'the fault did not strike',
+      (run) => {
+        run.evidence = { struck: { 'a kill': 0 }, volume: 1 }
+      },
+      'I11 it never came to this: a kill',
+    ],
+    [
+      'no fault is named',
+      (run) => {
+        run.evidence = { struck: {}, volume: 1 }
+      },
+      'I11 no fault is named',
+    ],
+    [
+      'too little load',
+      (run) => {
+        run.evidence = { struck: NO_FAULT, volume: 2 }
+      },
+      'I11 1 deliveries were accepted, 2 are the least',
+    ],
+  ]
+
+  it.each(violations)('reports it: %s', async (_, plant, problem) => {
+    expect(await report(plant)).toContainEqual(expect.stringContaining(problem))
+  })
+
+  it('accepts a closing, a replay and a revival that the audit log names', async () => {
+    const reported = await report(async (run) => {
+      const replays = [{ by: 'alice', reason: 'because' }]
+      const attempts = Array(3).fill({ outcome: 'applied', code: null })
+      await one(run, { $set: { state: 'closed', revivals: 1, replays, attempts } })
+      const details = { id: await idOf(run) }
+      await audited(run, { action: 'events.replay', ...replays[0] })
+      await audited(run, { action: 'events.revive', by: 'provider:acme', reason: null, details })
+      await audited(run, { action: 'events.close', by: 'alice', reason: 'because', details })
+      await run.orderRecords.deleteMany({})
+      run.lines.splice(0)
+    })
+    expect(reported).toEqual([])
+  })
+})
+
+describe('the watch of leases', () => {
+  it('notes an event that nobody takes after its lease, and none that is renewed or settled in time', async () => {
+    await using database = await testDatabase(process.env)
+    const events = database.db.collection<EventRecord & { fence: number }>('events')
+    const claim = { ...recordOf(sent('evt_1')), state: 'processing', leaseUntil: longAgo(), fence: 1 } as const
+    const ids = ['left', 'renewed', 'settled']
+    await events.insertMany(ids.map((eventId) => ({ ...claim, eventId })))
+    const watch = new LeaseWatch(events as never, 50)
+    await watch.look()
+    await events.updateOne({ eventId: 'renewed' }, { $set: { leaseUntil: new Date(Date.now() + 60_000) } })
+    await events.updateOne({ eventId: 'settled' }, { $set: { state: 'done' } })
+    await until(
+      async () => {
+        await watch.look()
+        return watch.overdue
+      },
+      (overdue) => overdue.length > 0,
+    )
+    expect(watch.overdue).toEqual(['left'])
+    await events.updateMany({}, { $set: { state: 'done' } })
+    await watch.look()
+    expect(watch.overdue).toEqual(['left'])
+  })
+})

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { closingCheck } from '../support/closing-check.ts'
+import { mongosImage } from '../support/container-images.ts'
+import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
+import { startSecondGateway } from '../support/second-gateway.ts'
+import { startShardedCluster } from '../support/sharded-cluster.ts'
+import { paymentOf, startStack } from '../support/stack.ts'
+import { until, untilEqual } from '../support/until.ts'
+import { WebhookSource } from '../support/webhook-source.ts'
+
+const LEASE_MS = 2_000
+const COPIES = 20
+const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 's', quantity: 1, unitAmount: 100 }] }
+
+describe('a sharded cluster behind a mongos', { timeout: 400_000 }, () => {
+  it('keeps every promise: one record, no answer without a majority, one effect, and takeover', async (context) => {
+    await using cluster = await startShardedCluster(await mongosImage(context))
+    const settings = { LEASE_MS: String(LEASE_MS) }
+    await using stack = await startStack({ mongoUri: cluster.uri, gateway: settings })
+    await using second = await startSecondGateway(stack, settings)
+    await using source = new WebhookSource(stack.provider('acme'), { perSecond: 100, parallel: 50 })
+    const gateways = [stack.provider('acme'), second.provider]
+    const [first, last, ...others] = await createOrders(stack, 62)
+    if (first === undefined || last === undefined) throw new Error('There is no order')
+
+    /** Delivers what was added last to both gateways in turn. */
+    const deliverToBoth = async (copies: number): Promise<(number | null | undefined)[]> => {
+      const { message, answers } = source.log.at(-1) ?? expect.unreachable()
+      const deliveries = Array.from({ length: copies }, (_, index) => gateways[index % 2]?.deliver(message))
+      const statuses = (await Promise.all(deliveries)).map((answer) => answer?.status)
+      answers.push(...statuses.map((status) => status ?? null))
+      return statuses
+    }
+
+    // Accepted, once, and applied and settled.
+    source.add(paymentOf(first))
+    expect(await deliverToBoth(COPIES)).toEqual(Array(COPIES).fill(200))
+    await source.run()
+    await stack.untilSettled()
+    const paid = await stack.orderRecords.findOne({ _id: first.id })
+    expect(paid).toMatchObject({ status: 'paid', version: 2 })
+    await untilEqual(() => stack.events.countDocuments({ deliveries: COPIES + 1 }), 1)
+
+    // Without a majority nothing new is acknowledged, neither at its first delivery nor at its second.
+    const orderId = `ord_${randomUUID()}`
+    const put = async (): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'if-none-match': '*' }
+      return (await stack.orders.send(`/${orderId}`, { method: 'PUT', headers, body: JSON.stringify(CONTENT) })).status
+    }
+    await using resources = new AsyncDisposableStack()
+    const stopped = resources.use(await cluster.stopReplication())
+    expect(await deliverToBoth(2), 'what a majority holds').toEqual([200, 200])
+    source.add(paymentOf(last))
+    const refused: unknown[] = []
+    for (let tries = 0; tries < 3; tries += 1) refused.push(...(await deliverToBoth(2)), await put())
+    expect(refused).toEqual([500, 500, 503, 500, 500, 503, 500, 500, 503])
+    await stopped[Symbol.asyncDispose]()
+    await source.run()
+    await until(put, (status) => status === 412)
+    await stack.untilSettled()
+    expect(await stack.events.countDocuments({ orderId: last.id })).toBe(1)
+
+    // What a gateway had when it died is taken over.
+    addMixedLoad(source, others)
+    stack.fulfilment.pause()
+    await source.run()
+    const held = await stack.events.countDocuments({ state: 'processing', starts: 1 })
+    await stack.gateway.kill('SIGKILL')
+    await until(
+      () => second.gateway.countOf('event.taken-over'),
+      (count) => count > 0,
+    )
+    stack.fulfilment.resume()
+    await stack.gateway.restart()
+    await stack.untilSettled()
+    const struck = { 'an answer without a majority': refused.length, 'a claim that outlived its holder': held }
+    expect(
+      await closingCheck(stack, source.log, { struck, volume: COPIES + 5 * others.length, leaseMs: LEASE_MS }),
+    ).toEqual([])
+  })
+})

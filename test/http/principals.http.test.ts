@@ -1,0 +1,258 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { HttpAnswer } from '../support/http-answer.ts'
+import { ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
+
+const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
+const tokens = {
+  all: makeToken(),
+  reader: makeToken(),
+  writer: makeToken(),
+  ended: makeToken(),
+  ownOne: makeToken(),
+  ownOneNext: makeToken(),
+  ownTwo: makeToken(),
+}
+const ALL = ['orders:read', 'orders:write', 'orders:delete']
+const entry = (value: string, rest: object) => ({ tokens: [{ value }], scopes: ALL, ...rest })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const system = stack.use(
+  await startHttpSystem({
+    gateway: {
+      RATE_LIMIT_FAILED: '20',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+      TRUSTED_PROXY_HOPS: '1',
+      API_TOKENS: JSON.stringify({
+        desk: tokens.all,
+        reader: entry(tokens.reader, { scopes: ['orders:read'] }),
+        writer: entry(tokens.writer, { scopes: ['orders:write'] }),
+        ended: { tokens: [{ value: tokens.ended, notAfter: '2026-01-01T00:00:00Z' }], scopes: ALL },
+        'shop ü': {
+          tokens: [{ value: tokens.ownOne }, { value: tokens.ownOneNext, notAfter: '2126-01-01T00:00:00Z' }],
+          scopes: ALL,
+          own: true,
+        },
+        other: entry(tokens.ownTwo, { own: true }),
+      }),
+    },
+  }),
+)
+
+type Holder = keyof typeof tokens
+
+function callAs(holder: Holder, call: HttpCall): Promise<HttpAnswer> {
+  return system.call({ ...call, headers: { authorization: `Bearer ${tokens[holder]}`, ...call.headers } })
+}
+
+async function put(holder: Holder, target = unusedPath()): Promise<{ target: string; etag: string; id: string }> {
+  const answer = await callAs(holder, { method: 'PUT', target, body: orderContent() })
+  expect(answer.status).toBe(201)
+  return { target, etag: String(answer.headers.etag), id: String(answer.json.id) }
+}
+
+const orders = system.fulfilment.db.collection<{ _id: string }>('orders')
+const storedOrder = (id: string) => orders.findOne({ _id: id })
+
+describe('a scope', () => {
+  it.each<[Holder, string, number]>([
+    ['reader', 'GET', 200],
+    ['reader', 'HEAD', 200],
+    ['reader', 'PUT', 403],
+    ['reader', 'PATCH', 403],
+    ['reader', 'DELETE', 403],
+    ['writer', 'GET', 403],
+    ['writer', 'PUT', 200],
+    ['writer', 'PATCH', 200],
+    ['writer', 'DELETE', 403],
+  ])('of %s decides about %s', async (holder, method, status) => {
+    const { target, etag } = await put('all')
+    const body = method === 'PUT' ? orderContent() : method === 'PATCH' ? {} : undefined
+    const headers = method === 'PATCH' ? { 'if-match': etag } : {}
+    const answer = await callAs(holder, { method, target, headers, ...(body && { body }) })
+    expect(answer.status).toBe(status)
+    if (status !== 403) return
+    expect(answer.json.code).toBe('scope_missing')
+    expect(answer.headers['www-authenticate']).toMatch(/^Bearer error="insufficient_scope", scope="orders:\w+"$/)
+    expect((await callAs('all', { target })).headers.etag).toBe(etag)
+  })
+
+  it('is needed to list and to create', async () => {
+    expect((await callAs('writer', { target: ORDERS })).status).toBe(403)
+    expect((await callAs('reader', { method: 'POST', target: ORDERS, body: orderContent() })).status).toBe(403)
+  })
+})
+
+describe('a token', () => {
+  it('that has ended is refused as an unknown one is; only the log gives the reason', async () => {
+    const ended = await callAs('ended', { target: ORDERS })
+    const unknown = await system.call({ target: ORDERS, headers: { authorization: `Bearer ${makeToken()}` } })
+    expect([ended.status, ended.json.code, ended.json.error]).toEqual([401, unknown.json.code, unknown.json.error])
+    const reasons = [ended, unknown].map(({ json }) => {
+      const [line, ...more] = system.lines.filter(({ requestId }) => requestId === json.requestId)
+      expect(more).toEqual([])
+      return [line?.msg, line?.reason, line?.address]
+    })
+    expect(reasons).toEqual([
+      ['request.refused', 'expired', '127.0.0.1'],
+      ['request.refused', 'unknown', '127.0.0.1'],
+    ])
+  })
+
+  it('takes the place of another one of its principal, whose keys stay valid', async () => {
+    const request = {
+      method: 'POST',
+      target: ORDERS,
+      body: orderContent(),
+      headers: { 'idempotency-key': randomUUID() },
+    }
+    const first = await callAs('ownOne', request)
+    const second = await callAs('ownOneNext', request)
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect(second.json.id).toBe(first.json.id)
+    expect(second.headers['idempotent-replayed']).toBe('true')
+  })
+})
+
+describe('a principal that may touch only its own orders', () => {
+  it('gets 404 for an order of another one, from every method, and changes nothing', async () => {
+    const { target, etag, id } = await put('ownOne')
+    const before = await storedOrder(id)
+    const answers = await Promise.all([
+      callAs('ownTwo', { target }),
+      callAs('ownTwo', { method: 'HEAD', target }),
+      callAs('ownTwo', { method: 'PUT', target, body: orderContent() }),
+      callAs('ownTwo', { method: 'PUT', target, body: orderContent(), headers: { 'if-none-match': '*' } }),
+      callAs('ownTwo', { method: 'PUT', target, body: '{', headers: { 'if-match': etag } }),
+      callAs('ownTwo', { method: 'PATCH', target, body: {}, headers: { 'if-match': etag } }),
+      callAs('ownTwo', { method: 'PATCH', target, body: {}, headers: { 'if-match': '"99"' } }),
+      callAs('ownTwo', { method: 'DELETE', target }),
+      callAs('ownTwo', { method: 'DELETE', target, headers: { 'if-match': '"99"' } }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 412, 404, 404, 404, 404])
+    expect(await storedOrder(id)).toEqual(before)
+    expect((await callAs('ownOneNext', { target })).status).toBe(200)
+    expect((await callAs('all', { target })).status).toBe(200)
+  })
+
+  it('lists its own orders only', async () => {
+    const [mine, theirs, unlimited] = [await put('ownOne'), await put('ownTwo'), await put('all')]
+    const ids = async (holder: Holder): Promise<unknown[]> => {
+      const { json } = await callAs(holder, { target: `${ORDERS}?limit=100` })
+      return (json.items as { id: string }[]).map(({ id }) => id)
+    }
+    expect(await ids('ownOne')).toContain(mine.id)
+    expect(await ids('ownOne')).not.toEqual(expect.arrayContaining([theirs.id]))
+    expect(await ids('ownTwo')).not.toEqual(expect.arrayContaining([unlimited.id]))
+    expect(await ids('all')).toEqual(expect.arrayContaining([mine.id, theirs.id, unlimited.id]))
+  })
+
+  it('pages through its own orders among those of others', async () => {
+    const made = new Set<string>()
+    for (let n = 0; n < 3; n += 1) {
+      made.add((await put('ownTwo')).id)
+      await put('all')
+    }
+    const seen: string[] = []
+    for (let target = `${ORDERS}?limit=1`; ; ) {
+      const { json } = await callAs('ownTwo', { target })
+      seen.push(...(json.items as { id: string }[]).map(({ id }) => id))
+      if (json.next === null) break
+      target = `${ORDERS}?limit=1&after=${json.next}`
+    }
+    expect(seen).toEqual(expect.arrayContaining([...made]))
+    for (const id of seen) expect(await storedOrder(id)).toMatchObject({ createdBy: 'other' })
+  })
+
+  it('does not see an order whose maker is not known, such as one of release 0.1.0', async () => {
+    const { target, id } = await put('ownOne')
+    await orders.updateOne({ _id: id }, { $unset: { createdBy: '', changedBy: '' } })
+    expect((await callAs('ownOne', { target })).status).toBe(404)
+    expect((await callAs('all', { target })).status).toBe(200)
+    expect((await callAs('all', { method: 'PUT', target, body: orderContent({ note: 'new' }) })).status).toBe(200)
+    expect(await storedOrder(id)).toMatchObject({ changedBy: 'desk' })
+    expect(await storedOrder(id)).not.toHaveProperty('createdBy')
+  })
+
+  it('does not take over the id of an order that another one has deleted', async () => {
+    const { target } = await put('ownOne')
+    expect((await callAs('ownOne', { method: 'DELETE', target })).status).toBe(204)
+    expect((await callAs('ownTwo', { method: 'PUT', target, body: orderContent() })).status).toBe(404)
+    expect((await callAs('ownOne', { method: 'DELETE', target })).status).toBe(204)
+    expect((await callAs('ownOne', { method: 'PUT', target, body: orderContent() })).status).toBe(201)
+  })
+})
+
+describe('a change', () => {
+  it('names its principal on the order, in the log of both services and in the audit', async () => {
+    const { target, etag, id } = await put('ownOne')
+    expect(await storedOrder(id)).toMatchObject({ createdBy: 'shop ü', changedBy: 'shop ü' })
+    const patched = await callAs('all', {
+      method: 'PATCH',
+      target,
+      headers: { 'if-match': etag, 'x-request-id': 'of-the-caller' },
+      body: { note: 'new' },
+    })
+    expect(patched.status).toBe(200)
+    expect(await storedOrder(id)).toMatchObject({ createdBy: 'shop ü', changedBy: 'desk' })
+    expect((await callAs('ownOne', { method: 'DELETE', target })).status).toBe(204)
+    expect(await storedOrder(id)).toMatchObject({ createdBy: 'shop ü', changedBy: 'shop ü', status: 'deleted' })
+
+    const requestId = String(patched.headers['x-request-id'])
+    expect(requestId).not.toBe('of-the-caller')
+    const lines = system.lines.filter((line) => line.requestId === requestId)
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ msg: 'request.completed', procedure: 'orders.patch', principal: 'desk' }),
+        expect.objectContaining({
+          ...{ msg: 'api.called', principal: 'desk', method: 'PATCH', status: 200, orderId: id },
+          clientRequestId: 'of-the-caller',
+        }),
+      ]),
+    )
+    const audited = () => system.db.collection('audit').find({ 'details.orderId': id }).sort({ seq: 1 }).toArray()
+    await expect.poll(audited).toHaveLength(3)
+    expect(await audited()).toMatchObject([
+      { by: 'api:shop ü', action: 'orders.put', details: { version: 1 } },
+      { by: 'api:desk', action: 'orders.patch', details: { version: 2, requestId } },
+      { by: 'api:shop ü', action: 'orders.delete', details: { version: null } },
+    ])
+  })
+})
+
+describe('failed authentication', () => {
+  it('is limited by address, summarised in the log, counted, and costs a valid token nothing', async () => {
+    const from = (address: string, token: string) =>
+      system.call({ target: ORDERS, headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } })
+    const address = '203.0.113.7'
+    const statuses: number[] = []
+    for (let n = 0; n < 25; n += 1) {
+      const answer = await from(address, 'canary-of-a-guess')
+      statuses.push(answer.status)
+      if (answer.status === 429) expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+    }
+    expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+    expect((await from('203.0.113.8', 'canary-of-a-guess')).status).toBe(401)
+    expect((await from(address, tokens.all)).status).toBe(200)
+
+    const of = (msg: string) => system.lines.filter((line) => line.msg === msg && line.address === address)
+    expect(of('request.refused')).toHaveLength(20)
+    await expect
+      .poll(() => of('authentication.failing').reduce((sum, { times }) => sum + Number(times), 0), {
+        timeout: 10_000,
+      })
+      .toBe(5)
+    const metrics = await (await fetch(`http://127.0.0.1:${system.adminPort}/metrics`)).text()
+    expect(metrics).toMatch(/oncehook_authentication_failures_total\{api="orders",reason="unknown"\} 2[67]/)
+    expect(JSON.stringify(system.lines)).not.toContain('canary')
+  })
+})
+
+it('an order and a list of orders are kept by no cache', async () => {
+  const { target } = await put('all')
+  for (const read of [target, ORDERS]) {
+    expect((await callAs('all', { target: read })).headers['cache-control']).toBe('no-store, no-transform')
+  }
+})

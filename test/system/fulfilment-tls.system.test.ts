@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createTestAuthority } from '@oncehook/kernel/testing/issue-certificate'
+import { describe, expect, it } from 'vitest'
+import { stablePort } from '../../scripts/stable-port.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+
+const HOSTS = ['127.0.0.1', 'localhost']
+const CALL = '/trpc/orders.list?input=%7B%7D'
+const NO_CERTIFICATE = 'A client certificate that is trusted here is needed'
+const NO_TOKEN = 'A valid token is needed'
+const PATIENCE = { timeout: 20_000 }
+
+type Service = 'gateway' | 'fulfilment'
+/** Files by the names of their settings, without the beginning that all have. */
+type Files = Readonly<Partial<Record<'CERT' | 'KEY' | 'CLIENT_CA' | 'CA' | 'CLIENT_CERT' | 'CLIENT_KEY', string>>>
+
+function ofServer({ cert, key } = authority.issue('fulfilment', HOSTS)): Files {
+  return { CERT: cert, KEY: key }
+}
+
+function ofClient({ cert, key } = authority.issue('gateway')): Files {
+  return { CLIENT_CERT: cert, CLIENT_KEY: key }
+}
+
+const authority = createTestAuthority('the first authority')
+
+/** A stack whose services talk https by files that can be written anew. */
+async function startSecured(resources: AsyncDisposableStack, files: Readonly<Record<Service, Files>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  const fileOf = (service: Service, name: string): string => join(folder, `${service}-${name}`)
+  const write = async (service: Service, written: Files): Promise<void> => {
+    for (const [name, content] of Object.entries(written)) await writeFile(fileOf(service, name), content)
+  }
+  const settingsOf = (service: Service) =>
+    Object.fromEntries(
+      Object.keys(files[service]).map((name) => [`FULFILMENT_TLS_${name}_FILE`, fileOf(service, name)]),
+    )
+  await write('gateway', files.gateway)
+  await write('fulfilment', files.fulfilment)
+  const port = await stablePort()
+  const stack = resources.use(
+    await startStack({
+      gateway: { ...settingsOf('gateway'), FULFILMENT_URL: `https://127.0.0.1:${port}` },
+      fulfilment: { ...settingsOf('fulfilment'), FULFILMENT_PORT: String(port) },
+    }),
+  )
+  return { stack, port, write }
+}
+
+/** Asks fulfilment for a path; `body` makes it a call. */
+async function ask(port: number, path: string, agent: Agent): Promise<{ status: number | undefined; body: string }> {
+  const asking = request({ host: '127.0.0.1', port, path, agent })
+  asking.end()
+  const [response] = (await once(asking, 'response')) as [IncomingMessage]
+  return { status: response.statusCode, body: await text(response) }
+}
+
+async function payOneOrder(stack: Stack): Promise<void> {
+  const order = await stack.orders.create()
+  expect((await stack.deliver(paymentOf(order))).status).toBe(200)
+  await stack.orders.untilStatus(order.id, 'paid')
+}
+
+describe('fulfilment with TLS', () => {
+  it('demands a client certificate of its authority for calls, not for probes, and the gateway shows one', async () => {
+    await using resources = new AsyncDisposableStack()
+    const { stack, port } = await startSecured(resources, {
+      fulfilment: { ...ofServer(), CLIENT_CA: authority.ca },
+      gateway: { CA: authority.ca, ...ofClient() },
+    })
+    await stack.untilReady()
+    await payOneOrder(stack)
+
+    const agentOf = (options: object) =>
+      resources.adopt(new Agent({ ca: authority.ca, ...options }), (one) => one.destroy())
+    const refused = { status: 401, body: expect.stringContaining(NO_CERTIFICATE) }
+    const bare = agentOf({})
+    expect(await ask(port, CALL, bare)).toEqual(refused)
+    expect(await ask(port, CALL, agentOf(createTestAuthority('another').issue('gateway')))).toEqual(refused)
+    expect(await ask(port, CALL, agentOf(createTestAuthority('the first authority').issue('gateway')))).toEqual(refused)
+    // With one, only the token is missing.
+    const { body } = await ask(port, CALL, agentOf(authority.issue('gateway')))
+    expect(JSON.parse(body)).toMatchObject({ error: { message: NO_TOKEN } })
+    for (const probe of ['/livez', '/readyz', '/metrics']) expect((await ask(port, probe, bare)).status).toBe(200)
+    await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow()
+    await expect(fetch(`https://127.0.0.1:${port}/livez`)).rejects.toThrow('fetch failed')
+    const old = agentOf({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+    await expect(ask(port, '/livez', old)).rejects.toThrow(/alert protocol version/)
+  })
+
+  it('changes certificates and authorities without a restart and without a refused call', async () => {
+    await using resources = new AsyncDisposableStack()
+    const { stack, port, write } = await startSecured(resources, {
+      fulfilment: { ...ofServer(), CLIENT_CA: authority.ca },
+      gateway: { CA: authority.ca, ...ofClient() },
+    })
+    await stack.untilReady()
+    const { id } = await stack.orders.create()
+    const statuses = new Set<number>()
+    let changing = true
+    const callers = Promise.all(
+      Array.from({ length: 2 }, async () => {
+        while (changing) statuses.add((await stack.orders.send(`/${id}`)).status)
+      }),
+    )
+    const change = async (service: Service, files: Files): Promise<void> => {
+      const before = stack[service].countOf('tls.changed')
+      await write(service, files)
+      await expect.poll(() => stack[service].countOf('tls.changed'), PATIENCE).toBeGreaterThan(before)
+    }
+    const next = createTestAuthority('the next authority')
+    const both = authority.ca + next.ca
+    const held = resources.adopt(
+      new Agent({ keepAlive: true, maxSockets: 1, ca: both, ...authority.issue('held') }),
+      (agent) => agent.destroy(),
+    )
+    const reasonOf = async (): Promise<string> => JSON.parse((await ask(port, CALL, held)).body).error.message
+    expect(await reasonOf()).toBe(NO_TOKEN)
+
+    await change('fulfilment', { CLIENT_CA: both })
+    await change('gateway', { CA: both })
+    await change('gateway', ofClient(next.issue('gateway')))
+    await change('fulfilment', ofServer(next.issue('fulfilment', HOSTS)))
+    await change('fulfilment', { CLIENT_CA: next.ca })
+    await change('gateway', { CA: next.ca })
+    // The connection was opened before: it ends with this answer.
+    await reasonOf()
+    expect(await reasonOf()).toBe(NO_CERTIFICATE)
+    await payOneOrder(stack)
+    changing = false
+    await callers
+    expect([...statuses]).toEqual([200])
+
+    await write('fulfilment', { CERT: 'canary' })
+    await expect.poll(() => stack.fulfilment.countOf('tls.refused'), PATIENCE).toBeGreaterThan(0)
+    await payOneOrder(stack)
+  })
+})
