@@ -3,5 +3,5 @@
 # on every interface of the container.
 set -e
 case "${1:-}" in '' | -*) set -- mongod "$@" ;; esac
-[ "$1" = mongod ] && set -- "$@" --bind_ip_all --nounixsocket --networkMessageCompressors snappy,zstd
+[ "$1" = mongod ] && set -- "$@" --bind_ip_all --nounixsocket
 exec "$@"
