@@ -7,6 +7,7 @@ import { isHandled } from '../dispatch/handlers.ts'
 import { answerWithin } from '../http/answer-deadline.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { CheckBudget } from '../http/check-budget.ts'
+import { CheckTurns } from '../http/check-turns.ts'
 import { KnownAddresses } from '../http/known-addresses.ts'
 import { LastAnswers } from '../http/last-answers.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
@@ -87,6 +88,7 @@ const SEARCHED_PER_FAILED = 10
 function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRouteDeps, 'summary' | 'lastAnswers'> {
   const { settings, logger, clock, fetch, providers, metrics } = foundation
   const known = new KnownAddresses()
+  const now = (): number => performance.now()
   const windowSeconds = settings.RATE_LIMIT_WINDOW_SECONDS
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds, clock, hasOwnCount: (key) => known.has(key) })
@@ -106,8 +108,9 @@ function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRou
     },
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     withinMs: answerWithin(settings.REQUEST_TIMEOUT_MS),
-    budget: new BodyBudget({ capacity: BODY_BYTES, now: () => performance.now(), isKnown: (one) => known.has(one) }),
+    budget: new BodyBudget({ capacity: BODY_BYTES, now, isKnown: (one) => known.has(one) }),
     known,
+    turns: new CheckTurns(now),
     checks: new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 }),
     strangers: new Strangers({ limit: limitOf('asked', settings.RATE_LIMIT_ASKED), known }),
   }

@@ -16,6 +16,7 @@ import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } 
 import { endOf } from './answer-deadline.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import type { CheckBudget } from './check-budget.ts'
+import type { CheckTurns } from './check-turns.ts'
 import { clientAddress } from './client-address.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
@@ -37,6 +38,7 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly known: Pick<KnownAddresses, 'add' | 'has'>
   /** Processor time for deliveries that are not authentic. */
   readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
+  readonly turns: Pick<CheckTurns, 'next' | 'rest'>
   readonly strangers: Pick<Strangers, 'admit'>
   readonly summary: Pick<RefusalSummary, 'add' | 'takeLine' | 'takeAlarm'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
@@ -104,6 +106,7 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
     rawBody = await readAffordable(deps, call, share)
     share.complete()
+    if (rawBody.length > MOST_FREE_BYTES) await deps.turns.next()
     // Others may have used the time up while it arrived.
     refuseCostly(deps, call, rawBody.length)
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
@@ -255,9 +258,11 @@ const MOST_WORK_MS = 20
 /** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
 function countForged(deps: WebhookRouteDeps, call: Call, { refused, workMs, bytes }: Forged): AppError {
   const { provider, address } = call
-  const { limits, metrics, checks } = deps
+  const { limits, metrics, checks, turns } = deps
   metrics.unverified(provider.name, String(refused.details.reason))
-  checks.charge(address, Math.min(workMs, MOST_WORK_MS) + bytes / BYTES_PER_MS)
+  const ms = Math.min(workMs, MOST_WORK_MS)
+  checks.charge(address, ms + bytes / BYTES_PER_MS)
+  if (bytes > MOST_FREE_BYTES) turns.rest(ms)
   const allowance = limits.failed.count(address)
   if (allowance.remaining < 0 && isSearchable(deps, call)) limits.searched.count(provider.name)
   if (refused.details.reason === TRANSMISSION_REUSED) alarmOfReuse(deps, call, { refused, allowance })
