@@ -184,8 +184,13 @@ describe('methods, targets, Allow', () => {
     '/api/orders/\xe9',
     '/api/orders/a\x7f',
     '/api/orders\xa0',
+    '/api/webhooks/%e0%a4',
+    '/api/orders/%e0%a4',
+    '/nowhere/%FF',
   ])('A18 the target %j is none', async (target) => {
-    expect((await call({ target })).status).toBe(400)
+    for (const method of ['GET', 'POST']) {
+      expect(await call({ method, target })).toMatchObject({ status: 400, json: { code: 'bad_request' } })
+    }
   })
 
   it('A19 POST to an order is not allowed', async () => {

@@ -14,6 +14,7 @@ describe('readTarget', () => {
     ['HTTPS://a:443/b?c', '/b?c'],
     ['http://[::1]:80?c', '/?c'],
     ['//a/b', '//a/b'],
+    ['/%C3%A9?%e0%a4', '/%C3%A9?%e0%a4'],
     [`/${'x'.repeat(99)}`, `/${'x'.repeat(99)}`],
   ])('reads %s', (url, target) => {
     expect(read(url)).toBe(target)
@@ -36,6 +37,10 @@ describe('readTarget', () => {
     '/%1',
     '/%zz',
     '/?%',
+    '/%e0%a4',
+    '/%FF?a',
+    '/%ED%A0%80',
+    '/%C0%AF',
     'ftp://a/',
     'http://',
     'http:///a',

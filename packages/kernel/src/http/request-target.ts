@@ -19,7 +19,7 @@ export function isHost(value: string): boolean {
 /**
  * Reads a request target (RFC 9112 section 3.2) as path and query, or as `*` of OPTIONS. The absolute form loses its
  * host, for this server has one site; escapes of letters, digits and `-._~` in the path are undone, so that equal paths
- * (RFC 3986 section 6.2.2.2) are equal texts.
+ * (RFC 3986 section 6.2.2.2) are equal texts. A path whose escapes are not UTF-8 is refused: nothing here has such a name.
  */
 export function readTarget({ url = '', method }: IncomingMessage, maxBytes: number): string | AppError {
   if (url.length > maxBytes) return uriTooLong()
@@ -27,7 +27,9 @@ export function readTarget({ url = '', method }: IncomingMessage, maxBytes: numb
   if (target === '*' && method === 'OPTIONS') return target
   if (target === null || !ORIGIN.test(target) || BROKEN_ESCAPE.test(target)) return badRequest({ reason: 'target' })
   const query = target.indexOf('?')
-  return query === -1 ? plain(target) : plain(target.slice(0, query)) + target.slice(query)
+  const path = plain(query === -1 ? target : target.slice(0, query))
+  if (path === null) return badRequest({ reason: 'target' })
+  return query === -1 ? path : path + target.slice(query)
 }
 
 function withoutHost(url: string, method: string | undefined): string | null {
@@ -41,10 +43,21 @@ function withoutHost(url: string, method: string | undefined): string | null {
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 const UNRESERVED = /[A-Za-z0-9._~-]/
 
-function plain(path: string): string {
+/** Null where the escapes are not UTF-8. */
+function plain(path: string): string | null {
   if (!path.includes('%')) return path
+  if (!isUtf8(path)) return null
   return path.replace(ESCAPE, (sequence) => {
     const character = String.fromCharCode(Number.parseInt(sequence.slice(1), 16))
     return UNRESERVED.test(character) ? character : sequence
   })
+}
+
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
 }
