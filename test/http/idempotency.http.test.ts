@@ -64,6 +64,7 @@ describe('Idempotency-Key', () => {
     ['bare', 'quoted', (k: string) => [k, `"${k}"`]],
     ['quoted', 'bare', (k: string) => [`"${k}"`, k]],
     ['quoted', 'with blanks around and parameters', (k: string) => [`"${k}"`, ` "${k}";a=1;b `]],
+    ['with a parameter', 'with another one', (k: string) => [`"${k}";a=1`, `"${k}";a=2; *x="y"`]],
   ])('E03 %s first, %s second is one key', async (_first, _second, forms) => {
     const [one = '', other = ''] = forms(newKey())
     const first = await post(one)
@@ -126,6 +127,11 @@ describe('Idempotency-Key', () => {
     '"\xe9"',
     '"a\\b"',
     '-k',
+    'k;a=1',
+    '"k";',
+    '"k";A=1',
+    '"k";a=',
+    '"k"a=1',
     '{"$gt":""}',
   ])('E07 BP-52 %j is no key', async (key) => {
     const customerId = newCustomer()
@@ -213,6 +219,25 @@ describe('Idempotency-Key', () => {
     const again = await post(key, { headers: { 'if-match': '"7"', 'x-request-id': 'another-id', accept: '*/*' } })
     expect(again).toMatchObject({ text: first.text, headers: { 'idempotent-replayed': 'true' } })
   })
+
+  it.each(['return=minimal', 'return=representation', undefined])(
+    'E15 each request has its own Prefer, here first %s: a repetition is the same order, whole or left out',
+    async (prefer) => {
+      const key = newKey()
+      const headersOf = (wanted: string | undefined) => (wanted === undefined ? {} : { prefer: wanted })
+      const first = await post(key, { headers: headersOf(prefer) })
+      const { text: whole } = await call({ target: first.headers.location ?? '' })
+      for (const wanted of ['return=minimal', 'return=representation', undefined]) {
+        const isEmpty = wanted === 'return=minimal'
+        const again = await post(key, { headers: headersOf(wanted) })
+        expect(again).toMatchObject({ status: 201, text: isEmpty ? '' : whole })
+        expect(again.headers).toMatchObject({ 'idempotent-replayed': 'true', etag: first.headers.etag })
+        expect(again.headers.location).toBe(first.headers.location)
+        expect(again.headers['preference-applied']).toBe(wanted)
+        expect(again.headers['content-location']).toBe(isEmpty ? undefined : first.headers.location)
+      }
+    },
+  )
 
   it('E16 a replay tells the past and changes nothing of the present', async () => {
     const key = newKey()
