@@ -6,11 +6,9 @@ import type { CliContext } from '../cli-context.ts'
 import { runCli } from '../run-cli.ts'
 import { fakeSecret, fakeToken } from './fake-gateway.ts'
 
-/** Runs one command line as a user would, and answers its exit code and all it printed. */
-export async function runCommand(args: readonly string[], overrides: Partial<CliContext> = {}) {
-  const stdout: string[] = []
-  const stderr: string[] = []
-  const exitCode = await runCli(args, {
+/** What commands take from the outside world in tests: a machine where nothing runs and nobody watches. */
+export function testContext(overrides: Partial<CliContext> = {}): CliContext {
+  return {
     fetch,
     now: Date.now,
     // Whatever is waited for here takes less.
@@ -19,8 +17,8 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     randomId: () => Math.random().toString(36).slice(2),
     readStdin: async () => Buffer.alloc(0),
     readEnv: () => undefined,
-    write: (text) => void stdout.push(typeof text === 'string' ? text : Buffer.from(text).toString('latin1')),
-    warn: (text) => void stderr.push(text),
+    write: () => undefined,
+    warn: () => undefined,
     dataFolder: '/nowhere',
     operatorToken: undefined,
     writesToTerminal: false,
@@ -28,8 +26,19 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     ask: null,
     onInterrupt: () => () => undefined,
     ...overrides,
+  }
+}
+
+/** Runs one command line as a user would, and answers its exit code and all it printed. */
+export async function runCommand(args: readonly string[], overrides: Partial<CliContext> = {}) {
+  const stdout: string[] = []
+  const stderr: string[] = []
+  const context = testContext({
+    write: (text) => void stdout.push(typeof text === 'string' ? text : Buffer.from(text).toString('latin1')),
+    warn: (text) => void stderr.push(text),
+    ...overrides,
   })
-  return { exitCode, stdout: stdout.join(''), stderr: stderr.join('') }
+  return { exitCode: await runCli(args, context), stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
 /** What a running `npm start` would say of itself. */
