@@ -178,6 +178,13 @@ describe('events show', () => {
       ...{ exitCode: 1, stdout: '', stderr: 'No event has this id (not_found)\n' },
     })
   })
+
+  it.each([65, 10_000, 100_000])('says of an id of %i characters that it is too long', async (length) => {
+    const { exitCode, stdout, stderr } = await run(['events', 'show', 'x'.repeat(length)])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(/64 characters \([a-z_]+\)\n$/)
+    expect(stderr.length).toBeLessThan(200)
+  })
 })
 
 describe('events replay', () => {

@@ -50,12 +50,28 @@ export async function ask<T>(call: Promise<T>): Promise<T> {
 
 function toFailure(error: unknown): unknown {
   if (!(error instanceof TRPCClientError)) return error
-  const data = error.data as { reason?: unknown } | null | undefined
-  const code = typeof data?.reason === 'string' ? toPrintable(data.reason) : null
-  if (code === 'unauthenticated') return new OperatorApiFailure(NOT_ACCEPTED, { code, cause: error })
-  if (code !== null) return new OperatorApiFailure(`${toPrintable(error.message)} (${code})`, { code, cause: error })
-  return new OperatorApiFailure(NO_ANSWER, { code, cause: error })
+  const { code, message } = refusalIn(error)
+  const failure = (says: string) => new OperatorApiFailure(says, { code, cause: error })
+  if (code === 'unauthenticated') return failure(NOT_ACCEPTED)
+  if (code !== null && TOO_LONG.has(code))
+    return failure(`An argument is too long: an id has at most 64 characters (${code})`)
+  return failure(code === null ? NO_ANSWER : `${message} (${code})`)
 }
 
+/** Why the gateway refused: as its procedures say it, or as its listener does, which answers before any of them. */
+function refusalIn({ data, message, meta }: TRPCClientError<OperatorRouter>): { code: string | null; message: string } {
+  const { reason } = asObject(data)
+  if (typeof reason === 'string') return { code: toPrintable(reason), message: toPrintable(message) }
+  const { code, error } = asObject(meta?.responseJSON)
+  // Nothing is there: the address is that of something else.
+  const isRefusal = typeof code === 'string' && typeof error === 'string' && code !== 'not_found'
+  return isRefusal ? { code: toPrintable(code), message: toPrintable(error) } : { code: null, message }
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+const TOO_LONG: ReadonlySet<string> = new Set(['uri_too_long', 'headers_too_large'])
 const NOT_ACCEPTED = 'The gateway does not accept this token: it must be one of its OPERATOR_TOKENS'
 const NO_ANSWER = 'The operator API does not answer: is this the admin address of a gateway, and is it running?'
