@@ -14,6 +14,7 @@ import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
 import { runEvery } from '@oncehook/kernel/run-every'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
@@ -110,15 +111,10 @@ function createConnections(
   { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
 ) {
   const { MONGODB_URI: uri, readMongoUri: readUri, FULFILMENT_DB: database } = settings
-  const shared = { uri, readUri, database, logger, errors }
-  const serving: MongoConnection = createMongoConnection({
-    ...{ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 },
-    onSignedOut: () => background.renew(),
-  })
-  const background = createMongoConnection({
-    ...{ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 },
-    onSignedOut: () => serving.renew(),
-  })
+  const group = new RenewalGroup({ logger, database })
+  const shared = { uri, readUri, database, logger, errors, group }
+  const serving = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 })
+  const background = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 })
   lifecycle.onStop({
     name: 'mongodb',
     withinMs: 1_000,

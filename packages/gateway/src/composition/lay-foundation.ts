@@ -3,7 +3,8 @@ import { watchTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTallies } from '../inbox/tallies.ts'
@@ -48,15 +49,10 @@ function createConnections(
   { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
 ): Foundation['mongo'] {
   const { MONGODB_URI: uri, readMongoUri: readUri, GATEWAY_DB: database } = settings
-  const shared = { uri, readUri, database, logger, errors }
-  const accepting: MongoConnection = createMongoConnection({
-    ...{ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 },
-    onSignedOut: () => background.renew(),
-  })
-  const background = createMongoConnection({
-    ...{ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 },
-    onSignedOut: () => accepting.renew(),
-  })
+  const group = new RenewalGroup({ logger, database })
+  const shared = { uri, readUri, database, logger, errors, group }
+  const accepting = createMongoConnection({ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
+  const background = createMongoConnection({ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 })
   lifecycle.onStop({
     name: 'mongodb',
     withinMs: 1_500,

@@ -18,6 +18,7 @@ import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from '.
 import { type ForwardOptions, forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'
 import { RenewableClient } from './renewable-client.ts'
+import { RenewalGroup } from './renewal-group.ts'
 
 /** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
 export interface MongoOptions {
@@ -30,8 +31,8 @@ export interface MongoOptions {
   readonly logger: Logger
   /** Where a server that cannot be reached is counted, every time that it was tried. Default: nowhere. */
   readonly errors?: Pick<DatabaseErrors, 'count'>
-  /** Called when the server has signed this connection out: then others with the same user are signed out too. */
-  readonly onSignedOut?: () => void
+  /** The connections that are replaced together with this one. Default: none. */
+  readonly group?: RenewalGroup
   /** Emits command events, for tests that watch what is sent. Default: false. */
   readonly monitorCommands?: boolean
   /** Milliseconds on a clock that is never set back, for what is asked of a majority now and then. Default: that of the process. */
@@ -56,8 +57,6 @@ export interface MongoConnection {
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
   /** Throws unless `open` has ended, a primary answers now, and a majority confirms a write: asked at most every 5 s. */
   ping(): Promise<void>
-  /** Replaces the client as soon as a new one can be connected. Nothing that is under way is broken off. */
-  renew(): void
   /** Resolves within a second, also when the server does not answer any more. */
   close(): Promise<void>
 }
@@ -102,17 +101,13 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
   const readUri = options.readUri ?? (() => options.uri)
   const fingerprint = createAddressFingerprint(readUri)
   const create = (): MongoClient => createClient(readUri(), options)
-  const clients = new RenewableClient({ create, fingerprint, verify, logger, database })
-  const renew = (): void => {
-    if (opened) clients.renew('signed_out')
-  }
+  const group = options.group ?? new RenewalGroup({ logger, database })
+  const clients = new RenewableClient({ create, fingerprint, verify, group })
   const forwarding: ForwardOptions = {
     client: () => clients.current,
     name: database,
     onError(error, client) {
-      if (client !== clients.current || !isSignedOut(error)) return
-      renew()
-      options.onSignedOut?.()
+      if (client === clients.current && isSignedOut(error)) clients.renew('signed_out')
     },
   }
   const db = forwardDatabase(forwarding)
@@ -147,7 +142,6 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
       if (!opened) throw new Error('The database is not open yet')
       await Promise.all([assertWritable(db), confirmMajority()])
     },
-    renew,
     async close() {
       closed = true
       await clients.close()

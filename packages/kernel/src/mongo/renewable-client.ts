@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MongoClient } from 'mongodb'
-import type { Logger } from '../logger.ts'
-import { SettingsError } from '../settings.ts'
 import { within } from '../within.ts'
-import { errorClass } from './write-outcome.ts'
+import type { RenewalCause, RenewalGroup } from './renewal-group.ts'
 
 /** What a renewable client works with. */
 export interface RenewableClientOptions {
@@ -16,13 +14,9 @@ export interface RenewableClientOptions {
   readonly fingerprint: () => string
   /** Connects a client and checks what it has reached; throws when it is not to be used. */
   readonly verify: (client: MongoClient) => Promise<void>
-  readonly logger: Logger
-  /** Names the connection in the log. */
-  readonly database: string
+  /** The connections that are replaced together with this one. */
+  readonly group: RenewalGroup
 }
-
-/** Why a client is replaced: the server has signed its connections out, or its address or files have changed. */
-export type RenewalCause = 'signed_out' | 'files_changed'
 
 const WATCH_MS = 1_000
 const FIRST_RETRY_MS = 1_000
@@ -43,6 +37,7 @@ export class RenewableClient {
   readonly #open = new Set<MongoClient>()
   #current: MongoClient
   #seen: string
+  #isWatched = false
   #renewing = false
   #renewedAt = Number.NEGATIVE_INFINITY
 
@@ -52,6 +47,7 @@ export class RenewableClient {
     this.#seen = options.fingerprint()
     this.#current = options.create()
     this.#open.add(this.#current)
+    options.group.join((cause) => this.renew(cause))
   }
 
   /** The client that counts now. */
@@ -67,12 +63,13 @@ export class RenewableClient {
     try {
       this.#takeOver(this.#options.create(), 0)
     } catch (error) {
-      this.#logFailure(error, 'files_changed')
+      this.#options.group.logFailure(error, 'files_changed')
     }
   }
 
   /** Follows the address and its files from now on. */
   watch(): void {
+    this.#isWatched = true
     const timer = setInterval(() => {
       const seen = this.#options.fingerprint()
       if (seen === this.#seen || this.#renewing) return
@@ -82,12 +79,18 @@ export class RenewableClient {
     this.#closing.signal.addEventListener('abort', () => clearInterval(timer))
   }
 
-  /** Replaces the client, as soon as a new one can be connected; tries again until then. One replacement at a time. */
+  /**
+   * Replaces the client, and all others of its group, as soon as a new one can be connected; tries again until then. One
+   * replacement at a time. Before the client was watched it does nothing: it is still being opened.
+   */
   renew(cause: RenewalCause): void {
-    if (this.#renewing || this.#closing.signal.aborted) return
+    if (!this.#isWatched || this.#renewing || this.#closing.signal.aborted) return
+    const { group } = this.#options
     this.#renewing = true
-    void this.#renew(cause).finally(() => {
+    group.begin(cause)
+    void this.#renew(cause).then((isRenewed) => {
       this.#renewing = false
+      group.end(cause, isRenewed)
     })
   }
 
@@ -98,22 +101,18 @@ export class RenewableClient {
     await Promise.all(Array.from(this.#open, (client) => this.#end(client)))
   }
 
-  async #renew(cause: RenewalCause): Promise<void> {
-    const { logger, database } = this.#options
+  async #renew(cause: RenewalCause): Promise<boolean> {
+    const { group } = this.#options
     await this.#pause(this.#renewedAt + PAUSE_MS - performance.now())
-    logger.warn({ database, cause }, 'mongodb.renewing')
-    let logged = ''
     for (let tries = 0; !this.#closing.signal.aborted; tries += 1) {
+      group.logBegin(cause)
       const failure = await this.#attempt()
-      if (failure === null) {
-        logger.info({ database, cause }, 'mongodb.renewed')
-        return
-      }
-      const kind = failure.error instanceof SettingsError ? failure.error.message : errorClass(failure.error)
-      if (kind !== logged && !this.#closing.signal.aborted) this.#logFailure(failure.error, cause)
-      logged = kind
+      if (this.#closing.signal.aborted) return false
+      if (failure === null) return true
+      group.logFailure(failure.error, cause)
       await this.#pause(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
     }
+    return false
   }
 
   async #attempt(): Promise<{ readonly error: unknown } | null> {
@@ -131,12 +130,6 @@ export class RenewableClient {
       if (fresh !== undefined) void this.#end(fresh)
       return { error }
     }
-  }
-
-  #logFailure(error: unknown, cause: RenewalCause): void {
-    const { logger, database } = this.#options
-    const why = error instanceof SettingsError ? { problems: error.problems } : { error }
-    logger.error({ database, cause, ...why }, 'mongodb.renewal-failed')
   }
 
   #takeOver(fresh: MongoClient, graceMs: number): void {

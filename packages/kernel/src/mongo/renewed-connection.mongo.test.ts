@@ -11,6 +11,7 @@ import { Secret } from '../secret.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { type SecuredMongod, startSecuredMongod } from '../testing/secured-mongod.ts'
 import { createMongoConnection, type MongoOptions } from './mongo-connection.ts'
+import { RenewalGroup } from './renewal-group.ts'
 
 const PASSWORD = 'canary-9d8c7b6a5f'
 const NEW_PASSWORD = 'canary-1a2b3c4d5e'
@@ -31,8 +32,11 @@ async function ownDatabase() {
 }
 
 /** An open connection with the log that it writes, closed at the end of the scope. */
-async function openConnection(uri: Secret, options: Partial<MongoOptions> = {}) {
-  const { logger, lines } = memoryLogger()
+async function openConnection(
+  uri: Secret,
+  options: Partial<MongoOptions> = {},
+  { logger, lines }: ReturnType<typeof memoryLogger> = memoryLogger(),
+) {
   const database = new URL(uri.reveal()).pathname.slice(1)
   const made = createMongoConnection({ uri, database, appName: 'renewal-test', maxPoolSize: 4, logger, ...options })
   await made.open()
@@ -76,6 +80,35 @@ describe.concurrent('a connection whose credentials change', () => {
     expect(made.lines).toMatchObject([{ cause: 'signed_out' }, { error: { code: 18 } }, { database }])
     expect(await made.things.find().project({ _id: 1 }).toArray()).toHaveLength(8)
     expect(JSON.stringify(made.lines)).not.toContain('canary')
+  }, 60_000)
+
+  it('is told once for all connections of a service, whichever sees it and whatever changes', async ({ expect }) => {
+    using files = folder()
+    const { database, user, uri } = await ownDatabase()
+    writeFileSync(files.path('uri'), uri.reveal())
+    const readUri = () => new Secret(readFileSync(files.path('uri'), 'utf8'))
+    const log = memoryLogger()
+    const group = new RenewalGroup({ logger: log.logger, database })
+    await using one = await openConnection(uri, { readUri, group }, log)
+    await using other = await openConnection(uri, { readUri, group }, log)
+    await dropAndMakeAnew(database, NEW_PASSWORD)
+    for (const made of [one, other]) expect(await made.write()).toBe(0)
+    await expect.poll(one.messages).toEqual(['mongodb.renewing', 'mongodb.renewal-failed'])
+    writeFileSync(files.path('uri'), server.uriOf(database, { ...user, password: NEW_PASSWORD }).reveal())
+    await expect.poll(one.messages).toContain('mongodb.renewed')
+    for (const made of [one, other]) expect(await made.write()).toBe(4)
+    // The old password once more, by the file alone: nothing is signed out.
+    await server.db(database).command({ updateUser: user.name, pwd: PASSWORD })
+    writeFileSync(files.path('uri'), uri.reveal())
+    await expect.poll(one.messages).toHaveLength(5)
+    expect(one.messages()).toEqual([
+      ...['mongodb.renewing', 'mongodb.renewal-failed', 'mongodb.renewed'],
+      ...['mongodb.renewing', 'mongodb.renewed'],
+    ])
+    expect(log.lines.map(({ cause }) => cause)).toEqual([
+      ...['signed_out', 'signed_out', 'signed_out'],
+      ...['files_changed', 'files_changed'],
+    ])
   }, 60_000)
 
   it('sees it by what a cursor throws too', async ({ expect }) => {
