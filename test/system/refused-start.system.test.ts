@@ -183,6 +183,16 @@ const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, c
   'no-variable': [{ env: 'NOT_SET_AT_ALL' }, 'cannot be read'],
 }
 
+describe('fulfilment, for what only it is told,', () => {
+  it('refuses to start with a file for receipts that cannot be one, and says what to set', async () => {
+    expect(await refusal('fulfilment', { RECEIPT_SINK: `file:${import.meta.filename}/receipts.jsonl` })).toEqual([
+      expect.stringMatching(
+        /^RECEIPT_SINK names a file that cannot be opened for writing \(E[A-Z]+\)\. .* RECEIPT_SINK=file:<path> /,
+      ),
+    ])
+  })
+})
+
 describe('gateway, for what only it is told,', () => {
   it('BP-47: refuses to start with providers whose secrets are none, and names each', async () => {
     const weak = Object.entries(WEAK_PROVIDER_SECRETS)

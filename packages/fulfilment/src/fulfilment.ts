@@ -66,8 +66,8 @@ const LAST_WORK_MS = 800
 const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
 
 /**
- * Starts fulfilment: the listener first, which says that it is not ready; then the database and its indexes; then the
- * receipt worker. Each part adds its stop stage to the lifecycle.
+ * Starts fulfilment: the listener first, which says that it is not ready; then, when the sink of receipts has been looked at,
+ * the database and its indexes; then the receipt worker. Each part adds its stop stage to the lifecycle.
  * @throws SettingsError for what a person must put right
  */
 export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycle): Promise<{ port: number }> {
@@ -92,6 +92,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     isReady: () => ready,
     lifecycle,
   })
+  await sink.check?.()
   // Before the listener waits for its calls: a slow database leaves the worker little time to write its outcomes.
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
   await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))

@@ -32,6 +32,11 @@ export interface ReceiptSink {
   /** How many sends may run at once: more would wait inside the sink, and a wait is no part of an attempt. */
   readonly atOnce: number
   /**
+   * Looks whether receipts can be sent as things stand, before the first one. Default: nothing is known before.
+   * @throws SettingsError for what a person must put right
+   */
+  check?(): Promise<void>
+  /**
    * Sends a receipt, durably when it resolves.
    * @throws receiptRefused when no retry can help, receiptOutcomeUnknown when it may have arrived and cannot be sent
    * again safely; anything else is tried again

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt, ReceiptSink } from '../receipt-sink.ts'
+import { checkFile } from './check-file.ts'
 import { forgetLines } from './forget-lines.ts'
 import { type OpenReceiptFile, openOnDisk, ReceiptFile, type ReceiptLine } from './receipt-file.ts'
 
@@ -15,6 +16,7 @@ export function createFileSink(path: string, openFile: OpenReceiptFile = openOnD
   return {
     keyed: true,
     atOnce: 32,
+    check: () => checkFile(path, openFile),
     async send(receipt, { repeated, signal }) {
       await queue.append({ key: receipt.key, line: lineOf(receipt), repeated }, signal)
     },
