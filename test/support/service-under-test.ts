@@ -74,7 +74,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   }
 
   /** Sends a signal that ends it and waits until it is gone; one that does not go within 30 s is killed. */
-  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<Ending> {
+  async kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGHUP'): Promise<Ending> {
     const { child, ended } = this.#alive()
     this.#endIsPlanned = true
     const toldAt = performance.now()

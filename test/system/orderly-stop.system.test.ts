@@ -4,8 +4,9 @@ import { closingCheck } from '../support/closing-check.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { createOrders } from '../support/mixed-load.ts'
 import { startReplicaSet } from '../support/mongod-under-test.ts'
-import type { ServiceUnderTest } from '../support/service-under-test.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { ServiceUnderTest } from '../support/service-under-test.ts'
+import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
 import { until } from '../support/until.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
@@ -54,6 +55,27 @@ it.each(['gateway', 'fulfilment'] as const)(
     await node.start()
   },
 )
+
+it.each([
+  ['gateway', 'SIGTERM'],
+  ['gateway', 'SIGHUP'],
+  ['fulfilment', 'SIGTERM'],
+  ['fulfilment', 'SIGHUP'],
+] as const)('the %s that is still starting ends with 0 at %s', async (name, signal) => {
+  await using resources = new AsyncDisposableStack()
+  const place = { ...(await choosePlace(resources)), mongoUri: 'mongodb://127.0.0.1:1/' }
+  const settings = name === 'gateway' ? gatewaySettings(place) : fulfilmentSettings(place)
+  await using service = new ServiceUnderTest(name, settings)
+  const starting = expect(service.start()).rejects.toThrow(`The ${name} ended with 0 before it was ready`)
+  await until(
+    () => service.countOf('mongodb.unreachable'),
+    (count) => count > 0,
+  )
+  expect(await service.kill(signal)).toMatchObject({ code: 0, signal: null })
+  await starting
+  expect(service.countOf('service.started')).toBe(0)
+  expect(service.lines.at(-1)).toMatchObject({ msg: 'service.stopped', clean: true })
+})
 
 it('SIGTERM answers a delivery that waits for a database which does not answer', async () => {
   await using proxy = await startFaultProxy()

@@ -97,6 +97,8 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
   await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
   await mongo.background.open()
+  // What is started from then on would not be stopped.
+  if (lifecycle.isStopping) return { port }
   ready = true
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))

@@ -1,34 +1,9 @@
-import { systemClock } from '@oncehook/kernel/clock'
-import { refuseToStart, runService } from '@oncehook/kernel/lifecycle'
-import { LogOutput } from '@oncehook/kernel/log-output'
-import { createLogger } from '@oncehook/kernel/logger'
-import { restartWithHeapFlags, warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { openFulfilment } from './fulfilment.ts'
-import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
-
-function readOrRefuse(): FulfilmentSettings {
-  try {
-    return readFulfilmentSettings(process.env)
-  } catch (error) {
-    if (error instanceof SettingsError) refuseToStart(error)
-    throw error
-  }
-}
+import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
+import { endAtSignals } from '@oncehook/kernel/stop-signals'
 
 const heapIsBound = restartWithHeapFlags(process)
-const settings = readOrRefuse()
-const logOutput = new LogOutput()
-const logger = createLogger({ service: 'fulfilment', level: settings.LOG_LEVEL, destination: logOutput })
-if (!heapIsBound) warnOfUnboundHeap(logger)
-await runService({
-  logger,
-  async start(lifecycle) {
-    // A caller gives up after 10 s. Two runs of one request would be harmless too: the key has reserved the order's id.
-    const times = { keyLeaseMs: 30_000, receiptLeaseMs: 30_000 }
-    await openFulfilment(
-      { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch: globalThis.fetch, ...times },
-      lifecycle,
-    )
-  },
-})
+// Not before: a signal that comes while Node replaces itself would be heard by nobody.
+endAtSignals(process)
+// Loaded once, by the process that stays.
+const { runFulfilment } = await import('./run-fulfilment.ts')
+await runFulfilment({ env: process.env, heapIsBound, fetch: globalThis.fetch })

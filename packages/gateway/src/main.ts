@@ -1,66 +1,9 @@
-import cluster from 'node:cluster'
-import { flushCompileCache } from 'node:module'
-import { setFlagsFromString } from 'node:v8'
-import { systemClock } from '@oncehook/kernel/clock'
-import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
-import { LogOutput } from '@oncehook/kernel/log-output'
-import { createLogger } from '@oncehook/kernel/logger'
-import { restartWithHeapFlags, warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
-import { SettingsError } from '@oncehook/kernel/settings'
-import { type GatewaySettings, readGatewaySettings } from './settings.ts'
-import { STARTED } from './workers/started.ts'
-
-// A worker has stopped by then: the whole of its own stop is bounded.
-const WORKERS_STOP_MS = 10_000
-
-function readOrRefuse(): GatewaySettings {
-  try {
-    return readGatewaySettings(process.env)
-  } catch (error) {
-    if (error instanceof SettingsError) refuseToStart(error)
-    throw error
-  }
-}
+import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
+import { endAtSignals } from '@oncehook/kernel/stop-signals'
 
 const heapIsBound = restartWithHeapFlags(process)
-const settings = readOrRefuse()
-const logOutput = new LogOutput()
-const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
-if (!heapIsBound) warnOfUnboundHeap(logger)
-
-async function startOne(lifecycle: Lifecycle): Promise<void> {
-  const { startGateway } = await import('./gateway.ts')
-  const parts = { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
-  if (!cluster.isWorker) {
-    await startGateway(parts, lifecycle)
-    suitHeapToDeliveries()
-    return
-  }
-  const { shareMetrics } = await import('./workers/metrics-of-workers.ts')
-  await startGateway({ ...parts, showMetrics: (own) => shareMetrics(own, process) }, lifecycle)
-  suitHeapToDeliveries()
-  process.send?.(STARTED)
-}
-
-/**
- * Deliveries in flight outlive the young generation and die soon after. V8 would let the heap grow to several times of
- * what is alive before it looks at it; and it would take what a delivery allocates for long-lived and allocate it among
- * the old, where it keeps all it refers to until a full collection: in two processes of three that took a quarter of the
- * time. Compiled code is put by before, for the next start has not these flags yet: it is a fifth shorter than with code
- * that was put by at the end.
- */
-function suitHeapToDeliveries(): void {
-  flushCompileCache()
-  setFlagsFromString('--heap-growing-percent=25')
-  setFlagsFromString('--no-allocation-site-pretenuring')
-}
-
-async function superviseMany(lifecycle: Lifecycle): Promise<void> {
-  const { Workers } = await import('./workers/workers.ts')
-  const workers = new Workers({ count: settings.WORKERS, logger, random: Math.random })
-  lifecycle.onStop({ name: 'workers', withinMs: WORKERS_STOP_MS, stop: () => workers.stop() })
-  await workers.start()
-}
-
-const start = settings.WORKERS > 1 && cluster.isPrimary ? superviseMany : startOne
-await runService({ logger, start })
+// Not before: a signal that comes while Node replaces itself would be heard by nobody.
+endAtSignals(process)
+// Loaded once, by the process that stays.
+const { runGateway } = await import('./run-gateway.ts')
+await runGateway({ env: process.env, heapIsBound, fetch: globalThis.fetch })

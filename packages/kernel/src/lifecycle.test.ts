@@ -21,7 +21,7 @@ interface Ended {
 
 /** A process that runs the given start-up as a service, with `stage(name, stop, withinMs)` to add stop stages. */
 function runningService(start: string) {
-  const script = `
+  return running(`
     import { setTimeout as sleep } from 'node:timers/promises'
     import { createLogger } from './logger.ts'
     import { runService } from './lifecycle.ts'
@@ -32,7 +32,11 @@ function runningService(start: string) {
       const stage = (name, stop = () => {}, withinMs = 2_000) => lifecycle.onStop({ name, stop, withinMs })
       ${start}
       logger.info({}, 'ready')
-    } })`
+    } })`)
+}
+
+/** A process that runs a script, which may import the files of this folder. */
+function running(script: string) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: import.meta.dirname })
   const lines: Line[] = []
   let stderr = ''
@@ -61,7 +65,7 @@ const stagesOf = ({ lines }: Ended): unknown[] =>
 const messagesOf = ({ lines }: Ended): string[] => lines.map(({ msg }) => msg)
 
 describe.concurrent('runService', () => {
-  it.for(['SIGTERM', 'SIGINT'] as const)(
+  it.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'stops in reverse order at %s and exits with 0',
     async (signal, { expect }) => {
       const service = runningService(`stage('database'); stage('worker', () => sleep(50)); stage('listener')`)
@@ -152,6 +156,20 @@ describe.concurrent('runService', () => {
     expect(ended.code).toBe(0)
     expect(messagesOf(ended)).not.toContain('ready')
   })
+
+  it.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'ends with 0 at %s that comes while it is loaded, before it runs',
+    async (signal, { expect }) => {
+      const service = running(`
+        import { endAtSignals } from './stop-signals.ts'
+        endAtSignals(process)
+        setTimeout(() => process.exit(99), 10_000)
+        console.log(JSON.stringify({ msg: 'loading' }))`)
+      await service.logged('loading')
+      service.kill(signal)
+      expect(await service.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
+    },
+  )
 
   it.for([
     ['a rejection that nobody handled', `void Promise.reject(new RangeError('canary'))`],

@@ -1,5 +1,6 @@
 import type { Logger } from './logger.ts'
 import { EXIT_CONFIG, SettingsError } from './settings.ts'
+import { leaveSignals, STOP_SIGNALS } from './stop-signals.ts'
 import { LATE, within } from './within.ts'
 
 /** A step of the orderly stop: what it is called in the log, what it does, how long it may take. */
@@ -14,7 +15,7 @@ export interface StopStage {
 const WHOLE_STOP_MS = 9_500
 
 /**
- * The end of a process: stages added while it starts run in reverse order at SIGTERM or SIGINT, each bounded in time and
+ * The end of a process: stages added while it starts run in reverse order at a stop signal, each bounded in time and
  * all together in `wholeStopMs`, then the process exits with 0. A stage that fails or is late is logged and makes the
  * exit code 1; the later ones are begun all the same.
  */
@@ -77,7 +78,7 @@ export interface ServiceProcess {
 }
 
 /**
- * Runs a service as this process until a signal stops it. Exit codes: 0 stopped in order, 78 a person must put
+ * Runs a service as this process until SIGTERM, SIGINT or SIGHUP stops it, also while it starts. Exit codes: 0 stopped in order, 78 a person must put
  * something right, 1 anything else. An error that nobody caught is logged and ends the process: start-up is recovery.
  * A second signal changes nothing: who signals a process group and its members signals twice, and every stage is bounded.
  */
@@ -93,8 +94,8 @@ export async function runService({ logger, start }: ServiceProcess): Promise<voi
       process.exit(clean ? 0 : 1)
     })
   }
-  process.on('SIGTERM', end)
-  process.on('SIGINT', end)
+  for (const signal of STOP_SIGNALS) process.on(signal, end)
+  leaveSignals(process)
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       logger.fatal({ error, event }, 'service.crashed')

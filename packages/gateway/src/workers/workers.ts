@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Logger } from '@oncehook/kernel/logger'
 import { EXIT_CONFIG, SettingsError } from '@oncehook/kernel/settings'
+import { STOP_SIGNALS } from '@oncehook/kernel/stop-signals'
 import { AggregatorRegistry } from 'prom-client'
 import { answerMetrics } from './metrics-of-workers.ts'
 import { STARTED } from './started.ts'
@@ -17,7 +18,7 @@ export interface WorkersDeps {
 const REPLACEMENT: Backoff = { baseMs: 500, capMs: 10_000 }
 const LONG_LIFE_MS = 10_000
 // A worker that has only just been forked does not listen for them yet: they end it before it has begun anything.
-const TOLD_TO_STOP: ReadonlySet<string | null> = new Set(['SIGTERM', 'SIGINT'])
+const TOLD_TO_STOP: ReadonlySet<string | null> = new Set(STOP_SIGNALS)
 
 /**
  * Several gateways behind the same ports, each a process of its own; this one only supervises. Any of them may be killed
