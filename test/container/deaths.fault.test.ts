@@ -2,14 +2,27 @@ import { describe, expect, it, type TestContext } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import type { ContainerStack } from '../support/container-stack.ts'
 import type { ContainerUnderTest } from '../support/container-under-test.ts'
+import { describeStack } from '../support/describe-stack.ts'
 import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
 import { adminCommand } from '../support/mongod-under-test.ts'
+import { limitOf, Phases } from '../support/phases.ts'
 import { shareStack } from '../support/share-stack.ts'
 import { until } from '../support/until.ts'
 
 const ORDERS = 24
 /** So many deliveries are accepted before the strike, and again while the victim is away. */
 const ACCEPTED = 20
+/** What each phase may take, in milliseconds: several times of what it takes on two busy cores. */
+const PHASES = {
+  'load before the strike': 60_000,
+  strike: 45_000,
+  'the others go on': 60_000,
+  heal: 90_000,
+  'everything is delivered': 60_000,
+  'everything is settled': 120_000,
+} as const
+// The first test starts the stack.
+const LIMIT = { timeout: limitOf(PHASES, 240_000) }
 const shared = shareStack({
   gateways: 2,
   fulfilments: 2,
@@ -42,25 +55,30 @@ const victims: Readonly<Record<'gateway' | 'fulfilment', Victim>> = {
 /** Strikes under load, wants the others to go on, heals, and wants one effect of everything that was accepted. */
 async function endure(context: TestContext, victimOf: Victim, { strike, state, heal }: Strike): Promise<void> {
   const { stack, source } = await shared(context)
-  const orders = await createOrdersAfterFault(stack, ORDERS)
-  addMixedLoad(source, orders.slice(0, ORDERS / 2))
-  void source.run()
-  await source.untilAccepted(source.accepted + ACCEPTED)
+  const phases = new Phases(PHASES, () => describeStack(stack, source))
+  const accept = () => source.untilAccepted(source.accepted + ACCEPTED)
+  const orders = await phases.run('load before the strike', async () => {
+    const made = await createOrdersAfterFault(stack, ORDERS)
+    addMixedLoad(source, made.slice(0, ORDERS / 2))
+    void source.run()
+    await accept()
+    return made
+  })
   const victim = await victimOf(stack)
-  await strike(victim)
+  await phases.run('strike', () => strike(victim))
   expect(await victim.state()).toBe(state)
 
   addMixedLoad(source, orders.slice(ORDERS / 2))
   const finished = source.run()
-  await source.untilAccepted(source.accepted + ACCEPTED)
+  await phases.run('the others go on', accept)
   expect(await victim.state(), 'after others had gone on').toBe(state)
-  await heal(victim)
-  await finished
-  await stack.untilSettled()
+  await phases.run('heal', () => heal(victim))
+  await phases.run('everything is delivered', () => finished)
+  await phases.run('everything is settled', () => stack.untilSettled())
   expect(await closingCheck(stack, source.log, { struck: { [state]: 1 }, volume: 2 * ACCEPTED })).toEqual([])
 }
 
-describe.each(Object.entries(victims))('a %s under load', { timeout: 240_000 }, (_, victim) => {
+describe.each(Object.entries(victims))('a %s under load', LIMIT, (_, victim) => {
   it.for(Object.entries(strikes))(
     'that is %s is not missed, and takes its part again afterwards',
     async ([, strike], context) => {
@@ -69,7 +87,7 @@ describe.each(Object.entries(victims))('a %s under load', { timeout: 240_000 }, 
   )
 })
 
-describe('the primary of three MongoDB nodes under load', { timeout: 240_000 }, () => {
+describe('the primary of three MongoDB nodes under load', LIMIT, () => {
   /** Another node has to become primary before the victim is healed. */
   const replaced = (strike: Strike, stack: ContainerStack): Strike => ({
     ...strike,

@@ -1,29 +1,50 @@
 import { describe, expect, it } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { containerImages, startContainerStack } from '../support/container-stack.ts'
+import { describeStack } from '../support/describe-stack.ts'
 import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
+import { limitOf, Phases } from '../support/phases.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS_A_STEP = 40
+/** What each phase may take, in milliseconds: several times of what it takes on two busy cores. */
+const PHASES = {
+  'the first service is restarted': 90_000,
+  'the second service is restarted': 90_000,
+  'the third service is restarted': 90_000,
+  'the fourth service is restarted': 90_000,
+  'everything is delivered': 60_000,
+  'everything is settled': 120_000,
+} as const
+const STEPS = [
+  'the first service is restarted',
+  'the second service is restarted',
+  'the third service is restarted',
+  'the fourth service is restarted',
+] as const
 
-describe('a rolling restart of both services under load', { timeout: 300_000 }, () => {
+describe('a rolling restart of both services under load', { timeout: limitOf(PHASES, 240_000) }, () => {
   it('loses nothing: each process ends with 0 and comes back, each event has one effect', async (context) => {
     const images = await containerImages(context)
     await using stack = await startContainerStack({ images, gateways: 2, fulfilments: 2, mongos: 1 })
     await using source = new WebhookSource(stack.provider(), { perSecond: 100, parallel: 100 })
     const services = [...stack.fulfilments, ...stack.gateways]
     const orders = await createOrdersAfterFault(stack, ORDERS_A_STEP * services.length)
+    const phases = new Phases(PHASES, () => describeStack(stack, source))
     const codes: number[] = []
-    for (const [step, { container }] of services.entries()) {
-      addMixedLoad(source, orders.slice(step * ORDERS_A_STEP, (step + 1) * ORDERS_A_STEP))
-      void source.run()
-      await source.untilAccepted(source.accepted + 20)
-      codes.push(await container.stop())
-      await source.untilAccepted(source.accepted + 20)
-      await container.restart()
+    for (const [step, name] of STEPS.entries()) {
+      const { container } = services[step] ?? expect.unreachable()
+      await phases.run(name, async () => {
+        addMixedLoad(source, orders.slice(step * ORDERS_A_STEP, (step + 1) * ORDERS_A_STEP))
+        void source.run()
+        await source.untilAccepted(source.accepted + 20)
+        codes.push(await container.stop())
+        await source.untilAccepted(source.accepted + 20)
+        await container.restart()
+      })
     }
-    await source.run()
-    await stack.untilSettled()
+    await phases.run('everything is delivered', () => source.run())
+    await phases.run('everything is settled', () => stack.untilSettled())
 
     expect(codes).toEqual([0, 0, 0, 0])
     const row = { struck: { 'an orderly stop': codes.length }, volume: services.length * ORDERS_A_STEP * 4 }

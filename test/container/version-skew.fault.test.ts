@@ -1,11 +1,15 @@
 import { describe, expect, it, type TestContext } from 'vitest'
 import { closingCheck } from '../support/closing-check.ts'
 import { containerImages, startContainerStack } from '../support/container-stack.ts'
+import { describeStack } from '../support/describe-stack.ts'
 import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
 import { oldImages } from '../support/old-images.ts'
+import { limitOf, Phases } from '../support/phases.ts'
 import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 60
+/** What each phase may take, in milliseconds: several times of what it takes on two busy cores. */
+const PHASES = { 'everything is delivered': 120_000, 'everything is settled': 120_000 } as const
 
 interface Mixture {
   readonly gateways: number
@@ -24,9 +28,10 @@ async function takePayments(context: TestContext, { gateways, fulfilments, old }
   const fulfilment = { SERVICE_TOKEN_BINDING: 'accepted' }
   await using stack = await startContainerStack({ images, gateways, fulfilments, mongos: 1, fulfilment })
   await using source = new WebhookSource(stack.provider(), { perSecond: 200, parallel: 50 })
+  const phases = new Phases(PHASES, () => describeStack(stack, source))
   addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS))
-  await source.run()
-  await stack.untilSettled()
+  await phases.run('everything is delivered', () => source.run())
+  await phases.run('everything is settled', () => stack.untilSettled())
   const row = { struck: { 'an earlier version': old.length }, volume: 4 * ORDERS }
   expect(await closingCheck(stack, source.log, row)).toEqual([])
   const services = [...stack.gateways, ...stack.fulfilments]
@@ -39,7 +44,7 @@ async function takePayments(context: TestContext, { gateways, fulfilments, old }
   }
 }
 
-describe('two versions side by side', { timeout: 300_000 }, () => {
+describe('two versions side by side', { timeout: limitOf(PHASES, 240_000) }, () => {
   it('an old gateway and a new fulfilment take payments together', async (context) => {
     await takePayments(context, { gateways: 1, fulfilments: 1, old: ['gateway1'] })
   })

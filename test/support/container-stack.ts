@@ -23,7 +23,7 @@ import type { EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import type { Settings } from './service-under-test.ts'
 import { shareOut } from './share-out.ts'
 import { readReceipts, untilSettled } from './stack.ts'
-import { createStackProvider } from './stack-provider.ts'
+import { createStackProvider, type ProviderParts } from './stack-provider.ts'
 import { fulfilmentSettings, gatewaySettings, providersOfFirstRelease, type StackPlace } from './stack-settings.ts'
 import { startTogether } from './start-together.ts'
 
@@ -68,6 +68,10 @@ export interface ContainerStack extends AsyncDisposable {
   readonly orders: OrdersApi
   readonly events: Collection<EventRecord>
   readonly orderRecords: Collection<OrderRecord>
+  /** How often each gateway gave each answer, as `gateway1 200`; `none` where it gave none. */
+  readonly answers: ReadonlyMap<string, number>
+  /** What of this stack's secrets, signatures and bodies stands in a text, in words that do not repeat it. */
+  leaksIn(text: string): string[]
   /** The provider acme, which delivers to every gateway in turn. */
   provider(habits?: ProviderHabits): PaymentProvider
   /** The receipts that have been sent, as their file holds them. */
@@ -134,9 +138,13 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
   const urls = numbers(options.gateways).map(
     (n) => `http://127.0.0.1:${edges.gatewaySide.publishedPort(GATEWAY_LINES_FROM + n)}`,
   )
+  const answers = new Map<string, number>()
+  const acmeAt = (url: string) => ({ name: 'acme', url, secrets, signatures }) as const
   const owned = resources.move()
   return {
     network,
+    answers,
+    leaksIn,
     gateways: services.filter(({ name }) => name.startsWith('gateway')),
     fulfilments: services.filter(({ name }) => name.startsWith('fulfilment')),
     mongo,
@@ -144,7 +152,7 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
     events,
     orderRecords,
     provider: (habits = {}) =>
-      shareOut(urls.map((url) => createStackProvider({ name: 'acme', url, secrets, signatures, ...habits }))),
+      shareOut(urls.map((url, at) => counting({ ...acmeAt(url), ...habits }, `gateway${at + 1}`, answers))),
     receipts: () => readReceipts(join(receiptsFolder, RECEIPTS_FILE)),
     untilSettled: () => untilSettled(leases, events, orderRecords),
     overdueLeases: () => leases.overdue,
@@ -155,6 +163,20 @@ export async function startContainerStack(options: ContainerStackOptions): Promi
       await owned.disposeAsync()
       const remains = await listRemains()
       if (remains.length > 0) throw new Error(`Left behind: ${remains.join(', ')}`)
+    },
+  }
+}
+
+/** A provider whose answers are counted, by the name of its gateway. */
+function counting(parts: ProviderParts, gateway: string, answers: Map<string, number>): PaymentProvider {
+  const provider = createStackProvider(parts)
+  return {
+    ...provider,
+    async deliver(message, corruption) {
+      const report = await provider.deliver(message, corruption)
+      const answer = `${gateway} ${report.status ?? 'none'}`
+      answers.set(answer, (answers.get(answer) ?? 0) + 1)
+      return report
     },
   }
 }
