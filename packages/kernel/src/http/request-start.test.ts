@@ -1,35 +1,70 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { guardFraming } from './framing-guard.ts'
 import { listen } from './listen.ts'
 import { startOf } from './request-start.ts'
 
-/** How long ago each request began when it was taken, on one connection, and what sends there. */
-async function opened(resources: AsyncDisposableStack, { answerAfterMs = 0, headersTimeoutMs = 5_000 } = {}) {
-  const ages: number[] = []
-  const handler = (request: IncomingMessage, response: ServerResponse): void => {
-    ages.push(performance.now() - startOf(request))
-    setTimeout(() => response.end('ok'), answerAfterMs)
-  }
-  const guarded = guardFraming({ handler, makeRequestId: randomUUID, onRefused: () => undefined })
-  const listener = await listen({ host: '127.0.0.1', port: 0, ...guarded, headersTimeoutMs })
-  resources.defer(() => listener.close(0))
-  const socket = connect(listener.port, '127.0.0.1')
-  resources.defer(() => void socket.destroy())
-  return { ages, socket }
+// Time passes only where a test says so: a machine that is late changes no age.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Not `expect.poll`, which moves the time that a test has stopped. */
+async function untilTrue(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await endOfTurn()
 }
 
-function answers(socket: Socket, count: number): Promise<void> {
-  let text = ''
-  return new Promise((resolve) => {
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      if (text.split('HTTP/1.1 200').length > count) resolve()
+/** One connection to a server, what sends there, and how long ago each request began when it was taken. */
+async function opened(resources: AsyncDisposableStack, { headersTimeoutMs = 5_000 } = {}) {
+  const ages: number[] = []
+  const finished: Promise<unknown>[] = []
+  let held = Promise.resolve()
+  const handler = (request: IncomingMessage, response: ServerResponse): void => {
+    ages.push(performance.now() - startOf(request))
+    finished.push(once(response, 'finish'))
+    void held.then(() => response.end('ok'))
+  }
+  const guarded = guardFraming({ handler, makeRequestId: randomUUID, onRefused: () => undefined })
+  const connected = Promise.withResolvers<Socket>()
+  let come = 0
+  const prepare = (server: Server): void => {
+    guarded.prepare(server)
+    server.once('connection', connected.resolve)
+    server.on('request', () => {
+      come += 1
     })
-  })
+  }
+  const listener = await listen({ host: '127.0.0.1', port: 0, handler: guarded.handler, prepare, headersTimeoutMs })
+  resources.defer(() => listener.close(0))
+  const socket = connect(listener.port, '127.0.0.1').resume()
+  resources.defer(() => void socket.destroy())
+  const { promise: far } = connected
+  let written = 0
+  return {
+    ages,
+    /** Resolves when the server has read it. */
+    async send(text: string): Promise<void> {
+      socket.write(text)
+      written += text.length
+      const reader = await far
+      await untilTrue(() => reader.bytesRead === written)
+    },
+    /** Resolves when so many requests have been answered. */
+    async untilAnswered(count: number): Promise<void> {
+      await untilTrue(() => finished.length === count)
+      await Promise.all(finished)
+    },
+    untilCome: (count: number) => untilTrue(() => come === count),
+    /** Keeps back all answers until the function that it returns is called. */
+    hold(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
+    },
+  }
 }
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -37,45 +72,50 @@ const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 describe('startOf', () => {
   it('is when the first octet came of a head that takes its time, on a new connection and on a used one', async () => {
     await using resources = new AsyncDisposableStack()
-    const { ages, socket } = await opened(resources)
+    const { ages, send, untilAnswered } = await opened(resources)
     for (const count of [1, 2]) {
-      const answered = answers(socket, 1)
-      socket.write(HEAD.slice(0, 5))
-      await sleep(1_000)
-      socket.write(HEAD.slice(5))
-      await answered
-      expect(ages).toHaveLength(count)
+      await send(HEAD.slice(0, 5))
+      vi.advanceTimersByTime(1_000)
+      await send(HEAD.slice(5))
+      await untilAnswered(count)
       // The connection rests for longer than the server takes to see that the request is over.
-      await sleep(600)
+      vi.advanceTimersByTime(600)
     }
-    for (const age of ages) expect(age).toBeGreaterThan(700)
+    expect(ages).toHaveLength(2)
+    for (const age of ages) {
+      expect(age).toBeGreaterThanOrEqual(1_000)
+      expect(age).toBeLessThanOrEqual(1_200)
+    }
   })
 
   it('does not count the rest between two requests, nor octets that belong to none', async () => {
     await using resources = new AsyncDisposableStack()
-    const { ages, socket } = await opened(resources, { headersTimeoutMs: 100 })
-    const answered = answers(socket, 3)
+    const { ages, send, untilAnswered } = await opened(resources, { headersTimeoutMs: 100 })
     // The body of the first comes after its answer, and an empty line behind it.
-    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n')
-    await sleep(600)
-    socket.write('{}')
-    await sleep(600)
-    socket.write('\r\n')
-    await sleep(2_000)
-    socket.write(HEAD)
-    await sleep(600)
-    socket.write(HEAD)
-    await answered
-    expect(ages).toHaveLength(3)
-    for (const age of ages) expect(age).toBeLessThan(300)
+    await send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n')
+    await untilAnswered(1)
+    vi.advanceTimersByTime(600)
+    await send('{}')
+    vi.advanceTimersByTime(600)
+    await send('\r\n')
+    vi.advanceTimersByTime(2_000)
+    await send(HEAD)
+    await untilAnswered(2)
+    vi.advanceTimersByTime(600)
+    await send(HEAD)
+    await untilAnswered(3)
+    expect(ages).toEqual([0, 0, 0])
   })
 
   it('is when it came of a request that waits for an earlier one of its connection', async () => {
     await using resources = new AsyncDisposableStack()
-    const { ages, socket } = await opened(resources, { answerAfterMs: 300 })
-    const answered = answers(socket, 2)
-    socket.write(HEAD + HEAD)
-    await answered
-    expect(ages[1]).toBeGreaterThan(250)
+    const { ages, send, untilAnswered, untilCome, hold } = await opened(resources)
+    const release = hold()
+    await send(HEAD + HEAD)
+    await untilCome(2)
+    vi.advanceTimersByTime(300)
+    release()
+    await untilAnswered(2)
+    expect(ages).toEqual([0, 300])
   })
 })
