@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CheckBudget } from './check-budget.ts'
+import { CheckBudget, workOf } from './check-budget.ts'
 import { KnownAddresses } from './known-addresses.ts'
 
 function budgetOf({ isLimited = true } = {}) {
@@ -103,5 +103,17 @@ describe('CheckBudget', () => {
     const { budget, policyOf } = budgetOf({ isLimited: false })
     budget.charge('192.0.2.1', 10_000)
     expect(policyOf('192.0.2.1')).toBeUndefined()
+  })
+})
+
+describe('workOf', () => {
+  it('is what passed', () => {
+    expect([workOf(0.5, 0), workOf(15, 1_048_576)]).toEqual([0.5, 15])
+  })
+
+  it('is no more than a body of its length can take, however long the machine stood still', () => {
+    expect(workOf(5_000, 200)).toBeLessThan(1.1)
+    expect(workOf(5_000, 16_000)).toBeLessThan(5)
+    expect(workOf(5_000, 1_048_576)).toBe(20)
   })
 })

@@ -93,6 +93,19 @@ export class CheckBudget {
   }
 }
 
+const MOST_WORK_MS = 20
+const SMALLEST_WORK_MS = 1
+// Twice of what the most costly scheme takes.
+const COSTLY_BYTES_PER_MS = 4_096
+
+/**
+ * The processor time of the check of a body, from what passed meanwhile, in milliseconds. Never more than a body of its length
+ * can take: the machine may have done something else, and a stall is not the sender's doing.
+ */
+export function workOf(passedMs: number, bytes: number): number {
+  return Math.min(passedMs, SMALLEST_WORK_MS + bytes / COSTLY_BYTES_PER_MS, MOST_WORK_MS)
+}
+
 /** What was taken and has not come back yet. */
 class Account {
   #ms = 0

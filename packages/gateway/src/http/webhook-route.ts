@@ -15,7 +15,7 @@ import type { Asker } from '../providers/shared-questions.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } from '../receive/receive-webhook.ts'
 import { endOf } from './answer-deadline.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
-import type { CheckBudget } from './check-budget.ts'
+import { type CheckBudget, workOf } from './check-budget.ts'
 import type { CheckTurns } from './check-turns.ts'
 import { clientAddress } from './client-address.ts'
 import type { KnownAddresses } from './known-addresses.ts'
@@ -252,15 +252,13 @@ interface Forged {
 
 // What it takes to read them, whatever the check takes.
 const BYTES_PER_MS = 1_048_576
-// No check takes more; what the machine did meanwhile is not the sender's doing.
-const MOST_WORK_MS = 20
 
 /** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
 function countForged(deps: WebhookRouteDeps, call: Call, { refused, workMs, bytes }: Forged): AppError {
   const { provider, address } = call
   const { limits, metrics, checks, turns } = deps
   metrics.unverified(provider.name, String(refused.details.reason))
-  const ms = Math.min(workMs, MOST_WORK_MS)
+  const ms = workOf(workMs, bytes)
   checks.charge(address, ms + bytes / BYTES_PER_MS)
   if (bytes > MOST_FREE_BYTES) turns.rest(ms)
   const allowance = limits.failed.count(address)
