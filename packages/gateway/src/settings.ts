@@ -1,4 +1,9 @@
 import { readFileSync } from 'node:fs'
+import {
+  createEncryptionKeysSource,
+  type EncryptionKeys,
+  encryptionKeySettings,
+} from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { checkTlsPair, type TlsPair } from '@oncehook/kernel/http/tls-files'
 import { type ClientTls, createClientTlsSource } from '@oncehook/kernel/http/tls-sources'
@@ -51,6 +56,7 @@ export const gatewaySchema = z.object({
   FULFILMENT_TLS_CLIENT_CERT: textSetting().optional(),
   FULFILMENT_TLS_CLIENT_KEY: textSetting().optional(),
   ...serviceKeySettings,
+  ...encryptionKeySettings,
   PROVIDERS: textSetting(),
   OPERATOR_TOKENS: z.string().default('{}'),
   API_TOKENS: z.string().default('{}'),
@@ -86,6 +92,8 @@ type ReadApart = keyof typeof READ_APART
 export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
   /** The keys of service tokens; the first signs. */
   readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** The keys of what is encrypted at rest; null: nothing is. */
+  readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** What calls of fulfilment trust and show; null: nothing that Node does not trust by itself. */
   readonly fulfilmentTls: FileSource<ClientTls | null>
   readonly API_TOKENS: TokenHolders<ApiGrant>
@@ -108,6 +116,8 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
   attempt(() => serviceKeys.read())
+  const encryptionKeys = createEncryptionKeysSource(env)
+  attempt(() => encryptionKeys.read())
   const fulfilmentTls = createClientTlsSource(env, 'FULFILMENT_TLS')
   const tls = attempt(() => fulfilmentTls.read())
   if (tls && settings?.FULFILMENT_URL.protocol === 'http:') attempt(refuseClearCalls)
@@ -123,7 +133,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const secretWarnings = findSecretWarnings(env)
-  const sources = { serviceKeys, fulfilmentTls, providers, ...readAgain(env) }
+  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, providers, ...readAgain(env) }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, secretWarnings, ...sources }
 }
 
@@ -145,6 +155,7 @@ const READ_APART = {
   ADMIN_TLS_KEY: true,
   SERVICE_TOKEN_SECRET: true,
   SERVICE_TOKEN_SECRETS: true,
+  ENCRYPTION_KEYS: true,
   FULFILMENT_TLS_CA: true,
   FULFILMENT_TLS_CLIENT_CERT: true,
   FULFILMENT_TLS_CLIENT_KEY: true,

@@ -102,3 +102,15 @@ export const unavailable = defineError('unavailable', {
   retry: 'later',
   says: 'The service cannot answer now: try again later',
 })
+/** What a record holds is encrypted by a key that is not among those of the settings. */
+export const keyUnknown = defineError('key_unknown', {
+  status: 503,
+  retry: 'later',
+  says: 'The record is encrypted by a key that is not there',
+})
+/** What a record holds does not decrypt in its place, with the right key: it was changed, or copied from another record. */
+export const recordAltered = defineError('record_altered', {
+  status: 500,
+  retry: 'never',
+  says: 'The encrypted record was altered',
+})

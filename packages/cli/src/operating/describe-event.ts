@@ -36,7 +36,7 @@ export function describeEvent(event: EventDetails, verified: Verification | null
         .map((header) => header.join(': '))
         .join(', '),
     ],
-    ['Body', `${event.bytes} bytes (--raw prints them)`],
+    ['Body', event.notReadable ?? `${event.bytes} bytes (--raw prints them)`],
   ]
   return [
     ...lines.flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(14)}${toPrintable(value)}`])),

@@ -1,4 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import type { Encryption } from '@oncehook/kernel/encryption'
+import type { WatchedEncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import type { ShownMetrics } from '@oncehook/kernel/http/probes'
 import type { ClientTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
@@ -36,6 +38,9 @@ export interface Foundation extends GatewayParts {
   readonly providers: WatchedProviders
   /** The keys of service tokens that count now. */
   readonly serviceKeys: WatchedServiceKeys
+  /** The keys of encryption at rest that count now, and what encrypts by them. */
+  readonly encryptionKeys: WatchedEncryptionKeys
+  readonly encryption: Encryption
   /** What calls of fulfilment trust and show now. */
   readonly fulfilmentTls: WatchedSource<ClientTls | null>
   /** Names this process as the holder of claims. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { createEncryption } from '@oncehook/kernel/encryption'
+import { watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { watchTls } from '@oncehook/kernel/http/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
@@ -26,6 +28,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
   const serviceKeys = watchServiceKeys(parts.settings.serviceKeys, parts.logger)
+  const encryptionKeys = watchEncryptionKeys(parts.settings.encryptionKeys, parts.logger)
   const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, parts.logger)
   lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
   return {
@@ -35,6 +38,8 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
     owner: randomUUID(),
     mongo,
     serviceKeys,
+    encryptionKeys,
+    encryption: createEncryption(encryptionKeys.current),
     fulfilmentTls,
     ...loadFulfilment({ ...parts, serviceKeys, fulfilmentTls }),
     registry,

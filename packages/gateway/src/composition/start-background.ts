@@ -36,7 +36,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
   // An operator acts on what is shown.
   const db = mongo.background.durableDb
-  const { settings, logger, clock, fetch, providers, databaseErrors, audit } = foundation
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
     tokens: settings.OPERATOR_TOKENS,
     failedLogins: createFailedLogins({
@@ -52,7 +52,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
     }),
     errors: databaseErrors,
     parts: {
-      ...{ db, audit, replays: createReplays(db), fulfilment: client },
+      ...{ db, encryption, audit, replays: createReplays(db), fulfilment: client },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })

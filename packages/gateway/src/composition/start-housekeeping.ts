@@ -1,3 +1,4 @@
+import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
 import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls-sources'
 import { runEvery } from '@oncehook/kernel/run-every'
 import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'
@@ -21,14 +22,15 @@ export type Housekeeping = readonly { stop(): Promise<void> }[]
  * providers that have changed, bodies kept long enough, secrets about to end.
  */
 export function startHousekeeping(foundation: Foundation): Housekeeping {
-  const { providers, serviceKeys, fulfilmentTls, logger, clock, random, fetch, mongo, databaseErrors } = foundation
+  const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = foundation
+  const { logger, clock, random, fetch } = foundation
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
   const retention = readRetention(foundation.settings)
-  const runner = new ReplayRunner({ db, providers: providers.current, fetch, random, logger, onError })
+  const runner = new ReplayRunner({ db, encryption, providers: providers.current, fetch, random, logger, onError })
   runner.start()
   const warn = async (): Promise<void> => {
     const expiring = await findExpiringSecrets(db, providers.current(), clock.now())
@@ -38,6 +40,7 @@ export function startHousekeeping(foundation: Foundation): Housekeeping {
     runner,
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
     runEvery({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
+    runEvery({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runEvery({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
     runEvery({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),

@@ -11,7 +11,8 @@ const COUNT_FLUSH_MS = 1_000
 
 /** Opens the durable front; what it stores goes on to the dispatcher. */
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
-  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit } = foundation
+  const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
+    foundation
   const counts = createDeliveryCounts({
     db: mongo.background.db,
     logger,
@@ -33,6 +34,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     isHandled,
     counts,
     errors: databaseErrors,
+    encryption,
     admits: () => dispatcher.admits(),
     onClaimed: (claim) => dispatcher.take(claim),
   })

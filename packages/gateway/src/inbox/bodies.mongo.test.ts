@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, type CommandStartedEvent, MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
@@ -19,6 +20,7 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const open = stack.use(await openInbox(database))
 const bodies = database.db.collection<BodyDocument>(BODIES)
+const source = { db: database.db, encryption: NO_ENCRYPTION }
 const going = new AbortController().signal
 const HOUR_MS = 3_600_000
 const PAST = new Date(0)
@@ -58,7 +60,7 @@ describe('recordBatch', () => {
       const record = await open.record(id)
       expect(record).toMatchObject({ bodyId, bodyHash: hash('sha256', rawBody, 'base64') })
       expect(record.raw.length()).toBe(0)
-      expect((await withBody(database.db, record)).raw.toString()).toBe(rawBody.toString())
+      expect((await withBody(source, record)).raw.toString()).toBe(rawBody.toString())
     }
   })
 
@@ -67,7 +69,7 @@ describe('recordBatch', () => {
     await open.inbox.record(sampleArrival(id))
     const record = await open.record(id)
     expect(record).not.toHaveProperty('bodyId')
-    expect((await withBody(database.db, record)).raw.toString()).toBe(`the body of ${id}`)
+    expect((await withBody(source, record)).raw.toString()).toBe(`the body of ${id}`)
   })
 
   it('answers from memory what it knows, and writes nothing', async () => {
@@ -163,7 +165,7 @@ describe('removeUnusedBodies', () => {
     await stripOldBodies(open.db, RETENTION, going)
     await remove()
     const first = await open.record(String(ids[0]))
-    expect((await withBody(database.db, first)).raw.length()).toBeGreaterThan(0)
+    expect((await withBody(source, first)).raw.length()).toBeGreaterThan(0)
     await open.events.updateOne({ _id: first._id }, { $set: OVER })
     await stripOldBodies(open.db, RETENTION, going)
     await remove()

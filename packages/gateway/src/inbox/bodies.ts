@@ -1,9 +1,11 @@
+import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
+import { NO_BODY, openEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { bodyMsOf, type Retention } from './retention.ts'
 
@@ -11,7 +13,10 @@ import { bodyMsOf, type Retention } from './retention.ts'
 export interface BodyDocument {
   /** Provider and hash, so that a repeated delivery finds the same document. */
   readonly _id: string
+  /** Empty where it is encrypted, and once it was erased. */
   readonly raw: Binary
+  /** The body, encrypted. */
+  readonly sealed?: Sealed
   /** From then on, by the database's clock, it is removed if no record refers to it. */
   readonly checkAt: Date
 }
@@ -29,6 +34,7 @@ export const BODY_INDEXES: NeededIndexes = {
 export interface BodiesDeps extends Retention {
   readonly db: Db
   readonly errors: DatabaseErrors
+  readonly encryption: Encryption
 }
 
 /** Stores bodies that several records share. */
@@ -43,6 +49,7 @@ export interface Bodies {
 interface Kept {
   readonly id: string
   readonly raw: Binary
+  readonly sealed: Sealed | null
 }
 
 /** How long a body that a record refers to stays unchecked, in milliseconds. */
@@ -56,7 +63,8 @@ export function createBodies(deps: BodiesDeps): Bodies {
   const group = createGroupCommit<Kept>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
   return {
     async keep({ id, rawBody }, endsAt) {
-      const body = { id, raw: new Binary(rawBody) }
+      const sealed = deps.encryption.seal(rawBody, placeOf(id))
+      const body = { id, raw: sealed === null ? new Binary(rawBody) : NO_BODY, sealed }
       const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
       const [verdict] = await attempt()
       if (verdict !== 'duplicate') return verdict === 'stored'
@@ -70,9 +78,18 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
   const { db, errors } = deps
   // Later than any check that is under way has put it, or that check would not notice this delivery.
   const until = { $add: ['$$NOW', Math.max(bodyMsOf(deps), CHECK_AGAIN_MS) + MARGIN_MS] }
-  const updates: Document[] = bodies.map(({ id, raw }) => ({
+  const updates: Document[] = bodies.map(({ id, raw, sealed }) => ({
     q: { _id: id },
-    u: [{ $set: { raw: { $ifNull: ['$raw', { $literal: raw }] }, checkAt: { $max: ['$checkAt', until] } } }],
+    u: [
+      {
+        $set: {
+          raw: { $ifNull: ['$raw', { $literal: raw }] },
+          // What is there stays as it is, in clear or erased too.
+          ...(sealed === null ? {} : { sealed: { $cond: [IS_NEW, { $literal: sealed }, '$sealed'] } }),
+          checkAt: { $max: ['$checkAt', until] },
+        },
+      },
+    ],
     upsert: true,
   }))
   try {
@@ -85,11 +102,28 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
   }
 }
 
+const IS_NEW = { $eq: [{ $type: '$raw' }, 'missing'] }
+
+function placeOf(id: string): Place {
+  return { collection: BODIES, id, field: 'sealed' }
+}
+
+/** Where bodies are, and how they are read. */
+export interface BodySource {
+  readonly db: Db
+  readonly encryption: Encryption
+}
+
 /**
- * The record with its body in `raw`, wherever that is stored. A body whose retention has ended is empty.
+ * The record with its body in `raw`, wherever that is stored, and its headers, all in clear. A body whose retention has ended is
+ * empty.
+ * @throws keyUnknown, recordAltered
  */
-export async function withBody(db: Db, record: EventDocument): Promise<EventDocument> {
+export async function withBody({ db, encryption }: BodySource, stored: EventDocument): Promise<EventDocument> {
+  const record = openEvidence(stored, encryption)
   if (record.bodyId === undefined) return record
   const found = await db.collection<BodyDocument>(BODIES).findOne({ _id: record.bodyId })
-  return found === null ? record : { ...record, raw: found.raw }
+  if (found === null) return record
+  const raw = found.sealed === undefined ? found.raw : new Binary(encryption.open(found.sealed, placeOf(found._id)))
+  return { ...record, raw }
 }

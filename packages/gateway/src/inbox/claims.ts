@@ -273,7 +273,7 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], { claimable, living
     .aggregate<EventDocument & Ages>([
       { $match: { _id: { $in: ids }, claim } },
       { $set: { failedForMs, orderUnknownForMs } },
-      { $project: { raw: 0, headers: 0, attempts: 0 } },
+      { $project: { raw: 0, headers: 0, sealed: 0, attempts: 0 } },
     ])
     .toArray()
   const place = new Map(ids.map((id, index) => [String(id), index]))

@@ -31,7 +31,7 @@ const IS_DEAD = { state: 'dead' } satisfies Filter<EventDocument>
 
 const HAS_UNDATED_BODY = {
   stripAt: { $exists: false },
-  $or: [{ raw: { $ne: new Binary(Buffer.alloc(0)) } }, { bodyId: { $exists: true } }],
+  $or: [{ raw: { $ne: new Binary(Buffer.alloc(0)) } }, { bodyId: { $exists: true } }, { sealed: { $exists: true } }],
 }
 
 /** From its death on, or from now where that is not known. */

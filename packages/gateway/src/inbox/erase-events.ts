@@ -55,7 +55,7 @@ export function isSettled({ state }: Pick<EventDocument, 'state'>): boolean {
 export async function eraseEvents(db: Db, events: readonly ErasableEvent[]): Promise<number> {
   const bodyIds = [...new Set(events.flatMap(({ bodyId }) => (bodyId === undefined ? [] : [bodyId])))]
   // First: the record is what leads to the body when this is done again.
-  const emptied = [{ $set: { raw: { $literal: new Binary(Buffer.alloc(0)) } } }, { $unset: 'checkAt' }]
+  const emptied = [{ $set: { raw: { $literal: new Binary(Buffer.alloc(0)) } } }, { $unset: ['checkAt', 'sealed'] }]
   // An empty body stays: a repeated delivery leaves it as it is, and would store a missing one again.
   await bulkUpdate(db, { update: BODIES, updates: bodyIds.map((_id) => ({ q: { _id }, u: emptied, upsert: true })) })
   if (events.length === 0) return 0

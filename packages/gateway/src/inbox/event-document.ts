@@ -1,3 +1,4 @@
+import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 import type { PaymentFacts } from '../event.ts'
@@ -30,7 +31,7 @@ export interface EventDocument {
   readonly orderId: string
   readonly facts: Omit<PaymentFacts, 'orderId'>
   readonly receivedAt: Date
-  /** The exact bytes of the body. Empty where the body is stored apart, and after its retention. */
+  /** The exact bytes of the body. Empty where the body is stored apart or encrypted, and after its retention. */
   readonly raw: Binary
   /** SHA-256 of the body, base64: tells a repetition from another body under the same id. */
   readonly bodyHash: string
@@ -38,6 +39,8 @@ export interface EventDocument {
   readonly bodyId?: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
+  /** Headers, query and body, encrypted; the other members of them are then empty. */
+  readonly sealed?: Sealed
   readonly secretId: string
   readonly requestId: string
   readonly state: EventState

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Encryption } from '@oncehook/kernel/encryption'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
@@ -9,6 +10,7 @@ import type { Claim } from './claims.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
 import type { DeliveryCounts } from './delivery-counts.ts'
 import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
+import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
 import { bodyMsOf, type Retention } from './retention.ts'
@@ -55,6 +57,8 @@ export interface InboxDeps extends Retention {
   readonly isHandled: (type: string) => boolean
   readonly counts: DeliveryCounts
   readonly errors: DatabaseErrors
+  /** By which bodies, headers and queries are encrypted, where it is on. */
+  readonly encryption: Encryption
   /** Takes a claim on a new record, or declines: the record is then born pending. Asked before the insert. */
   readonly admits: () => boolean
   /** Told of each new record that was born claimed, after it is durable. */
@@ -75,7 +79,6 @@ export interface Inbox {
 }
 
 const KNOWN_IDS = 50_000
-const STORED_APART = new Binary(Buffer.alloc(0))
 // What a document costs beside the body, roughly: names, strings, headers.
 const OVERHEAD_BYTES = 1_024
 
@@ -175,8 +178,10 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
   const { event } = arrival
   const { orderId, ...facts } = event.facts
   const receivedAt = new Date(deps.now())
+  const _id = new ObjectId()
+  const raw = body.id === undefined ? new Binary(arrival.rawBody) : NO_BODY
   return {
-    _id: new ObjectId(),
+    _id,
     provider: arrival.provider,
     eventId: event.id,
     type: event.type,
@@ -184,11 +189,9 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
     orderId,
     facts,
     receivedAt,
-    raw: body.id === undefined ? new Binary(arrival.rawBody) : STORED_APART,
     bodyHash: body.hash,
     ...(body.id === undefined ? {} : { bodyId: body.id }),
-    headers: arrival.headers,
-    ...(arrival.query === '' ? {} : { query: arrival.query }),
+    ...storeEvidence(_id, { raw, headers: arrival.headers, query: arrival.query }, deps.encryption),
     secretId: arrival.secretId,
     requestId: arrival.requestId,
     ...(arrival.signsTime ? {} : { keepKey: true }),

@@ -21,7 +21,7 @@ export const ERASED: Document = { ...KEY_ONLY, reason: 'erased' }
 export const WITHOUT_BODY: Document = { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } }
 
 /** The other fields of the body. */
-export const BODY_ELSEWHERE = ['query', 'bodyId']
+export const BODY_ELSEWHERE = ['query', 'bodyId', 'sealed']
 
 /** Matches records with everything that they were stored with. */
 export const IS_COMPLETE: Document = { type: { $exists: true } }

@@ -1,7 +1,6 @@
-import { notFound } from '@oncehook/kernel/error-codes'
-import type { Db } from 'mongodb'
+import { keyUnknown, notFound } from '@oncehook/kernel/error-codes'
 import { z } from 'zod'
-import { withBody } from '../inbox/bodies.ts'
+import { type BodySource, withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { withGone } from '../inbox/key-only-record.ts'
 import { eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
@@ -24,13 +23,13 @@ const oneEvent = z.strictObject({ id: idSchema })
 
 /**
  * `events.get`: one event with every try. With `body`, which needs the role `bodies`, also its body and the headers that
- * prove it; the audit has an entry before they are shown.
+ * prove it; the audit has an entry before they are shown. Without `body` an event is shown too whose key is gone.
  */
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
   .query(async ({ ctx, input: { id, body, reason = null } }) => {
     if (body) demandRole(ctx, 'bodies')
-    const event = await findEvent(ctx.db, id)
+    const event = await findEvent(ctx, id, { mustBeReadable: body })
     if (body) {
       const { provider, eventId } = event
       const entry = { by: ctx.operator, action: 'events.read-body', reason } as const
@@ -41,13 +40,23 @@ export const getEventProcedure = procedure
 
 /** `events.reverify`: the stored bytes against the secrets, as of the time of receipt. */
 export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ ctx, input }) => {
-  const { valid, secretId, failure } = await reverifyEvent(await findEvent(ctx.db, input.id), ctx)
+  const { valid, secretId, failure } = await reverifyEvent(await findEvent(ctx, input.id), ctx)
   return { valid, secretId, failure }
 })
 
-async function findEvent(db: Db, id: string): Promise<EventDocument> {
+async function findEvent(
+  source: BodySource,
+  id: string,
+  { mustBeReadable } = { mustBeReadable: true },
+): Promise<EventDocument> {
   const _id = toObjectId(id)
-  const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
+  const found = _id === null ? null : await source.db.collection<EventDocument>(EVENTS).findOne({ _id })
   if (found === null) throw notFound({}, { says: 'No event has this id' })
-  return withBody(db, withGone(found))
+  const record = withGone(found)
+  try {
+    return await withBody(source, record)
+  } catch (error) {
+    if (mustBeReadable || !keyUnknown.is(error)) throw error
+    return record
+  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@oncehook/kernel/clock'
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
@@ -18,6 +19,8 @@ import type { Replays } from './replays.ts'
 /** What the operator's procedures work with. */
 export interface OperatorParts {
   readonly db: Db
+  /** By which bodies are read that are encrypted. */
+  readonly encryption: Encryption
   readonly audit: Audit
   readonly replays: Replays
   readonly providers: () => Providers

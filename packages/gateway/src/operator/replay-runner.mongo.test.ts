@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { BODIES, type BodyDocument } from '../inbox/bodies.ts'
@@ -30,7 +31,16 @@ function makeRunner(logger = memoryLogger().logger, search: object = {}): Replay
   const onError = (error: unknown): void => {
     throw error
   }
-  return new ReplayRunner({ db, providers: () => new Map(), fetch, random: Math.random, logger, onError, ...search })
+  const parts = {
+    db,
+    encryption: NO_ENCRYPTION,
+    providers: () => new Map(),
+    fetch,
+    random: Math.random,
+    logger,
+    onError,
+  }
+  return new ReplayRunner({ ...parts, ...search })
 }
 
 async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {

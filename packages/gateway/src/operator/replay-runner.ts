@@ -1,3 +1,4 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
@@ -15,6 +16,7 @@ import { createSliceReader } from './slice-reader.ts'
 /** What the runner works with. */
 export interface ReplayRunnerDeps {
   readonly db: Db
+  readonly encryption: Encryption
   readonly providers: () => Providers
   readonly fetch: typeof globalThis.fetch
   readonly random: () => number
@@ -146,7 +148,7 @@ export class ReplayRunner {
   async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
     const updates: EventUpdate[] = []
     const notRead: NotRead[] = []
-    const readRecord = createSliceReader(this.#deps.db, this.#deps)
+    const readRecord = createSliceReader(this.#deps, this.#deps)
     let last = replay.cursor
     const endsAt = performance.now() + SLICE_MS
     try {

@@ -1,3 +1,4 @@
+import { keyUnknown } from '@oncehook/kernel/error-codes'
 import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../inbox/event-document.ts'
 
@@ -20,7 +21,7 @@ export interface ShownEvent {
 }
 
 /** The members that a list needs: the bodies stay where they are. */
-export const LIST_PROJECTION = { raw: 0, headers: 0, attempts: 0, facts: 0 } as const
+export const LIST_PROJECTION = { raw: 0, headers: 0, sealed: 0, attempts: 0, facts: 0 } as const
 
 /** Shows a record in the form of a list. */
 export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>): ShownEvent {
@@ -68,8 +69,10 @@ export interface ShownEventDetails extends ShownEvent {
   readonly headers: Readonly<Record<string, string>>
   /** The exact bytes of the body, base64; null unless it was asked for. */
   readonly raw: string | null
-  /** The length of the body. */
+  /** The length of the body; 0 where it cannot be read. */
   readonly bytes: number
+  /** `key_unknown` where body and headers are encrypted by a key that is not there; null where they can be read. */
+  readonly notReadable: string | null
   readonly secretId: string
   readonly attempts: readonly {
     readonly at: string
@@ -107,6 +110,7 @@ export function showEventDetails(record: EventDocument, { withBody }: { withBody
     headers: withBody ? withoutReusable(record.headers) : harmless(record.headers),
     raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
     bytes: record.raw.length(),
+    notReadable: record.sealed === undefined ? null : keyUnknown.code,
     secretId: record.secretId,
     attempts: listOf(record.attempts).map(withInstant),
     lastError: record.lastError === null ? null : withInstant(record.lastError),

@@ -1,5 +1,5 @@
-import type { Db } from 'mongodb'
-import { withBody } from '../inbox/bodies.ts'
+import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { type BodySource, withBody } from '../inbox/bodies.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
 import type { ReverifyDeps } from './reverify-event.ts'
@@ -9,16 +9,37 @@ import type { ReverifyDeps } from './reverify-event.ts'
  * and parsed once, and only one body is kept.
  * @throws MongoError when a body cannot be fetched
  */
-export function createSliceReader(db: Db, deps: ReverifyDeps): (record: EventDocument) => Promise<ReadAgain> {
+export function createSliceReader(
+  source: BodySource,
+  deps: ReverifyDeps,
+): (record: EventDocument) => Promise<ReadAgain> {
   let last: { readonly key: string; readonly read: DeliveryRead } | undefined
-  return async (record) => {
-    if (record.bodyId === undefined) return readAgain(record, deps)
-    const key = deliveryKeyOf(record)
-    if (last?.key !== key) last = { key, read: await readDelivery(await withBody(db, record), deps) }
+  return async (stored) => {
+    if (stored.bodyId === undefined) {
+      const record = await readStored(source, stored)
+      return 'failure' in record ? record : readAgain(record, deps)
+    }
+    const key = deliveryKeyOf(stored)
+    if (last?.key !== key) {
+      const record = await readStored(source, stored)
+      last = { key, read: 'failure' in record ? record : await readDelivery(record, deps) }
+    }
     const { read } = last
     // The next event asks the provider again.
     if (isUnavailable(read)) last = undefined
-    return pickEvent(read, record.eventId)
+    return pickEvent(read, stored.eventId)
+  }
+}
+
+async function readStored(
+  source: BodySource,
+  stored: EventDocument,
+): Promise<EventDocument | { readonly failure: string }> {
+  try {
+    return await withBody(source, stored)
+  } catch (error) {
+    if (keyUnknown.is(error) || recordAltered.is(error)) return { failure: error.code }
+    throw error
   }
 }
 

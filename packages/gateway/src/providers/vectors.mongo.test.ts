@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
@@ -131,7 +132,7 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
     const own = new Set(sendable.map((vector) => pathOf(scheme, vector)))
     const stored = await events.find({ provider: { $in: [...own] } }).toArray()
     for (const record of stored) {
-      const whole = await withBody(database.db, record)
+      const whole = await withBody({ db: database.db, encryption: NO_ENCRYPTION }, record)
       expect(await reverifyEvent(whole, { providers: () => configured, fetch }), record.eventId).toMatchObject({
         valid: true,
         failure: null,

@@ -4,6 +4,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
@@ -70,6 +71,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
         bodyRetentionMs: HOUR_MS,
         counts,
         errors: createDatabaseErrors(new Registry()),
+        encryption: NO_ENCRYPTION,
       },
       isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),

@@ -1,0 +1,112 @@
+import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { BSON, type Db } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { BODIES, type BodyDocument, withBody } from './bodies.ts'
+import { eraseEvents, findErasableEvents } from './erase-events.ts'
+import { stripOldBodies } from './strip-old-bodies.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const keys = createTestKeys()
+const encryption = keys.encryption('first')
+const open = stack.use(await openInbox(database, { encryption, admits: () => false }))
+const clear = stack.use(await openInbox(database, { admits: () => false }))
+const { db } = database
+const source = { db, encryption }
+
+const CANARY = 'canary-of-a-person'
+const PERSONAL = {
+  rawBody: Buffer.from(`{"email":"${CANARY}@example.com"}`),
+  headers: { 'content-type': 'application/json', 'x-signature': CANARY },
+  query: `name=${CANARY}`,
+}
+
+/** Where a text stands anywhere in a database, as bytes. */
+async function findText(searched: Db, text: string): Promise<string[]> {
+  const collections = await searched.listCollections({}, { nameOnly: true }).toArray()
+  const found = collections.map(async ({ name }) => {
+    const documents = await searched.collection(name).find().toArray()
+    return documents.filter((one) => Buffer.from(BSON.serialize(one)).includes(text)).map(() => name)
+  })
+  return (await Promise.all(found)).flat()
+}
+
+describe('an inbox with keys', () => {
+  it('stores body, headers and query of an event so that none can be read without the key', async () => {
+    expect(await open.inbox.record(sampleArrival('evt_1', PERSONAL))).toBe('recorded')
+    expect(await findText(db, CANARY)).toEqual([])
+    const stored = await open.record('evt_1')
+    expect(stored).toMatchObject({ headers: {}, sealed: { key: 'first' }, eventId: 'evt_1', orderId: 'ord_1' })
+    expect(stored.raw.length()).toBe(0)
+    const read = await withBody(source, stored)
+    expect([read.raw.toString(), read.headers, read.query]).toEqual([
+      PERSONAL.rawBody.toString(),
+      PERSONAL.headers,
+      PERSONAL.query,
+    ])
+    expect(read).not.toHaveProperty('sealed')
+  })
+
+  it('stores the body of a batch in the same way, once, and reads it for each event', async () => {
+    const { event, ...evidence } = sampleArrival('none', { ...PERSONAL, rawBody: Buffer.from(`[${CANARY}]`) })
+    const events = ['evt_b1', 'evt_b2'].map((id) => ({ ...event, id }))
+    const arrival = { evidence, events, endsAt: performance.now() + 20_000 }
+    expect(await open.inbox.recordBatch(arrival)).toEqual(['recorded', 'recorded'])
+    expect(await findText(db, CANARY)).toEqual([])
+    for (const id of ['evt_b1', 'evt_b2']) {
+      const read = await withBody(source, await open.record(id))
+      expect([read.raw.toString(), read.headers]).toEqual([`[${CANARY}]`, PERSONAL.headers])
+    }
+    // Delivered again, by a process that does not remember it: the body stays as it is.
+    const bodies = db.collection<BodyDocument>(BODIES)
+    const before = await bodies.findOne({})
+    const other = stack.use(await openInbox(database, { encryption: keys.encryption('second') }))
+    expect(await other.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate'])
+    expect((await bodies.findOne({}))?.sealed).toEqual(before?.sealed)
+    const plain = stack.use(await openInbox(database))
+    expect(await plain.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate'])
+    expect(await findText(db, CANARY)).toEqual([])
+  })
+
+  it('reads what was stored in clear, and knows the repetition of either by its hash', async () => {
+    await clear.inbox.record(sampleArrival('evt_clear', PERSONAL))
+    // What the other tests do not find would be found.
+    expect(await findText(db, CANARY)).toEqual(['events'])
+    const read = await withBody(source, await open.record('evt_clear'))
+    expect(read.raw.toString()).toBe(PERSONAL.rawBody.toString())
+    expect(await open.inbox.record(sampleArrival('evt_clear', PERSONAL))).toBe('duplicate')
+    expect(await clear.inbox.record(sampleArrival('evt_1', PERSONAL))).toBe('duplicate')
+    await Promise.all([open.counts.flush(), clear.counts.flush()])
+    expect([...open.mismatched, ...clear.mismatched]).toEqual([])
+    await open.events.deleteOne({ eventId: 'evt_clear' })
+  })
+
+  it('refuses a record whose key is gone, or that was copied from another one', async () => {
+    const stored = await open.record('evt_1')
+    const refused = withBody({ db, encryption: keys.encryption('second') }, stored)
+    await expect(refused).rejects.toSatisfy(keyUnknown.is)
+    await expect(withBody({ db, encryption: NO_ENCRYPTION }, stored)).rejects.toSatisfy(keyUnknown.is)
+    const { sealed } = await open.record('evt_b1')
+    await expect(withBody(source, { ...stored, ...(sealed ? { sealed } : {}) })).rejects.toSatisfy(recordAltered.is)
+  })
+
+  it('leaves nothing encrypted behind when the retention of the bodies ends, or an event is erased', async () => {
+    const over = { $set: { state: 'done', settledAt: new Date(0), stripAt: new Date(0) } } as const
+    await open.events.updateOne({ eventId: 'evt_1' }, over)
+    await stripOldBodies(
+      db,
+      { retentionMs: Number.MAX_SAFE_INTEGER / 2, bodyRetentionMs: 1 },
+      new AbortController().signal,
+    )
+    expect(await open.record('evt_1')).not.toHaveProperty('sealed')
+    await open.events.updateMany({ eventId: /^evt_b/ }, over)
+    await eraseEvents(db, await findErasableEvents(db, { provider: 'acme', eventId: 'evt_b1' }))
+    expect(await open.record('evt_b1')).not.toHaveProperty('sealed')
+    expect(await db.collection<BodyDocument>(BODIES).findOne({})).not.toHaveProperty('sealed')
+    expect((await withBody(source, await open.record('evt_b2'))).raw.length()).toBe(0)
+  })
+})
