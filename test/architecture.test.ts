@@ -104,4 +104,10 @@ describe('a start of the gateway', () => {
     ])
     expect(packagesBehind('packages/gateway/src/composition/start-background.ts')).toContain('koa')
   })
+
+  it('imports node:http for its types only: its values bring the client of fetch along', () => {
+    for (const first of ['main.ts', 'run-gateway.ts', 'gateway.ts']) {
+      expect(packagesBehind(`packages/gateway/src/${first}`)).not.toContain('node:http')
+    }
+  })
 })

@@ -1,7 +1,8 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AppError } from '@oncehook/kernel/errors'
 import { answerBeforeBody } from '@oncehook/kernel/http/answer-before-body'
 import { errorBody } from '@oncehook/kernel/http/error-body'
+import { nodeHttp } from '@oncehook/kernel/http/node-http'
 import { qualityOf } from './accept.ts'
 
 const PROBLEM = 'application/problem+json'
@@ -39,5 +40,5 @@ function wantsProblem(accept: string | undefined): boolean {
 }
 
 function problemOf({ status, message: detail }: AppError): object {
-  return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail }
+  return { type: 'about:blank', title: nodeHttp.STATUS_CODES[status] ?? 'Error', status, detail }
 }

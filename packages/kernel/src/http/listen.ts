@@ -1,8 +1,9 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../settings.ts'
 import { boundConnections } from './bound-connections.ts'
+import { nodeHttp } from './node-http.ts'
 import { watchRequestStarts } from './request-start.ts'
 import { retireConnections } from './retire-connections.ts'
 import type { ServerTls } from './tls-sources.ts'
@@ -61,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requireHostHeader: false,
   }
   const secure = tls === null ? null : createSecureServer({ ...limits, ...toTlsOptions(tls) }, options.handler)
-  const server: Server = secure ?? createServer(limits, options.handler)
+  const server: Server = secure ?? nodeHttp.createServer(limits, options.handler)
   // Handshakes count there and not yet among the connections below.
   if (secure !== null) secure.maxConnections = 2 * maxConnections
   // A sender that ends its side after a whole request (`nc -N`) still gets the answer.
