@@ -9,6 +9,7 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { stripe } from '@oncehook/simulator/signers/stripe'
 import { afterAll, describe, expect, it } from 'vitest'
 
@@ -18,8 +19,12 @@ const operations = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
+const keys = stack.use(await createTestKeysFile('first'))
 const system = stack.use(
-  await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000' } }),
+  await startOperatedSystem(database, {
+    settings: { RETRY_MAX_AGE_MS: '1000', LEASE_MS: '3600000', ENCRYPTION_KEYS_FILE: keys.path },
+    encryptionKeysFile: keys.path,
+  }),
 )
 const { orders } = fulfilmentClient(system.fulfilment)
 const operator = system.operator()

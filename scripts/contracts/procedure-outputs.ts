@@ -45,6 +45,18 @@ export const procedureOutputs = {
     isComplete: z.boolean(),
   }),
   'erasures.erase': z.strictObject({ erased: z.int().min(0) }),
+  'encryption.status': z.strictObject({
+    firstKey: z.string().nullable(),
+    keys: z.array(z.string()).readonly(),
+    missing: z.array(z.string()).readonly(),
+  }),
+  'encryption.rotate': z.strictObject({
+    examined: z.int().min(0),
+    changed: z.int().min(0),
+    unknown: z.int().min(0),
+    next: z.string().nullable(),
+  }),
+  'encryption.retire': z.strictObject({ retired: z.array(z.string()).readonly() }),
   'receipts.list': z.strictObject({ items: z.array(receiptSchema), next: z.string().nullable() }),
   'receipts.release': z.strictObject({ key: z.string(), orderId: z.string() }),
 } satisfies {

@@ -340,6 +340,41 @@ describe('the gateway, which erases what is kept of a person', () => {
   })
 })
 
+describe('the gateway, which rotates keys of encryption', () => {
+  it('asks which keys there are', async () => {
+    const answer = data({ firstKey: null, keys: [], missing: [] })
+    const call = {
+      does: 'asks which keys of encryption there are',
+      procedure: 'encryption.status',
+      kind: 'query',
+    } as const
+    await expectCall({ ...call, input: {}, answer }, async (url) => {
+      expect(await clientOf(url).encryption.status.query({})).toEqual({ firstKey: null, keys: [], missing: [] })
+    })
+  })
+
+  it.each(['orders', 'idempotency_keys'] as const)(
+    'has a part of %s encrypted by the first key',
+    async (collection) => {
+      const input = { collection, after: null, dryRun: true }
+      const answer = data({ examined: integer(0), changed: 0, unknown: 0, next: null })
+      const does = `counts what is to be encrypted anew of ${collection}`
+      await expectCall({ does, procedure: 'encryption.rotate', kind: 'mutation', input, answer }, async (url) => {
+        const part = await clientOf(url).encryption.rotate.mutate(input)
+        expect(part).toEqual({ examined: 0, changed: 0, unknown: 0, next: null })
+      })
+    },
+  )
+
+  it('lets keys go that nothing is encrypted by', async () => {
+    const answer = data({ retired: [] })
+    const call = { does: 'lets keys of encryption go', procedure: 'encryption.retire', kind: 'mutation' } as const
+    await expectCall({ ...call, input: {}, answer }, async (url) => {
+      expect(await clientOf(url).encryption.retire.mutate({})).toEqual({ retired: [] })
+    })
+  })
+})
+
 describe('the gateway, which answers for orders', () => {
   const FINGERPRINT = '1kQrVWMl7nCF9gxomY2Cxc6qxsKEJtVBswohiHhVmcE='
   const idempotency = (key: string) => ({ idempotency: { principal: 'shop', key, fingerprint: FINGERPRINT } })
@@ -446,6 +481,13 @@ describe('the gateway, which answers for orders', () => {
       ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_missing' } },
       answer: refusal(404, 'order_not_found'),
       ...{ request: ['GET', '/ord_missing'], told: [404, 'order_not_found'] },
+    },
+    {
+      does: 'reads an order whose key of encryption is gone',
+      states: [state('an order is encrypted by a key that is gone', { orderId: 'ord_encrypted' })],
+      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_encrypted' } },
+      answer: refusal(503, 'key_unknown', { retry: 'later' }),
+      ...{ request: ['GET', '/ord_encrypted'], told: [503, 'key_unknown'] },
     },
     {
       does: 'reads a page of orders',

@@ -1,5 +1,6 @@
 import { createIdempotencyKeys, type KeyedRequest } from '@oncehook/fulfilment/idempotency-keys'
 import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/order-document'
+import { sealMembers } from '@oncehook/fulfilment/orders/order-encryption'
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
@@ -7,6 +8,7 @@ import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
 import type { ServiceCall, TokenBinding } from '@oncehook/kernel/service-token'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { testServiceTokens, unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it } from 'vitest'
 import { readRecordedCalls } from '../../scripts/contracts/recorded-calls.ts'
@@ -54,6 +56,11 @@ function orderStates(fulfilment: RunningFulfilment) {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect(await client.orders.delete.mutate({ id })).toEqual({ deleted: true })
     },
+    'an order is encrypted by a key that is gone': async ({ orderId: id }: { orderId: string }) => {
+      await client.orders.put.mutate({ id, order: CONTENT })
+      const { email } = sealMembers(id, { email: 'a@example.com' }, createTestKeys().encryption('gone'))
+      expect((await orders.updateOne({ _id: id }, { $set: { email } })).modifiedCount).toBe(1)
+    },
     'an order is damaged': async ({ orderId: id }: { orderId: string }) => {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect((await orders.updateOne({ _id: id }, { $unset: { applied: '' } })).modifiedCount).toBe(1)
@@ -73,7 +80,7 @@ function orderStates(fulfilment: RunningFulfilment) {
 /** The states of idempotency keys. */
 function keyStates(fulfilment: RunningFulfilment) {
   const client = fulfilmentClient(fulfilment)
-  const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 60_000, leaseMs: 60_000 })
+  const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 60_000, leaseMs: 60_000, encryption: NO_ENCRYPTION })
   return {
     'an order was made under a key': async (made: { idempotency: KeyedRequest; order: object }) => {
       expect(await client.orders.create.mutate(made)).toMatchObject({ replayed: false })

@@ -81,6 +81,7 @@ describe.each(SERVICES)('%s', (service) => {
   it('names every wrong setting at once, each on a line of its own', async () => {
     const both = {
       MONGODB_URI: [null, 'is not set'],
+      ENCRYPTION_KEYS_FILE: ['/nowhere/canary-of-keys', 'cannot be read (ENOENT)'],
       LOG_LEVEL: ['canary-of-a-level', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     } as const
     const wrong = Object.entries({ ...both, ...WRONG_SETTINGS[service] })

@@ -2,6 +2,7 @@ import type { AddCommand } from './command.ts'
 import { addAuditListCommand } from './commands/audit-list.ts'
 import { addAuditVerifyCommand } from './commands/audit-verify.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
+import { addEncryptionRotateCommand } from './commands/encryption-rotate.ts'
 import { addEraseCommand } from './commands/erase.ts'
 import { addEventsCloseCommand } from './commands/events-close.ts'
 import { addEventsListCommand } from './commands/events-list.ts'
@@ -33,6 +34,7 @@ export const commandTable: readonly AddCommand[] = [
   addEventsCloseCommand,
   addEventsReleaseCommand,
   addEraseCommand,
+  addEncryptionRotateCommand,
   addReplaysShowCommand,
   addReplaysCancelCommand,
   addReceiptsListCommand,

@@ -4,6 +4,7 @@ import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { startReplicaSet, stopReplication } from '../../../test/support/mongod-under-test.ts'
@@ -24,7 +25,7 @@ it('behind an old mongos: nothing is taken for used before a majority holds what
   await mongo.open((db) => ensureIndexes(db, [ORDER_INDEXES]))
   const orders = mongo.db.collection<OrderDocument>(ORDERS)
   const insert = (id: string): Promise<boolean | string> =>
-    insertOrder(orders, unstoredOrder(id, parseOrderContent(sampleOrder()))).then(
+    insertOrder({ orders, encryption: NO_ENCRYPTION }, unstoredOrder(id, parseOrderContent(sampleOrder()))).then(
       (made) => made !== null,
       (error: { code: string }) => error.code,
     )

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '@oncehook/kernel/clock'
+import { createEncryption, type Encryption } from '@oncehook/kernel/encryption'
+import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { guardFraming } from '@oncehook/kernel/http/framing-guard'
 import { listen } from '@oncehook/kernel/http/listen'
 import { logRefused } from '@oncehook/kernel/http/log-refused'
@@ -13,6 +15,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
 import { runEvery } from '@oncehook/kernel/run-every'
@@ -78,9 +81,13 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const metrics = createFulfilmentMetrics(registry)
   const errors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors })
-  const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle })
+  const encryption = startEncryption(parts, lifecycle, () => worker.nudge())
+  const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle, encryption })
   const onApplied = (): void => worker.nudge()
-  const useCases = createUseCases(parts, { metrics, errors, mongo: mongo.serving, sink, onApplied })
+  const register = createKeyRegister({ db: mongo.serving.db, encryption, now: () => performance.now() })
+  const useCases = createUseCases(parts, {
+    ...{ metrics, errors, mongo: mongo.serving, sink, onApplied, encryption, register },
+  })
 
   let ready = false
   const port = await startListener(parts, {
@@ -103,9 +110,21 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   worker.start()
-  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle })
+  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
   return { port }
+}
+
+/** Follows the file of keys until the service stops. */
+function startEncryption(
+  { settings, logger }: FulfilmentParts,
+  lifecycle: Lifecycle,
+  onChanged: () => void,
+): Encryption {
+  const keys = watchEncryptionKeys(settings.encryptionKeys, logger, onChanged)
+  const checking = setInterval(() => keys.check(), CHECK_ENCRYPTION_KEYS_MS).unref()
+  lifecycle.onStop({ name: 'encryption keys', withinMs: 100, stop: async () => clearInterval(checking) })
+  return createEncryption(keys.current)
 }
 
 /** Two pools, so that receipts never queue ahead of a call. */
@@ -131,9 +150,10 @@ interface WorkerParts {
   readonly errors: DatabaseErrors
   readonly mongo: MongoConnection
   readonly lifecycle: Lifecycle
+  readonly encryption: Encryption
 }
 
-function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle }: WorkerParts) {
+function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle, encryption }: WorkerParts) {
   const { settings, logger, logOutput, clock, random, fetch, receiptLeaseMs: leaseMs } = parts
   const { RECEIPT_FROM: from, RECEIPT_SECRET: keys = [] } = settings
   const sink = createReceiptSink(settings.RECEIPT_SINK, { logger, logOutput, fetch, clock, from, keys })
@@ -141,6 +161,7 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   const worker = new ReceiptWorker({
     claims: errors.watch(createReceiptClaims(mongo.db, claimOptions)),
     sink,
+    encryption,
     backoff: RECEIPT_BACKOFF,
     sendTimeoutMs: SEND_TIMEOUT_MS,
     leaseMs,
@@ -153,8 +174,12 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   return { worker, sink }
 }
 
-/** Starts what removes personal data when its time has come. */
-function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle }: Omit<WorkerParts, 'metrics'>): void {
+interface HousekeepingParts extends Omit<WorkerParts, 'metrics' | 'encryption'> {
+  readonly register: KeyRegister
+}
+
+/** Starts what removes personal data when its time has come, and what notes the keys that are used. */
+function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle, register }: HousekeepingParts): void {
   const { settings, logger, random } = parts
   const onError = (error: unknown): void => {
     errors.count(error)
@@ -166,8 +191,10 @@ function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle }:
     await nameFormerCustomers(mongo.db, stopping)
   }
   const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
+  const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
   // Work that the next process takes up where it stopped.
-  const stop = async (): Promise<void> => void (await within(running.stop(), LAST_WORK_MS))
+  const stop = async (): Promise<void> =>
+    void (await within(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
 }
 
@@ -175,12 +202,14 @@ function keepMsOf({ RECEIPT_RETENTION_DAYS }: FulfilmentSettings): number {
   return RECEIPT_RETENTION_DAYS * DAY_MS
 }
 
-interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo'> {
+interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo' | 'encryption'> {
   readonly sink: ReceiptSink
+  readonly register: KeyRegister
   readonly onApplied: () => void
 }
 
-function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, sink, onApplied }: UseCaseParts): UseCases {
+function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): UseCases {
+  const { metrics, errors, mongo, sink, onApplied, encryption, register } = useCaseParts
   const { settings, logger, clock, random } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
@@ -188,19 +217,23 @@ function createUseCases(parts: FulfilmentParts, { metrics, errors, mongo, sink, 
   return {
     orders: {
       orders,
-      keys: createIdempotencyKeys(db, times),
+      encryption,
+      keys: createIdempotencyKeys(db, { ...times, encryption }),
       random,
       logger,
       newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },
     payments: { db, errors, clock, logger, newCallId: randomUUID, onApplied },
-    erasures: { orders, keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS), walks: walkProgress(db), sink },
+    erasures: {
+      ...{ orders, keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS), walks: walkProgress(db), sink, encryption },
+    },
+    encryption: { db, encryption, register },
     countVerdict: metrics.verdict,
   }
 }
 
-interface ListenerParts extends Omit<WorkerParts, 'mongo'> {
+interface ListenerParts extends Omit<WorkerParts, 'mongo' | 'encryption'> {
   /** Throws unless calls and receipts can be written now. */
   readonly ping: () => Promise<void>
   readonly registry: Registry

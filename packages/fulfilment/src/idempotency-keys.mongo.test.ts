@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from './idempotency-keys.ts'
 
@@ -8,7 +9,7 @@ afterAll(() => stack.disposeAsync())
 const { db } = stack.use(await testDatabase(process.env))
 const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
 await rows.createIndex({ principal: 1, key: 1 }, { unique: true })
-const times = { ttlMs: 60_000, leaseMs: 30_000 }
+const times = { ttlMs: 60_000, leaseMs: 30_000, encryption: NO_ENCRYPTION }
 const keys = createIdempotencyKeys(db, times)
 
 function keyed(): KeyedRequest {

@@ -1,3 +1,4 @@
+import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/encryption'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -31,10 +32,15 @@ export interface IdempotencyRow extends KeyedRequest, Reservation {
    * answer. While there is none, the row may be removed a year after its last claim.
    */
   readonly expiresAt: Date
-  /** The JSON of the order as it was made. */
-  readonly answer?: string
+  /** The JSON of the order as it was made, perhaps encrypted. */
+  readonly answer?: string | Sealed
   /** Whose order it is, as long as the answer names the customer. */
   readonly customerId?: string | null
+}
+
+/** A key with its answer in clear. */
+export interface KeyRow extends IdempotencyRow {
+  readonly answer?: string
 }
 
 /** The indexes of the collection; the one on expiry is housekeeping only. */
@@ -49,7 +55,7 @@ export const IDEMPOTENCY_INDEXES: NeededIndexes = {
 }
 
 /** How long a key is kept after its answer, and how long a run holds it. Milliseconds. */
-export interface KeyTimes {
+interface KeyTimes {
   readonly ttlMs: number
   readonly leaseMs: number
 }
@@ -60,34 +66,42 @@ export interface IdempotencyKeys {
    * Takes the key for a run when it is free, expired, or its run of the same request is dead (lease lapsed), and tells
    * what the row says then: the caller holds the key if `run` is its own.
    */
-  claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<IdempotencyRow>
+  claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<KeyRow>
   /** The row of a key that has not expired; null when the key is free. */
-  find(request: KeyedRequest): Promise<IdempotencyRow | null>
+  find(request: KeyedRequest): Promise<KeyRow | null>
   /** Stores the answer, unless another run of the same request has stored one; returns the one that stands. */
-  finish(row: IdempotencyRow, answer: string, customerId?: string): Promise<string>
+  finish(row: KeyRow, answer: string, customerId?: string): Promise<string>
   /** Lets the next request take over from this run at once. */
   release(request: KeyedRequest, run: string): Promise<void>
 }
 
-/** Creates the keys of this database. */
-export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys {
+/** How long keys are kept, and by what their answers are encrypted. */
+export interface KeyOptions extends KeyTimes {
+  readonly encryption: Encryption
+}
+
+/** Creates the keys of this database. Where an answer cannot be decrypted, they throw keyUnknown or recordAltered. */
+export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptions): IdempotencyKeys {
   const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+  const open = (row: IdempotencyRow): KeyRow => openAnswer(row, encryption)
   return {
     async claim(request, fresh) {
       try {
-        return await claim(rows, claimPipeline(request, fresh, times), request)
+        return open(await claim(rows, claimPipeline(request, fresh, times), request))
       } catch (error) {
         // Two first requests at once: the unique index let one in, and the row is there now.
-        if (isDuplicateKey(error)) return claim(rows, claimPipeline(request, fresh, times), request)
+        if (isDuplicateKey(error)) return open(await claim(rows, claimPipeline(request, fresh, times), request))
         throw toUnavailable(error) ?? error
       }
     },
     async find(request) {
       const live = { $expr: { $not: [EXPIRED] } }
-      return await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
+      const row = await reachable(rows.findOne({ ...ofKey(request), ...live }, DURABLE_READ))
+      return row === null ? null : open(row)
     },
     async finish(row, answer, customerId) {
-      const stands = { $ifNull: ['$answer', { $literal: answer }] }
+      const stored = encryption.seal(Buffer.from(answer), answerPlace(row)) ?? answer
+      const stands = { $ifNull: ['$answer', { $literal: stored }] }
       const whose = { $cond: [UNANSWERED, { $literal: customerId ?? null }, '$customerId'] }
       const expiresAt = { $cond: [UNANSWERED, { $add: ['$$NOW', times.ttlMs] }, '$expiresAt'] }
       const finished = await reachable(
@@ -97,7 +111,7 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
           { returnDocument: 'after' },
         ),
       )
-      return finished?.answer ?? answer
+      return (finished === null ? null : open(finished).answer) ?? answer
     },
     async release(request, run) {
       await rows.updateOne({ ...ofKey(request), run, state: 'running' }, { $set: { leaseUntil: new Date(0) } })
@@ -105,7 +119,27 @@ export function createIdempotencyKeys(db: Db, times: KeyTimes): IdempotencyKeys 
   }
 }
 
-function ofKey({ principal, key }: Pick<KeyedRequest, 'principal' | 'key'>) {
+type Keyed = Pick<KeyedRequest, 'principal' | 'key'>
+
+/**
+ * A row with its answer in clear.
+ * @throws keyUnknown, recordAltered
+ */
+export function openAnswer<Row extends Keyed & Pick<IdempotencyRow, 'answer'>>(
+  row: Row,
+  encryption: Encryption,
+): Omit<Row, 'answer'> & { readonly answer?: string } {
+  const { answer, ...others } = row
+  if (answer === undefined) return others
+  return { ...others, answer: isSealed(answer) ? encryption.open(answer, answerPlace(row)).toString() : answer }
+}
+
+/** Where the answer of a key is. */
+export function answerPlace({ principal, key }: Keyed): Place {
+  return { collection: IDEMPOTENCY_KEYS, id: JSON.stringify([principal, key]), field: 'answer' }
+}
+
+function ofKey({ principal, key }: Keyed) {
   return { principal: { $eq: principal }, key: { $eq: key } }
 }
 

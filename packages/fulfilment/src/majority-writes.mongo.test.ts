@@ -2,9 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -66,9 +68,11 @@ it('asks the primary for what a majority holds in every read that an answer rest
   const { db, deps, logger, commands: reads } = used
   const { orders } = deps
   const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
+  const register = createKeyRegister({ db, encryption: NO_ENCRYPTION, now: () => 0 })
   const get = fulfilmentRouter.createCaller({
     useCases: {
       ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countVerdict: () => {} },
+      encryption: { db, encryption: NO_ENCRYPTION, register },
     },
     ifMatch: undefined,
     principal: null,
@@ -84,7 +88,7 @@ it('asks the primary for what a majority holds in every read that an answer rest
   await putOrder(deps, { id: 'o1', order: sampleOrder() })
   await patchOrder(deps, { id: 'o1', patch: {}, ifMatch: '*' })
   await get({ id: 'o1' })
-  await listOrders(orders, { limit: 1 })
+  await listOrders(deps, { limit: 1 })
   await readVersions(orders, ['o1'])
   await applyEvents({ ...callDeps, db, logger }, [sampleEvent({ orderId: 'o1' })])
   await listReceipts(orders, { limit: 1 })
@@ -102,7 +106,8 @@ it('asks the primary for what a majority holds in every read that an answer rest
 function eraseDeps(db: Db) {
   const keys = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
   const orders = db.collection<OrderDocument>(ORDERS)
-  return { orders, keys, walks: walkProgress(db), sink: createLogSink(memoryLogger().logger) }
+  const sink = createLogSink(memoryLogger().logger)
+  return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION }
 }
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }
@@ -127,7 +132,8 @@ async function openDatabase(names: ReadonlySet<string>) {
   const { db } = mongo
   const deps = {
     orders: db.collection<OrderDocument>(ORDERS),
-    keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000 }),
+    encryption: NO_ENCRYPTION,
+    keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000, encryption: NO_ENCRYPTION }),
     random: Math.random,
     logger,
     newOrderId: () => createOrderId(randomBytes),

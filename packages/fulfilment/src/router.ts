@@ -1,3 +1,8 @@
+import {
+  encryptionStatusProcedure,
+  retireKeysProcedure,
+  rotateEncryptionProcedure,
+} from './encryption/encryption-procedures.ts'
 import { eraseOrdersProcedure, findErasableProcedure } from './erasures/erasure-procedures.ts'
 import {
   createOrderProcedure,
@@ -26,6 +31,11 @@ export const fulfilmentRouter = router({
     versions: versionsProcedure,
   }),
   erasures: router({ find: findErasableProcedure, erase: eraseOrdersProcedure }),
+  encryption: router({
+    status: encryptionStatusProcedure,
+    rotate: rotateEncryptionProcedure,
+    retire: retireKeysProcedure,
+  }),
   receipts: router({
     list: listReceiptsProcedure,
     release: releaseReceiptProcedure,

@@ -1,4 +1,9 @@
 import type { KeyObject } from 'node:crypto'
+import {
+  createEncryptionKeysSource,
+  type EncryptionKeys,
+  encryptionKeySettings,
+} from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls-sources'
 import { type Secret, secretProblem } from '@oncehook/kernel/secret'
@@ -33,6 +38,7 @@ export const fulfilmentSchema = z.object({
   MONGODB_URI: mongoUriSetting(),
   FULFILMENT_DB: databaseSetting('oncehook_fulfilment'),
   ...serviceKeySettings,
+  ...encryptionKeySettings,
   SERVICE_TOKEN_BINDING: z
     .enum(['required', 'accepted'], { error: 'must be one of required, accepted' })
     .default('required'),
@@ -48,6 +54,7 @@ export const fulfilmentSchema = z.object({
 const READ_APART = {
   SERVICE_TOKEN_SECRET: true,
   SERVICE_TOKEN_SECRETS: true,
+  ENCRYPTION_KEYS: true,
   FULFILMENT_TLS_CERT: true,
   FULFILMENT_TLS_KEY: true,
   FULFILMENT_TLS_CLIENT_CA: true,
@@ -57,6 +64,8 @@ const READ_APART = {
 export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
   /** The keys that verify service tokens. */
   readonly serviceKeys: FileSource<readonly ServiceKey[]>
+  /** The keys of what is encrypted at rest; null: nothing is. */
+  readonly encryptionKeys: FileSource<EncryptionKeys | null>
   /** The certificate of the listener; null: it is plain http. */
   readonly tls: FileSource<ServerTls | null>
   /** Reads `MONGODB_URI` again; throws SettingsError. */
@@ -77,12 +86,14 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
   )
   const serviceKeys = createServiceKeysSource(env, 'verify')
   const keys = attempt(() => serviceKeys.read()) ?? []
+  const encryptionKeys = createEncryptionKeysSource(env)
+  attempt(() => encryptionKeys.read())
   const tls = createServerTlsSource(env, 'FULFILMENT_TLS')
   attempt(() => tls.read())
   const shared = settings?.RECEIPT_SECRET?.some((key) => keys.some(({ verifying }) => isSameSecret(key, verifying)))
   if (shared === true) attempt(refuseSharedSecret)
   if (settings === undefined || problems.length > 0) throw new SettingsError(problems)
-  return { ...settings, serviceKeys, tls, readMongoUri: () => readMongoUri(env) }
+  return { ...settings, serviceKeys, encryptionKeys, tls, readMongoUri: () => readMongoUri(env) }
 }
 
 const MOST_RECEIPT_KEYS = 3

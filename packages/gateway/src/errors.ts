@@ -72,6 +72,12 @@ export const overloaded = defineError('overloaded', {
   retry: 'later',
   says: 'Too much is under way: send it again in a moment',
 })
+/** Keys can be rotated only where there are some. */
+export const encryptionOff = defineError('encryption_off', {
+  status: 409,
+  retry: 'never',
+  says: 'Nothing is encrypted here: ENCRYPTION_KEYS_FILE is not set',
+})
 /** A search of an operator would read too much. */
 export const searchTooWide = defineError('search_too_wide', {
   status: 422,

@@ -3,12 +3,16 @@ import { Binary } from 'mongodb'
 import type { EncryptionKeys } from './encryption-keys.ts'
 import { keyUnknown, recordAltered } from './error-codes.ts'
 
-/** An encrypted value as it is stored. */
-export interface Sealed {
-  /** The id of the key that wraps the data key. */
+/** The data key of an encrypted value, as it is stored. */
+export interface WrappedKey {
+  /** The id of the key that wraps it. */
   readonly key: string
   /** The data key of this value, wrapped. */
   readonly wrapped: Binary
+}
+
+/** An encrypted value as it is stored. */
+export interface Sealed extends WrappedKey {
   /** Nonce, ciphertext and tag. */
   readonly text: Binary
 }
@@ -43,10 +47,10 @@ export interface Encryption {
    */
   open(sealed: Sealed, place: Place): Buffer
   /**
-   * The value with its data key wrapped by the first key; null where it is that already, or encryption is off.
+   * The data key of a value, wrapped by the first key; null where it is that already.
    * @throws keyUnknown
    */
-  rewrap(sealed: Sealed): Sealed | null
+  rewrap(sealed: WrappedKey): WrappedKey | null
 }
 
 /** Creates the encryption; `keys` gives the keys that count now, null while encryption is off. */
@@ -74,8 +78,9 @@ export function createEncryption(keys: () => EncryptionKeys | null): Encryption 
     },
     rewrap(sealed) {
       const known = keys()
+      const dataKey = unwrap(sealed, known)
       if (known === null || sealed.key === known.first.id) return null
-      return { ...sealed, key: known.first.id, wrapped: wrap(unwrap(sealed, known), known.first.key) }
+      return { key: known.first.id, wrapped: wrap(dataKey, known.first.key) }
     },
   }
 }
@@ -110,7 +115,7 @@ function wrap(dataKey: Uint8Array, key: KeyObject): Binary {
   return new Binary(Buffer.concat([cipher.update(dataKey), cipher.final()]))
 }
 
-function unwrap({ key: id, wrapped }: Sealed, keys: EncryptionKeys | null): Buffer {
+function unwrap({ key: id, wrapped }: WrappedKey, keys: EncryptionKeys | null): Buffer {
   const key = keys?.byId.get(id)
   if (key === undefined) throw keyUnknown({ key: id })
   try {

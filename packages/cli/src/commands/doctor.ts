@@ -1,5 +1,6 @@
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
+import { checkEncryption } from '../doctor/check-encryption.ts'
 import { checkEvents, checkReceipts } from '../doctor/check-events.ts'
 import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
 import { checkSecrets } from '../doctor/check-secrets.ts'
@@ -77,6 +78,7 @@ async function* checkInside(
     ['dead events', () => checkEvents(client)],
     ['receipts', () => checkReceipts(client)],
     ['secrets', () => checkSecrets(client, context.now())],
+    ['encryption', () => checkEncryption(client)],
   ]
   for (const [name, check] of checks) {
     try {

@@ -1,8 +1,9 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { eraseUnsettled } from '../errors.ts'
-import type { IdempotencyRow } from '../idempotency-keys.ts'
+import { type IdempotencyRow, openAnswer } from '../idempotency-keys.ts'
 import { GONE } from '../orders/delete-order.ts'
 import { forgottenReceipt } from '../orders/forgotten-receipt.ts'
 import { NAME_FORMER_CUSTOMERS } from '../orders/former-customers.ts'
@@ -19,6 +20,8 @@ export interface EraseDeps {
   readonly keys: Collection<IdempotencyRow>
   readonly walks: Collection<WalkProgress>
   readonly sink: ReceiptSink
+  /** By which the answers of keys are read. */
+  readonly encryption: Encryption
 }
 
 /** An order that holds something of a person. */
@@ -62,7 +65,8 @@ export function findErasable(
  * Erases orders: each is deleted, its receipts name nobody, neither does the answer that an idempotency key repeats, nor a
  * receipt that the sink keeps. Versions, payments, markers of events, keys and hashes stay. With a customer only what names
  * that one goes, so an order that has another customer now stays live. Again does no harm. Resolves to how many were erased.
- * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased
+ * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased. keyUnknown when an answer of an
+ * idempotency key cannot be decrypted
  */
 export function eraseOrders(
   deps: EraseDeps,
@@ -92,16 +96,22 @@ async function eraseOrder({ orders }: EraseDeps, id: string, customerId?: string
   return await write({ customerId: { $ne: customerId } }, [emptied, NAME_FORMER_CUSTOMERS])
 }
 
-type Row = Pick<IdempotencyRow, 'orderId' | 'answer' | 'customerId'> & { readonly _id: unknown }
+type StoredRow = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer' | 'customerId'> & {
+  readonly _id: unknown
+}
 
-async function findKeyed({ keys }: EraseDeps, target: EraseTarget): Promise<Row[]> {
+/** A key with its answer in clear, and as it is stored. */
+type Row = Omit<StoredRow, 'answer'> & { readonly answer?: string; readonly stored: IdempotencyRow['answer'] }
+
+async function findKeyed({ keys, encryption }: EraseDeps, target: EraseTarget): Promise<Row[]> {
   const isMeant = 'orderIds' in target ? { orderId: { $in: [...target.orderIds] } } : { customerId: target.customerId }
   const hint = 'orderIds' in target ? 'order' : 'customer'
-  const rows: Row[] = await keys
+  const rows = await keys
     .find(isMeant, { ...DURABLE_READ, hint, limit: MOST_ORDERS })
-    .project<Row>({ orderId: 1, answer: 1, customerId: 1 })
+    .project<StoredRow>({ principal: 1, key: 1, orderId: 1, answer: 1, customerId: 1 })
     .toArray()
-  return rows.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
+  const opened = rows.map((row): Row => ({ ...openAnswer(row, encryption), stored: row.answer }))
+  return opened.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
 }
 
 interface Meant {
@@ -177,9 +187,9 @@ function buried(customerId?: string): Document[] {
 async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], customerId?: string): Promise<void> {
   const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
   for (let rows = await find(); rows.length > 0; rows = await find()) {
-    for (const { _id, answer = '' } of rows) {
+    for (const { _id, stored = '', answer = '' } of rows) {
       const erased = { $set: { answer: withoutPerson(answer) }, $unset: { customerId: '' } } as const
-      await deps.keys.updateOne({ _id: _id as never, answer }, erased)
+      await deps.keys.updateOne({ _id: _id as never, answer: stored }, erased)
     }
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type KeyedRequest } from '../idempotency-keys.ts'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
@@ -162,7 +163,7 @@ describe('orders.create', () => {
   })
 
   it('keeps a key without an answer for a year, and counts its time from the answer, however short the setting', async () => {
-    const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 1, leaseMs: 1 })
+    const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 1, leaseMs: 1, encryption: NO_ENCRYPTION })
     const request = keyed()
     const first = await keys.claim(request, { run: 'dead', orderId: 'ord_of_the_dead_run' })
     // What the index on expiresAt removes has such a time.
@@ -171,7 +172,8 @@ describe('orders.create', () => {
     await expect.poll(() => rows.countDocuments({ key: request.key, ...LONG_OVER })).toBe(1)
     const second = await keys.claim(request, { run: 'retry', orderId: 'ord_of_the_retry' })
     expect(second).toMatchObject({ run: 'retry', orderId: first.orderId })
-    await createIdempotencyKeys(fulfilment.db, { ttlMs: 60_000, leaseMs: 1 }).finish(second, '{}')
+    const longer = { ttlMs: 60_000, leaseMs: 1, encryption: NO_ENCRYPTION }
+    await createIdempotencyKeys(fulfilment.db, longer).finish(second, '{}')
     const { expiresAt } = (await rows.findOne({ key: request.key })) ?? {}
     await keys.finish(second, '{}')
     expect(await rows.findOne({ key: request.key })).toMatchObject({ state: 'done', expiresAt })

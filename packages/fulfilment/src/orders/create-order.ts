@@ -1,8 +1,9 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
-import type { IdempotencyKeys, IdempotencyRow, KeyedRequest } from '../idempotency-keys.ts'
+import type { IdempotencyKeys, KeyedRequest, KeyRow } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import { madeBy, newOrder, toOrder, unstoredOrder } from './order-document.ts'
+import { openOrder } from './order-encryption.ts'
 import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
@@ -52,14 +53,10 @@ export async function createOrder(deps: CreateDeps, request: CreateRequest): Pro
   return runKeyed(deps, idempotency, content)
 }
 
-async function makeOrder(
-  { orders, newOrderId }: CreateDeps,
-  content: OrderContent,
-  principal: string | null,
-): Promise<Order> {
-  const made = await insertOrder(orders, unstoredOrder(newOrderId(), content, principal))
+async function makeOrder(deps: CreateDeps, content: OrderContent, principal: string | null): Promise<Order> {
+  const made = await insertOrder(deps, unstoredOrder(deps.newOrderId(), content, principal))
   if (made === null) throw new Error('A random order id is taken')
-  return toOrder(made)
+  return toOrder(openOrder(made, deps.encryption))
 }
 
 async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderContent): Promise<Created> {
@@ -71,7 +68,7 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
     // The database's time too, but that of the key: the answer must be known where the order is there already.
     const document = { ...newOrder(row.orderId, content, row.createdAt), ...madeBy(request.principal) }
     // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
-    if (isOurs) await insertOrder(deps.orders, document)
+    if (isOurs) await insertOrder(deps, document)
     const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)), content.customerId)
     return { order: JSON.parse(answer) as Order, replayed: !isOurs }
   } catch (error) {
@@ -84,12 +81,12 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
  * Whether another run of this request has made the order and not stored its answer: it died in between, or is about to.
  * The answer is known then, so nobody waits for the end of its lease.
  */
-async function isMadeUnanswered(deps: CreateDeps, row: IdempotencyRow, request: KeyedRequest): Promise<boolean> {
+async function isMadeUnanswered(deps: CreateDeps, row: KeyRow, request: KeyedRequest): Promise<boolean> {
   if (row.answer !== undefined || row.fingerprint !== request.fingerprint) return false
   return await isStored(deps.orders, row.orderId)
 }
 
-function replay(row: IdempotencyRow, request: KeyedRequest): Created {
+function replay(row: KeyRow, request: KeyedRequest): Created {
   if (row.fingerprint !== request.fingerprint) throw idempotencyKeyReused()
   if (row.answer === undefined) throw idempotencyInProgress({}, { headers: { 'Retry-After': '1' } })
   return { order: JSON.parse(row.answer) as Order, replayed: true }

@@ -1,3 +1,4 @@
+import { isSealed } from '@oncehook/kernel/encryption'
 import type { LiveOrder } from './order-document.ts'
 
 /** Whether a stored order has what its representation is made of. An imported document may lack it. */
@@ -6,7 +7,7 @@ export function isReadable(stored: LiveOrder): boolean {
   return (
     Number.isSafeInteger(version) &&
     isListOfObjects(items) &&
-    (metadata === undefined || isListOfObjects(metadata)) &&
+    (metadata === undefined || isSealed(metadata) || isListOfObjects(metadata)) &&
     (payment === null || (isObject(payment) && isInstant(payment.at))) &&
     isInstant(createdAt) &&
     isInstant(updatedAt)

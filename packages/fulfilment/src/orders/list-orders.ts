@@ -5,7 +5,8 @@ import { DURABLE_READ } from '../durable-read.ts'
 import { isReadable } from './is-readable.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
-import { HIDDEN, type Orders } from './order-store.ts'
+import { openOrder } from './order-encryption.ts'
+import { HIDDEN, type OrderCollection, type Orders } from './order-store.ts'
 
 /** Where a page ended: when its last order was made (milliseconds, in the range of a Date), and the id of it. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
@@ -31,9 +32,12 @@ const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
  * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
  * so no later page repeats or omits one. A document that cannot be shown as an order is left out, so a page may hold
  * fewer than `limit`.
- * @throws invalidRequest when `after` is no cursor
+ * @throws invalidRequest when `after` is no cursor, keyUnknown when an order of the page cannot be decrypted
  */
-export async function listOrders(orders: Orders, { limit, after, status, owner }: ListRequest): Promise<OrderPage> {
+export async function listOrders(
+  { orders, encryption }: OrderCollection,
+  { limit, after, status, owner }: ListRequest,
+): Promise<OrderPage> {
   const filter: Filter<OrderDocument> = {
     status: { $in: status === undefined ? LIVE : [status] },
     ...(owner === undefined ? {} : { createdBy: { $eq: owner } }),
@@ -45,7 +49,7 @@ export async function listOrders(orders: Orders, { limit, after, status, owner }
   const items = found.slice(0, limit)
   const last = items.at(-1)
   const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
-  return { items: items.filter(isReadable).map(toOrder), next }
+  return { items: items.filter(isReadable).map((order) => toOrder(openOrder(order, encryption))), next }
 }
 
 const OLDEST = new Date(0)

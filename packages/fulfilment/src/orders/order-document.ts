@@ -1,3 +1,4 @@
+import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from './order.ts'
 
@@ -46,7 +47,7 @@ export interface StoredReceipt {
   /** Null once it was forgotten. */
   readonly customerId: string | null
   /** Null where the order had none, and once it was forgotten. */
-  readonly email: string | null
+  readonly email: string | Sealed | null
   readonly amount: number
   readonly currency: string
   readonly paidAt: Date
@@ -81,19 +82,28 @@ interface KeptForEver {
 }
 
 /** A name and a value of the metadata: kept as pairs, for the caller's names are no names of ours. */
-interface MetadataPair {
+export interface MetadataPair {
   readonly name: string
   readonly value: string
 }
 
-/** The stored form of an order that exists. */
-export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'metadata'> {
+/** The stored form of an order that exists. What is personal of it may be encrypted. */
+export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'email' | 'note' | 'metadata'> {
   readonly status: OrderStatus
   readonly access: 'locked' | 'unlocked'
   readonly amountDue: number
-  readonly metadata?: readonly MetadataPair[]
+  readonly email?: string | Sealed
+  readonly note?: string | Sealed
+  readonly metadata?: readonly MetadataPair[] | Sealed
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+/** An order with everything in clear. */
+export interface ReadableOrder extends LiveOrder {
+  readonly email?: string
+  readonly note?: string
+  readonly metadata?: readonly MetadataPair[]
 }
 
 /** What stays of a deleted order: enough for the version to go on and for no payment to be applied twice. */
@@ -126,7 +136,7 @@ export const OPTIONAL_MEMBERS = ['email', 'note', 'metadata'] as const
 type Times = 'createdAt' | 'updatedAt'
 
 /** An order that is not stored yet. The database gives it the times that it lacks. */
-export type UnstoredOrder = Omit<LiveOrder, Times> & Partial<Pick<LiveOrder, Times>>
+export type UnstoredOrder = Omit<ReadableOrder, Times> & Partial<Pick<ReadableOrder, Times>>
 
 /** An order that is to be made, without times. */
 export function unstoredOrder(id: string, content: OrderContent, principal: string | null = null): UnstoredOrder {
@@ -139,7 +149,7 @@ export function madeBy(principal: string | null): Pick<LiveOrder, 'createdBy' | 
 }
 
 /** The stored form of an order that has just been made. */
-export function newOrder(id: string, content: OrderContent, now: Date): LiveOrder {
+export function newOrder(id: string, content: OrderContent, now: Date): ReadableOrder {
   return { ...unstoredOrder(id, content), createdAt: now, updatedAt: now }
 }
 
@@ -151,8 +161,8 @@ export function isForeign(order: OrderDocument | null, owner: string | undefined
 /** The state in which an order begins, also one that is made anew after a deletion. */
 export const FRESH = { status: 'pending', access: 'locked', payment: null } as const
 
-/** What the caller wrote of a stored order. */
-export function contentOf(order: LiveOrder): OrderContent {
+/** What the caller wrote of an order. */
+export function contentOf(order: ReadableOrder): OrderContent {
   const { customerId, currency, items, email, note, metadata } = order
   return {
     customerId,
@@ -166,8 +176,8 @@ export function contentOf(order: LiveOrder): OrderContent {
   }
 }
 
-/** The representation of a stored order; its members always stand in the same order. */
-export function toOrder(order: LiveOrder): Order {
+/** The representation of an order; its members always stand in the same order. */
+export function toOrder(order: ReadableOrder): Order {
   const { payment } = order
   return {
     id: order._id,

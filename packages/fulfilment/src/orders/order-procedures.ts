@@ -7,6 +7,7 @@ import { deleteOrder } from './delete-order.ts'
 import { listOrders } from './list-orders.ts'
 import type { Order } from './order.ts'
 import { isForeign, isLive, toOrder } from './order-document.ts'
+import { openOrder } from './order-encryption.ts'
 import { listRequestSchema, orderIdSchema, ownerSchema } from './order-schemas.ts'
 import { readOrder } from './order-store.ts'
 import { patchOrder } from './patch-order.ts'
@@ -21,13 +22,13 @@ export const getOrderProcedure = procedure
   .query(async ({ ctx, input }) => {
     const found = await readOrder(ctx.useCases.orders.orders, input.id)
     if (!isLive(found) || isForeign(found, input.owner)) throw orderNotFound()
-    return tagged(ctx, toOrder(found))
+    return tagged(ctx, toOrder(openOrder(found, ctx.useCases.orders.encryption)))
   })
 
 /** `orders.list`: a page of orders, newest first. */
 export const listOrdersProcedure = procedure
   .input(listRequestSchema)
-  .query(({ ctx, input }) => listOrders(ctx.useCases.orders.orders, input))
+  .query(({ ctx, input }) => listOrders(ctx.useCases.orders, input))
 
 /** `orders.create`: a new order under an id of ours, once for each idempotency key. */
 export const createOrderProcedure = procedure

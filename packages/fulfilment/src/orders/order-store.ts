@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document, UpdateFilter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { isLive, type LiveOrder, type OrderDocument, type UnstoredOrder } from './order-document.ts'
+import { sealMembers } from './order-encryption.ts'
 
 /** The orders as they are stored. */
 export type Orders = Collection<OrderDocument>
+
+/** Where orders are, and how what is personal of them is written and read. */
+export interface OrderCollection {
+  readonly orders: Orders
+  readonly encryption: Encryption
+}
 
 /** Reads one order as a majority holds it, a tombstone included; null when the id was never used. */
 export function readOrder(orders: Orders, id: string): Promise<OrderDocument | null> {
@@ -25,11 +33,19 @@ export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0, formerCustomers: 0 }
 /** The times of an order that is made now, by the database's clock: the clocks of processes differ. */
 export const MADE_NOW = { createdAt: '$$NOW', updatedAt: '$$NOW' } as const
 
-/** Inserts an order, durably on a majority; its answer is what is stored. Null: the id is taken, durably too. */
-export async function insertOrder(orders: Orders, order: UnstoredOrder): Promise<LiveOrder | null> {
+/**
+ * Inserts an order, durably on a majority, with what is personal of it encrypted where that is on; its answer is what is stored.
+ * Null: the id is taken, durably too.
+ */
+export async function insertOrder(
+  { orders, encryption }: OrderCollection,
+  order: UnstoredOrder,
+): Promise<LiveOrder | null> {
   // No stored order matches, so a taken id is a duplicate key, as with an insert. Only an update knows `$$NOW`.
   const filter = { _id: { $eq: order._id }, version: { $exists: false } }
-  const pipeline = [{ $replaceWith: { $mergeObjects: [MADE_NOW, { $literal: order }] } }]
+  const pipeline = [
+    { $replaceWith: { $mergeObjects: [MADE_NOW, { $literal: sealMembers(order._id, order, encryption) }] } },
+  ]
   try {
     const made = await orders.findOneAndUpdate(filter, pipeline, { upsert: true, returnDocument: 'after' })
     if (!isLive(made)) throw new Error('An upsert gave no order')

@@ -6,6 +6,7 @@ import type { ByPrincipal } from './by-principal.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
 import { isForeign, isLive, toOrder } from './order-document.ts'
+import { openOrder } from './order-encryption.ts'
 import { readOrder, untilUnbeaten } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
@@ -30,9 +31,9 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
     if (!isLive(found) || isForeign(found, request.owner)) throw orderNotFound()
     if (request.ifMatch === undefined) throw preconditionRequired()
     check(found.version)
-    const content = patchedContent(toOrder(found), request.patch)
-    const order = await replaceContent(deps.orders, found, { content, principal: request.principal ?? null })
-    return order === null ? null : toOrder(order)
+    const content = patchedContent(toOrder(openOrder(found, deps.encryption)), request.patch)
+    const order = await replaceContent(deps, found, { content, principal: request.principal ?? null })
+    return order === null ? null : toOrder(openOrder(order, deps.encryption))
   })
 }
 

@@ -14,12 +14,12 @@ import {
   toOrder,
   unstoredOrder,
 } from './order-document.ts'
-import { insertOrder, MADE_NOW, type Orders, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
+import { openOrder, sealMembers } from './order-encryption.ts'
+import { insertOrder, MADE_NOW, type OrderCollection, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import { replaceContent } from './replace-content.ts'
 
 /** What writing orders works with. */
-export interface OrderDeps {
-  readonly orders: Orders
+export interface OrderDeps extends OrderCollection {
   readonly random: () => number
 }
 
@@ -43,9 +43,11 @@ export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order:
     check(isLive(found) ? found.version : null)
     const content = readContent(request)
     const { principal = null } = request
-    if (isLive(found)) return answer(await replaceContent(deps.orders, found, { content, principal }), false)
+    const answer = (order: LiveOrder | null, created: boolean): { order: Order; created: boolean } | null =>
+      order === null ? null : { order: toOrder(openOrder(order, deps.encryption)), created }
+    if (isLive(found)) return answer(await replaceContent(deps, found, { content, principal }), false)
     if (found !== null) return answer(await revive(deps, found, { content, principal }), true)
-    return answer(await insertOrder(deps.orders, unstoredOrder(request.id, content, principal)), true)
+    return answer(await insertOrder(deps, unstoredOrder(request.id, content, principal)), true)
   })
 }
 
@@ -55,18 +57,15 @@ function readContent({ id, order }: PutRequest): OrderContent {
   return content
 }
 
-function answer(order: LiveOrder | null, created: boolean): { order: Order; created: boolean } | null {
-  return order === null ? null : { order: toOrder(order), created }
-}
-
 /** The next life of a deleted order: all of it new, but for what must never be forgotten. */
 async function revive(
-  { orders }: OrderDeps,
+  { orders, encryption }: OrderDeps,
   grave: Tombstone,
   { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
 ): Promise<LiveOrder | null> {
+  const sealed = sealMembers(grave._id, storedContent(content), encryption)
   // The receipts are the worker's, so they stay as they are now.
-  const members = { ...FRESH, ...storedContent(content), ...madeBy(principal), version: grave.version + 1 }
+  const members = { ...FRESH, ...sealed, ...madeBy(principal), version: grave.version + 1 }
   const written = await updateOrder(orders, grave, [
     { $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: members }, MADE_NOW] } },
     { $unset: principal === null ? ['deletedAt', 'createdBy', 'changedBy'] : ['deletedAt'] },

@@ -4,7 +4,8 @@ import { asLiterals, changedBy } from './by-principal.ts'
 import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
 import type { OrderContent } from './order.ts'
 import { contentOf, isLive, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
-import { type Orders, updateOrder } from './order-store.ts'
+import { openOrder, sealMembers } from './order-encryption.ts'
+import { type OrderCollection, updateOrder } from './order-store.ts'
 
 /**
  * Gives a stored order another content, if it still has the version that was read. A content equal to the stored one
@@ -12,16 +13,16 @@ import { type Orders, updateOrder } from './order-store.ts'
  * @throws orderPaid when a paid order would get other items or another currency
  */
 export async function replaceContent(
-  orders: Orders,
+  { orders, encryption }: OrderCollection,
   read: LiveOrder,
   { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
 ): Promise<LiveOrder | null> {
-  const before = contentOf(read)
+  const before = contentOf(openOrder(read, encryption))
   if (isDeepStrictEqual(before, content)) return read
   if (read.status === 'paid' && !isSamePrice(before, content)) throw orderPaid({ orderId: read._id })
   const by = changedBy(principal)
   const left = [...OPTIONAL_MEMBERS.filter((member) => content[member] === undefined), ...Object.keys(by.$unset)]
-  const members = asLiterals({ ...storedContent(content), ...by.$set })
+  const members = asLiterals({ ...sealMembers(read._id, storedContent(content), encryption), ...by.$set })
   const written = await updateOrder(orders, read, [
     { $set: { ...members, updatedAt: '$$NOW', version: { $add: ['$version', 1] } } },
     ...(left.length === 0 ? [] : [{ $unset: left }]),

@@ -1,3 +1,4 @@
+import { isSealed } from '@oncehook/kernel/encryption'
 import type { OrderDocument } from '../orders/order-document.ts'
 
 type Check = readonly [property: string, isRight: (value: unknown) => boolean]
@@ -17,7 +18,7 @@ const OF_LIVE: readonly Check[] = [
   ['amountDue', (value) => Number.isSafeInteger(value)],
   ['currency', isText],
   ['customerId', isText],
-  ['email', (value) => value === undefined || isText(value)],
+  ['email', (value) => value === undefined || isText(value) || isSealed(value)],
   ['payment', isPayment],
 ]
 

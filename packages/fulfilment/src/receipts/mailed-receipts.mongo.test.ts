@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { type MailServer, startMailServer } from '../testing/mail-server.ts'
@@ -40,7 +41,14 @@ function mailTo({ url }: MailServer, sendTimeoutMs: number): AsyncDisposable {
   const leaseMs = 30_000
   const worker = new ReceiptWorker({
     claims: createReceiptClaims(db, { leaseMs, maxWaitMs: 900_000, newClaimId: randomUUID }),
-    ...{ sink, sendTimeoutMs, leaseMs, random: Math.random, backoff: { baseMs: 20, capMs: 50 } },
+    ...{
+      sink,
+      encryption: NO_ENCRYPTION,
+      sendTimeoutMs,
+      leaseMs,
+      random: Math.random,
+      backoff: { baseMs: 20, capMs: 50 },
+    },
     logger: memoryLogger().logger,
     onSettled: () => {},
   })

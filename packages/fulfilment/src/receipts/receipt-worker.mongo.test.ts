@@ -7,6 +7,7 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -75,6 +76,7 @@ function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { 
   const worker = new ReceiptWorker({
     claims: createReceiptClaims(db, { leaseMs, maxWaitMs: 900_000, newClaimId: randomUUID }),
     sink,
+    encryption: NO_ENCRYPTION,
     backoff: { baseMs: 20, capMs: 50 },
     sendTimeoutMs: 1_000,
     leaseMs,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { keyUnknown } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.ts'
 import { type SendDeps, sendClaimed } from './send-claimed.ts'
@@ -26,6 +27,8 @@ const SETTLE_AGAIN_MS = 500
 export class ReceiptWorker {
   readonly #deps: ReceiptWorkerDeps
   readonly #health: SinkHealth
+  /** Codes that say nothing about the sink. */
+  readonly #ownCodes: readonly string[]
   readonly #stopped = new AbortController()
   #troubled = false
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
@@ -33,7 +36,8 @@ export class ReceiptWorker {
 
   constructor(deps: ReceiptWorkerDeps) {
     this.#deps = deps
-    this.#health = new SinkHealth({ random: deps.random, ownCodes: deps.sink.ownCodes ?? [] })
+    this.#ownCodes = [...(deps.sink.ownCodes ?? []), keyUnknown.code]
+    this.#health = new SinkHealth({ random: deps.random, ownCodes: this.#ownCodes })
   }
 
   /** Begins to work. */
@@ -101,13 +105,13 @@ export class ReceiptWorker {
   }
 
   async #claim(limit: number): Promise<ReceiptClaim[]> {
-    const { claims, sink } = this.#deps
+    const { claims } = this.#deps
     const due = await claims.claim(limit, this.#stopped.signal)
     if (this.#stopping) return due
     const more = this.#health.deferredAllowed(performance.now(), limit - due.length)
     if (more === 0) return due
     try {
-      return [...due, ...(await claims.claimDeferred(more, sink.ownCodes ?? []))]
+      return [...due, ...(await claims.claimDeferred(more, this.#ownCodes))]
     } catch (error) {
       if (due.length === 0) throw error
       return due

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
+import type { EncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
 import type { ServerTls } from '@oncehook/kernel/http/tls-sources'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
@@ -21,6 +22,8 @@ export interface StartOptions {
   /** In place of `secret`. */
   readonly serviceKeys?: FileSource<readonly ServiceKey[]>
   readonly binding?: TokenBinding
+  /** Default: nothing is encrypted. */
+  readonly encryptionKeys?: FileSource<EncryptionKeys | null>
   /** Default: plain http. */
   readonly tls?: FileSource<ServerTls | null>
   readonly receiptSink?: string
@@ -63,6 +66,7 @@ export async function startFulfilment(options: StartOptions): Promise<RunningFul
         readMongoUri: () => options.uri,
         FULFILMENT_DB: options.database,
         serviceKeys: options.serviceKeys ?? createFileSource(() => [keyOfSecret(secret)]),
+        encryptionKeys: options.encryptionKeys ?? createFileSource(() => null),
         tls: options.tls ?? createFileSource(() => null),
         SERVICE_TOKEN_BINDING: options.binding ?? 'required',
         MAX_CONNECTIONS: options.maxConnections ?? 1_000,

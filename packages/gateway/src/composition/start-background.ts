@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
+import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { createFailedLogins } from '../http/failed-logins.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import { readInboxDepth } from '../inbox/inbox-depth.ts'
@@ -36,6 +37,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
   // An operator acts on what is shown.
   const db = mongo.background.durableDb
+  const keyRegister = createKeyRegister({ db, encryption: foundation.encryption, now: () => performance.now() })
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
     tokens: settings.OPERATOR_TOKENS,
@@ -52,9 +54,9 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
     }),
     errors: databaseErrors,
     parts: {
-      ...{ db, encryption, audit, replays: createReplays(db), fulfilment: client },
+      ...{ db, encryption, keyRegister, audit, replays: createReplays(db), fulfilment: client },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
-  return { operator, housekeeping: [...startHousekeeping(foundation), orderAudit] }
+  return { operator, housekeeping: [...startHousekeeping(foundation, keyRegister), orderAudit] }
 }

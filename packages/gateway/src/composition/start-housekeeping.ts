@@ -1,5 +1,6 @@
 import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
 import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls-sources'
+import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { runEvery } from '@oncehook/kernel/run-every'
 import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'
 import { dateDeadBodies } from '../inbox/date-dead-bodies.ts'
@@ -19,9 +20,9 @@ export type Housekeeping = readonly { stop(): Promise<void> }[]
 
 /**
  * Starts what goes on beside the way of a delivery: replays that operators asked for, files of
- * providers that have changed, bodies kept long enough, secrets about to end.
+ * providers and keys that have changed, bodies kept long enough, secrets about to end.
  */
-export function startHousekeeping(foundation: Foundation): Housekeeping {
+export function startHousekeeping(foundation: Foundation, keyRegister: KeyRegister): Housekeeping {
   const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = foundation
   const { logger, clock, random, fetch } = foundation
   const onError = (error: unknown): void => {
@@ -41,6 +42,7 @@ export function startHousekeeping(foundation: Foundation): Housekeeping {
     runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
     runEvery({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
     runEvery({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
+    runEvery({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
     runEvery({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
     runEvery({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
     runEvery({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),

@@ -1,5 +1,5 @@
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
-import { unavailable } from '@oncehook/kernel/error-codes'
+import { keyUnknown, unavailable } from '@oncehook/kernel/error-codes'
 import { AppError, type RetryClass } from '@oncehook/kernel/errors'
 import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch'
 import type { ServiceTokens } from '@oncehook/kernel/service-token'
@@ -77,6 +77,8 @@ export function toFulfilmentError(thrown: unknown): AppError {
 function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorData {
   const status = data?.httpStatus
   if (typeof data?.reason !== 'string' || status === undefined) return false
+  // The one 5xx that is about a record, and not about fulfilment.
+  if (data.reason === keyUnknown.code) return true
   return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 }
 

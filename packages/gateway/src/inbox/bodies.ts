@@ -49,7 +49,7 @@ export interface Bodies {
 interface Kept {
   readonly id: string
   readonly raw: Binary
-  readonly sealed: Sealed | null
+  readonly sealed?: Sealed
 }
 
 /** How long a body that a record refers to stays unchecked, in milliseconds. */
@@ -63,8 +63,7 @@ export function createBodies(deps: BodiesDeps): Bodies {
   const group = createGroupCommit<Kept>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
   return {
     async keep({ id, rawBody }, endsAt) {
-      const sealed = deps.encryption.seal(rawBody, placeOf(id))
-      const body = { id, raw: sealed === null ? new Binary(rawBody) : NO_BODY, sealed }
+      const body = { id, ...sealBody(id, rawBody, deps.encryption) }
       const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
       const [verdict] = await attempt()
       if (verdict !== 'duplicate') return verdict === 'stored'
@@ -85,7 +84,7 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
         $set: {
           raw: { $ifNull: ['$raw', { $literal: raw }] },
           // What is there stays as it is, in clear or erased too.
-          ...(sealed === null ? {} : { sealed: { $cond: [IS_NEW, { $literal: sealed }, '$sealed'] } }),
+          ...(sealed === undefined ? {} : { sealed: { $cond: [IS_NEW, { $literal: sealed }, '$sealed'] } }),
           checkAt: { $max: ['$checkAt', until] },
         },
       },
@@ -100,6 +99,16 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
     errors.count(error)
     throw error
   }
+}
+
+/** The members that hold a body: encrypted, or in clear where encryption is off. */
+export function sealBody(
+  id: string,
+  rawBody: Uint8Array,
+  encryption: Encryption,
+): Pick<BodyDocument, 'raw' | 'sealed'> {
+  const sealed = encryption.seal(rawBody, placeOf(id))
+  return sealed === null ? { raw: new Binary(rawBody) } : { raw: NO_BODY, sealed }
 }
 
 const IS_NEW = { $eq: [{ $type: '$raw' }, 'missing'] }

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
 import { eraseEvents, findErasableEvents } from './erase-events.ts'
+import { rotateBodies, rotateEvents } from './rotate-evidence.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()
@@ -92,6 +93,30 @@ describe('an inbox with keys', () => {
     await expect(withBody({ db, encryption: NO_ENCRYPTION }, stored)).rejects.toSatisfy(keyUnknown.is)
     const { sealed } = await open.record('evt_b1')
     await expect(withBody(source, { ...stored, ...(sealed ? { sealed } : {}) })).rejects.toSatisfy(recordAltered.is)
+  })
+
+  it('does not bring back by a rotation what was erased meanwhile', async () => {
+    const { event, ...evidence } = sampleArrival('none', PERSONAL)
+    const arrival = { evidence, events: [{ ...event, id: 'evt_gone' }], endsAt: performance.now() + 20_000 }
+    await clear.inbox.record(sampleArrival('evt_gone_too', PERSONAL))
+    await clear.inbox.recordBatch(arrival)
+    await open.events.updateMany({ eventId: /^evt_gone/ }, { $set: { state: 'done' } })
+    const erasing = {
+      async command(command: object) {
+        for (const eventId of ['evt_gone', 'evt_gone_too']) {
+          await eraseEvents(db, await findErasableEvents(db, { provider: 'acme', eventId }))
+        }
+        return db.command(command)
+      },
+    }
+    const during: Db = new Proxy(db, {
+      get: (target, name) => (name === 'command' ? erasing.command : Reflect.get(target, name, target)),
+    })
+    const request = { after: null, dryRun: false }
+    expect(await rotateEvents({ db: during, encryption }, request)).toMatchObject({ changed: 2, unknown: 0 })
+    await rotateBodies({ db: during, encryption }, request)
+    for (const eventId of ['evt_gone', 'evt_gone_too']) expect(await open.record(eventId)).not.toHaveProperty('sealed')
+    expect(await findText(db, CANARY)).toEqual([])
   })
 
   it('leaves nothing encrypted behind when the retention of the bodies ends, or an event is erased', async () => {

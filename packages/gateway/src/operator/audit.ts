@@ -14,6 +14,8 @@ export interface AuditEntry {
   /** The name of an operator, `api:<principal>`, or `provider:<name>`. */
   readonly by: string
   readonly action:
+    | 'encryption.rotate'
+    | 'encryption.rotated'
     | 'erase'
     | 'events.close'
     | 'events.read-body'

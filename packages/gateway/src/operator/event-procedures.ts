@@ -1,4 +1,5 @@
 import { keyUnknown, notFound } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { type BodySource, withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
@@ -29,34 +30,38 @@ export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
   .query(async ({ ctx, input: { id, body, reason = null } }) => {
     if (body) demandRole(ctx, 'bodies')
-    const event = await findEvent(ctx, id, { mustBeReadable: body })
+    const { event, notReadable } = await readEvent(ctx, await findEvent(ctx, id))
+    if (body && notReadable !== null) throw notReadable
     if (body) {
       const { provider, eventId } = event
       const entry = { by: ctx.operator, action: 'events.read-body', reason } as const
       await ctx.audit.record({ ...entry, details: { id, provider, eventId } })
     }
-    return showEventDetails(event, { withBody: body })
+    return showEventDetails(event, { withBody: body, notReadable: notReadable?.code ?? null })
   })
 
 /** `events.reverify`: the stored bytes against the secrets, as of the time of receipt. */
 export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ ctx, input }) => {
-  const { valid, secretId, failure } = await reverifyEvent(await findEvent(ctx, input.id), ctx)
+  const { valid, secretId, failure } = await reverifyEvent(await withBody(ctx, await findEvent(ctx, input.id)), ctx)
   return { valid, secretId, failure }
 })
 
-async function findEvent(
-  source: BodySource,
-  id: string,
-  { mustBeReadable } = { mustBeReadable: true },
-): Promise<EventDocument> {
+async function findEvent({ db }: BodySource, id: string): Promise<EventDocument> {
   const _id = toObjectId(id)
-  const found = _id === null ? null : await source.db.collection<EventDocument>(EVENTS).findOne({ _id })
+  const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
   if (found === null) throw notFound({}, { says: 'No event has this id' })
-  const record = withGone(found)
+  return withGone(found)
+}
+
+/** The event with its body, or as it is stored where the key is gone. */
+async function readEvent(
+  source: BodySource,
+  stored: EventDocument,
+): Promise<{ event: EventDocument; notReadable: AppError | null }> {
   try {
-    return await withBody(source, record)
+    return { event: await withBody(source, stored), notReadable: null }
   } catch (error) {
-    if (mustBeReadable || !keyUnknown.is(error)) throw error
-    return record
+    if (!keyUnknown.is(error)) throw error
+    return { event: stored, notReadable: error }
   }
 }

@@ -1,4 +1,5 @@
 import { listAuditProcedure, verifyAuditProcedure } from './audit-procedures.ts'
+import { encryptionStatusProcedure, rotateEncryptionProcedure } from './encryption-procedures.ts'
 import { eraseProcedure } from './erase-procedure.ts'
 import { closeEventProcedure, releaseEventProcedure } from './event-change-procedures.ts'
 import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
@@ -21,6 +22,7 @@ export const operatorRouter = router({
   }),
   replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
   erase: eraseProcedure,
+  encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
   providers: router({ list: listProvidersProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),

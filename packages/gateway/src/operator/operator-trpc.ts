@@ -3,6 +3,7 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
 import { initTRPC } from '@trpc/server'
@@ -21,6 +22,7 @@ export interface OperatorParts {
   readonly db: Db
   /** By which bodies are read that are encrypted. */
   readonly encryption: Encryption
+  readonly keyRegister: KeyRegister
   readonly audit: Audit
   readonly replays: Replays
   readonly providers: () => Providers

@@ -1,4 +1,3 @@
-import { keyUnknown } from '@oncehook/kernel/error-codes'
 import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../inbox/event-document.ts'
 
@@ -103,14 +102,20 @@ function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
 }
 
+/** What of a record is shown, and why its body cannot be read; null where it can. */
+interface ShownParts {
+  readonly withBody: boolean
+  readonly notReadable: string | null
+}
+
 /** Shows a whole record; its body and the headers that prove it only where they are asked for. */
-export function showEventDetails(record: EventDocument, { withBody }: { withBody: boolean }): ShownEventDetails {
+export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
   return {
     ...showEvent(record),
     headers: withBody ? withoutReusable(record.headers) : harmless(record.headers),
     raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
     bytes: record.raw.length(),
-    notReadable: record.sealed === undefined ? null : keyUnknown.code,
+    notReadable,
     secretId: record.secretId,
     attempts: listOf(record.attempts).map(withInstant),
     lastError: record.lastError === null ? null : withInstant(record.lastError),

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'
 import type { Clock } from '@oncehook/kernel/clock'
+import { createEncryptionKeysSource } from '@oncehook/kernel/encryption-keys'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTRPCClient, httpLink, type TRPCClient } from '@trpc/client'
 import type { Collection } from 'mongodb'
@@ -20,6 +21,8 @@ export interface OperatedOptions {
   readonly fetch?: typeof globalThis.fetch
   readonly receiptSink?: string
   readonly receiptLeaseMs?: number
+  /** The file of fulfilment's keys of encryption. Default: nothing is encrypted. */
+  readonly encryptionKeysFile?: string
 }
 
 /** A delivery as a provider under test makes it. */
@@ -78,7 +81,7 @@ export const PROVIDERS = {
 /** Starts the system; its retries are quick. */
 export async function startOperatedSystem(
   database: TestDatabase,
-  { settings, receiptSink, receiptLeaseMs, ...parts }: OperatedOptions = {},
+  { settings, receiptSink, receiptLeaseMs, encryptionKeysFile, ...parts }: OperatedOptions = {},
 ): Promise<OperatedSystem> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-operated-'))
@@ -92,6 +95,9 @@ export async function startOperatedSystem(
   const fulfilment = resources.use(
     await startFulfilment({
       ...{ uri: database.uri, database: fulfilmentDb },
+      encryptionKeys: createEncryptionKeysSource(
+        encryptionKeysFile === undefined ? {} : { ENCRYPTION_KEYS_FILE: encryptionKeysFile },
+      ),
       ...(receiptSink === undefined ? {} : { receiptSink }),
       ...(receiptLeaseMs === undefined ? {} : { receiptLeaseMs }),
     }),

@@ -1,6 +1,7 @@
 import {
   invalidBody,
   invalidRequest,
+  keyUnknown,
   notAcceptable,
   notFound,
   payloadTooLarge,
@@ -19,7 +20,7 @@ import orderSchemas from './order-schemas.json' with { type: 'json' }
 import { schemaReference } from './schemas.ts'
 
 const { errors } = orderSchemas
-const ANY = [unauthenticated, scopeMissing, payloadTooLarge, rateLimited, notAcceptable, unavailable]
+const ANY = [unauthenticated, scopeMissing, payloadTooLarge, rateLimited, notAcceptable, unavailable, keyUnknown]
 const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
 const REPLACED: readonly HeaderName[] = ['ContentLocation', 'PreferenceApplied']

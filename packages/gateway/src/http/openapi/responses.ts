@@ -42,6 +42,7 @@ const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
   rate_limited: ['RetryAfter'],
   overloaded: ['RetryAfter'],
   unavailable: ['RetryAfter'],
+  key_unknown: ['RetryAfter'],
   precondition_failed: ['CurrentETag'],
   unsupported_media_type: ['TakenTypes', 'TakenCodings'],
   idempotency_in_progress: ['RetryAfter', 'Link'],

@@ -1,0 +1,69 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { commandGroup } from '../command-group.ts'
+import { connectOperator } from '../operating/connect-operator.ts'
+import { ask } from '../operating/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { readReason } from '../operating/read-reason.ts'
+import { writeJson, writeLines } from '../output.ts'
+
+interface Options extends OperatorOptions {
+  readonly reason?: string
+  readonly dryRun?: boolean
+}
+
+const notes = `
+Records of both services that are in clear, or encrypted by another key, are encrypted by the first key of ENCRYPTION_KEYS_FILE. A
+command that was interrupted is continued by the same command. Exits with 1 where the key of a record is not there: it stays as it is.`
+
+/** `oncehook encryption rotate`: encrypts everything by the first key. */
+export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
+  const command = commandGroup(program, 'encryption', 'Encryption at rest.')
+    .command('rotate')
+    .description('Encrypt all records by the first key, so that the others can be removed.')
+    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .option('--dry-run', 'only count what would be changed')
+    .addHelpText('after', notes)
+    .action(async (options: Options) => {
+      finish((await rotate(options, context)) ? 0 : 1)
+    })
+  addOperatorOptions(command)
+}
+
+/** Resolves to whether no key was missing. */
+async function rotate(options: Options, context: CliContext): Promise<boolean> {
+  const client = await connectOperator(options, context)
+  const reason = await readReason(options.reason, context)
+  const dryRun = options.dryRun === true
+  const total = { examined: 0, changed: 0, unknown: 0 }
+  let key = ''
+  for (let position: string | null | undefined; position !== null; ) {
+    const asked = dryRun && position !== undefined ? { position } : {}
+    const part = await ask(client.encryption.rotate.mutate({ reason, dryRun, ...asked }))
+    total.examined += part.examined
+    total.changed += part.changed
+    total.unknown += part.unknown
+    key = part.key
+    position = part.next
+  }
+  if (options.json) writeJson(context, { key, dryRun, ...total })
+  else writeLines(context, describe({ ...total, key, dryRun }))
+  return total.unknown === 0
+}
+
+interface Total {
+  readonly examined: number
+  readonly changed: number
+  readonly unknown: number
+  readonly key: string
+  readonly dryRun: boolean
+}
+
+function describe({ examined, changed, unknown, key, dryRun }: Total): string[] {
+  const did = dryRun ? 'would be encrypted' : 'encrypted'
+  const lines = [`${changed} of ${examined} records ${did} by the key ${key}`]
+  if (unknown > 0) {
+    lines.push(`${unknown} stay as they are: their keys are not in ENCRYPTION_KEYS_FILE (oncehook doctor names them)`)
+  }
+  return lines
+}

@@ -1,0 +1,34 @@
+import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { toPrintable } from '../output.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
+
+/** Whether every key is there that something is encrypted by, in both services. */
+export async function checkEncryption(client: OperatorClient): Promise<Finding> {
+  const { gateway, fulfilment } = await ask(client.encryption.status.query())
+  const services = [
+    { name: 'the gateway', ...gateway },
+    { name: 'fulfilment', ...fulfilment },
+  ]
+  const lacking = services.flatMap(({ name, missing }) => missing.map((key) => `${toPrintable(key)} of ${name}`))
+  if (lacking.length > 0) {
+    return failure(
+      'encryption',
+      `Records are encrypted by keys that are not there (key_unknown): ${lacking.join(', ')}`,
+      'Put the keys back into ENCRYPTION_KEYS_FILE; then oncehook encryption rotate makes them superfluous',
+    )
+  }
+  const [on, off] = [services.filter(({ firstKey }) => firstKey !== null), services.filter(isOff)]
+  if (on.length === 0) return ok('encryption', 'Off: ENCRYPTION_KEYS_FILE is not set')
+  if (off.length > 0) {
+    const says = `On in ${on.map(({ name }) => name).join()} and off in ${off.map(({ name }) => name).join()}`
+    return warning('encryption', says, 'Set ENCRYPTION_KEYS_FILE for both')
+  }
+  return ok(
+    'encryption',
+    `By the key ${[...new Set(on.map(({ firstKey }) => toPrintable(firstKey ?? '')))].join(' and ')}`,
+  )
+}
+
+function isOff({ firstKey }: { readonly firstKey: string | null }): boolean {
+  return firstKey === null
+}

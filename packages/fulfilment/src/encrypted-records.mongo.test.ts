@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createEncryptionKeysSource } from '@oncehook/kernel/encryption-keys'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
+import { Binary, BSON } from 'mongodb'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow } from './idempotency-keys.ts'
+import { ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
+import { sampleEvent, sampleOrder } from './testing/samples.ts'
+import { startFulfilment } from './testing/start-fulfilment.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const file = stack.use(await createTestKeysFile('first'))
+const folder = await mkdtemp(join(tmpdir(), 'oncehook-receipts-'))
+stack.defer(() => rm(folder, { recursive: true }))
+const receiptsFile = join(folder, 'receipts.jsonl')
+const { logger, lines } = memoryLogger()
+const fulfilment = stack.use(
+  await startFulfilment({
+    ...{ uri: database.uri, database: database.name, logger, receiptSink: `file:${receiptsFile}` },
+    encryptionKeys: createEncryptionKeysSource({ ENCRYPTION_KEYS_FILE: file.path }),
+  }),
+)
+const client = fulfilmentClient(fulfilment)
+const { db } = fulfilment
+const orders = db.collection<OrderDocument>(ORDERS)
+
+const CANARY = 'canary-of-a-person'
+const EMAIL = `${CANARY}@example.com`
+const PERSONAL = { email: EMAIL, note: `for ${CANARY}`, metadata: { $name: CANARY, other: '$value' } }
+
+async function write(...ids: string[]): Promise<void> {
+  const changes = () => lines.filter(({ msg }) => msg === 'encryption-keys.changed').length
+  const before = changes()
+  await file.write(ids)
+  await expect.poll(changes, { timeout: 10_000 }).toBe(before + 1)
+}
+
+/** The collections in which a text is anywhere, as bytes. */
+async function findText(text: string): Promise<string[]> {
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  const found = collections.map(async ({ name }) => {
+    const documents = await db.collection(name).find().toArray()
+    return documents.some((one) => Buffer.from(BSON.serialize(one)).includes(text)) ? [name] : []
+  })
+  return (await Promise.all(found)).flat()
+}
+
+function keyed(fingerprint = 'print') {
+  return { principal: 'shop', key: randomUUID(), fingerprint }
+}
+
+async function make(customerId: string): Promise<string> {
+  const { order } = await client.orders.create.mutate({
+    order: sampleOrder({ customerId, ...PERSONAL }),
+    idempotency: keyed(),
+  })
+  return order.id
+}
+
+async function pay(orderId: string): Promise<void> {
+  const event = sampleEvent({ orderId, eventId: randomUUID(), paymentId: randomUUID() })
+  const { results } = await client.payments.applyEvents.mutate({ events: [event] })
+  expect(results).toMatchObject([{ outcome: 'applied' }])
+}
+
+const stateOf = async (id: string) => (await orders.findOne({ _id: id }))?.receipts[0]?.state
+
+describe('fulfilment with keys', () => {
+  it('stores e-mail, note, metadata and stored answers so that none can be read without the key, and gives them back', async () => {
+    const idempotency = keyed()
+    const input = { order: sampleOrder(PERSONAL), idempotency }
+    const { order } = await client.orders.create.mutate(input)
+    await client.orders.put.mutate({ id: 'ord_put', order: sampleOrder(PERSONAL) })
+    await pay('ord_put')
+    await expect.poll(() => stateOf('ord_put')).toBe('sent')
+    expect(await findText(CANARY)).toEqual([])
+    expect(await readFile(receiptsFile, 'utf8')).toContain(EMAIL)
+
+    expect(order).toMatchObject(PERSONAL)
+    expect(await client.orders.create.mutate(input)).toEqual({ order, replayed: true })
+    expect(await client.orders.get.query({ id: order.id })).toEqual(order)
+    expect((await client.orders.list.query({ limit: 100 })).items.map(({ email }) => email)).toEqual([EMAIL, EMAIL])
+    // An equal order changes nothing, though it would be encrypted differently.
+    expect(await client.orders.put.mutate({ id: order.id, order: input.order })).toMatchObject({
+      order: { version: 1 },
+    })
+    const patched = await client.orders.patch.mutate({ id: order.id, patch: { note: CANARY }, ifMatch: '*' })
+    expect(patched).toMatchObject({ ...PERSONAL, note: CANARY, version: 2 })
+    await client.orders.delete.mutate({ id: order.id })
+    const revived = await client.orders.put.mutate({ id: order.id, order: sampleOrder(PERSONAL) })
+    expect(revived).toMatchObject({ created: true, order: PERSONAL })
+    expect(await findText(CANARY)).toEqual([])
+  })
+
+  it('reads what was stored in clear beside it', async () => {
+    await using clear = await startFulfilment({ uri: database.uri, database: database.name })
+    const made = await fulfilmentClient(clear).orders.put.mutate({ id: 'ord_clear', order: sampleOrder(PERSONAL) })
+    // What the other tests do not find would be found.
+    expect(await findText(CANARY)).toEqual([ORDERS])
+    expect(await client.orders.get.query({ id: 'ord_clear' })).toEqual(made.order)
+    await client.orders.patch.mutate({ id: 'ord_clear', patch: { note: CANARY }, ifMatch: '*' })
+    expect(await findText(CANARY)).toEqual([])
+  })
+
+  it('refuses an order whose key is gone, applies its payment, and sends its receipt when the key is back', async () => {
+    const id = await make('cus_gone')
+    await write('second')
+    expect(await refusalOf(client.orders.get.query({ id }))).toMatchObject({ reason: 'key_unknown', retry: 'later' })
+    expect(await refusalOf(client.orders.list.query({}))).toMatchObject({ reason: 'key_unknown' })
+    expect(await refusalOf(client.erasures.find.query({ customerId: 'cus_gone' }))).toMatchObject({
+      reason: 'key_unknown',
+    })
+    await pay(id)
+    await expect
+      .poll(async () => (await client.receipts.list.query({ orderId: id })).items, { timeout: 10_000 })
+      .toMatchObject([{ state: 'owed', lastError: { code: 'key_unknown' } }])
+    // Others are sent meanwhile.
+    const other = await make('cus_other')
+    await pay(other)
+    await expect.poll(() => stateOf(other)).toBe('sent')
+    await write('second', 'first')
+    await expect.poll(() => stateOf(id), { timeout: 40_000 }).toBe('sent')
+    const sent = (await readFile(receiptsFile, 'utf8')).split('\n').filter((line) => line.includes(id))
+    expect(sent.map((line) => JSON.parse(line).email)).toEqual([EMAIL])
+    expect(await client.orders.get.query({ id })).toMatchObject(PERSONAL)
+  })
+
+  it('parks the receipt of an order that was altered', async () => {
+    const id = await make('cus_altered')
+    const stranger = await orders.findOne({ _id: await make('cus_stranger') })
+    if (stranger === null || stranger.status === 'deleted' || stranger.email === undefined) throw new Error('No order')
+    await orders.updateOne({ _id: id }, { $set: { email: stranger.email } })
+    await pay(id)
+    await expect.poll(() => stateOf(id)).toBe('parked')
+    expect((await client.receipts.list.query({ orderId: id })).items).toMatchObject([
+      { lastError: { code: 'record_altered' } },
+    ])
+    expect(await refusalOf(client.orders.get.query({ id }))).toMatchObject({ reason: 'record_altered' })
+  })
+
+  it('erases a customer whose data are encrypted', async () => {
+    const id = await make('cus_erased')
+    await pay(id)
+    await expect.poll(() => stateOf(id)).toBe('sent')
+    const found = await client.erasures.find.query({ customerId: 'cus_erased' })
+    expect(found.orders).toEqual([{ id, isSettled: true }])
+    await client.erasures.erase.mutate({ orderIds: [id], customerId: 'cus_erased' })
+    const row = await db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS).findOne({ orderId: id })
+    expect(row?.answer).toEqual(expect.stringContaining('"customerId":"erased"'))
+    const left = JSON.stringify(await orders.findOne({ _id: id }), (_, value) =>
+      value instanceof Binary ? 'encrypted' : value,
+    )
+    expect(left).not.toContain('encrypted')
+    expect((await client.erasures.find.query({ customerId: 'cus_erased' })).orders).toEqual([])
+  })
+})

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { procedure } from '../trpc.ts'
+import { rotateAnswers } from './rotate-answers.ts'
+import { rotateOrders } from './rotate-orders.ts'
+
+const nothing = z.strictObject({})
+
+/** `encryption.status`: the keys that this process has, and those that something is encrypted by and that it lacks. */
+export const encryptionStatusProcedure = procedure
+  .input(nothing)
+  .query(({ ctx }) => ctx.useCases.encryption.register.status())
+
+const requestSchema = z.discriminatedUnion('collection', [
+  z.strictObject({
+    collection: z.literal('orders'),
+    after: z.string().min(1).max(1_024).nullable(),
+    dryRun: z.boolean(),
+  }),
+  z.strictObject({
+    collection: z.literal('idempotency_keys'),
+    after: z
+      .string()
+      .regex(/^[0-9a-f]{24}$/)
+      .nullable(),
+    dryRun: z.boolean(),
+  }),
+])
+
+/** `encryption.rotate`: a part of a collection is encrypted by the first key, or only counted. Again does no harm. */
+export const rotateEncryptionProcedure = procedure
+  .input(requestSchema)
+  .mutation(({ ctx, input: { collection, ...request } }) =>
+    collection === 'orders'
+      ? rotateOrders(ctx.useCases.encryption, request)
+      : rotateAnswers(ctx.useCases.encryption, request),
+  )
+
+/** `encryption.retire`: after a rotation through all records, no other key than the first is needed. */
+export const retireKeysProcedure = procedure.input(nothing).mutation(async ({ ctx }) => ({
+  retired: await ctx.useCases.encryption.register.retire(),
+}))

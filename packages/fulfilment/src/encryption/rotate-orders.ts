@@ -1,0 +1,89 @@
+import { type Encryption, isSealed, type Sealed } from '@oncehook/kernel/encryption'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
+import type { Db, Document } from 'mongodb'
+import { isLive, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-encryption.ts'
+
+/** Where records are, and by what they are encrypted. */
+export interface RotationSource {
+  readonly db: Db
+  readonly encryption: Encryption
+}
+
+/** Where a part of a rotation begins, and whether it changes anything. */
+export interface RotationRequest {
+  /** The id of the last record that was looked at; null: from the beginning. */
+  readonly after: string | null
+  readonly dryRun: boolean
+}
+
+const AT_ONCE = 200
+const SEARCH_MS = 4_000
+
+/**
+ * Encrypts what is personal of a part of the orders by the first key: what is encrypted by others, and what is in clear. The orders
+ * keep their versions, for nobody sees a difference.
+ */
+export async function rotateOrders(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption } = source
+  const rows = await db
+    .collection<OrderDocument>(ORDERS)
+    .find(after === null ? {} : { _id: { $gt: after } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
+    .project<OrderDocument>({ status: 1, email: 1, note: 1, metadata: 1, receipts: 1 })
+    .sort({ _id: 1 })
+    .limit(AT_ONCE)
+    .toArray()
+  return rotatePart({
+    rows,
+    atOnce: AT_ONCE,
+    idOf: ({ _id }) => _id,
+    rotate(order) {
+      const statements = [...memberStatements(order, encryption), ...receiptStatements(order, encryption)]
+      return statements.length === 0 ? 'current' : statements
+    },
+    send: dryRun ? null : (updates) => bulkUpdate(db, { update: ORDERS, updates }),
+  })
+}
+
+/** One statement for each member: what somebody has changed meanwhile stays. */
+function memberStatements(order: OrderDocument, encryption: Encryption): Document[] {
+  if (!isLive(order) || encryption.firstKey === null) return []
+  return ENCRYPTED_MEMBERS.flatMap((member) => {
+    const stored = order[member]
+    if (stored === undefined) return []
+    if (isSealed(stored)) return rewrapped(order._id, { field: member, stored }, encryption)
+    const sealed = sealMembers(order._id, { [member]: stored }, encryption)
+    return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
+  })
+}
+
+interface StoredField {
+  readonly field: string
+  readonly stored: Sealed
+}
+
+function rewrapped(_id: string, { field, stored }: StoredField, encryption: Encryption): Document[] {
+  const change = rewrapField(field, stored, encryption)
+  return change === null ? [] : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
+}
+
+/** A receipt is named by its key: the worker may add others before it. */
+function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encryption): Document[] {
+  if (!Array.isArray(receipts) || encryption.firstKey === null) return []
+  return receipts.flatMap(({ key, email }) => {
+    if (email === null || email === undefined) return []
+    const next = isSealed(email)
+      ? encryption.rewrap(email)
+      : encryption.seal(Buffer.from(email), memberPlace(_id, 'email'))
+    if (next === null) return []
+    const renewed = isSealed(email) ? { ...email, ...next } : next
+    return [
+      {
+        q: { _id, receipts: { $elemMatch: { key: { $eq: key }, email: { $eq: email } } } },
+        u: { $set: { 'receipts.$[one].email': renewed } },
+        arrayFilters: [{ 'one.key': key, 'one.email': { $eq: email } }],
+      },
+    ]
+  })
+}

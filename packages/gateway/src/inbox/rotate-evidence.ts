@@ -1,0 +1,106 @@
+import type { WrappedKey } from '@oncehook/kernel/encryption'
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { type Rotated, type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
+import { type Document, ObjectId } from 'mongodb'
+import { BODIES, type BodyDocument, type BodySource, sealBody } from './bodies.ts'
+import { EVENTS, type EventDocument } from './event-document.ts'
+import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
+
+/** Where a part of a rotation begins, and whether it changes anything. */
+export interface RotationRequest {
+  /** The id of the last record that was looked at; null: from the beginning. */
+  readonly after: string | null
+  readonly dryRun: boolean
+}
+
+const AT_ONCE = 500
+const SEARCH_MS = 4_000
+const SEALED = { key: '$sealed.key', wrapped: '$sealed.wrapped' }
+
+interface Row<Id> {
+  readonly _id: Id
+  readonly sealed: Partial<WrappedKey>
+  /** Whether something is there in clear. */
+  readonly isClear: boolean
+}
+
+/** Encrypts a part of the events by the first key: those of other keys, and those in clear. */
+export async function rotateEvents(source: BodySource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption } = source
+  const events = db.collection<EventDocument>(EVENTS)
+  const rows = await events
+    .aggregate<Row<ObjectId>>(partOf(after === null ? null : new ObjectId(after), HAS_EVIDENCE), OPTIONS)
+    .toArray()
+  const encrypt = async (_id: ObjectId): Promise<Rotated> => {
+    const found = await events.findOne({ _id, sealed: { $exists: false } })
+    if (found === null) return 'current'
+    const { raw, headers, query = '' } = found
+    const { sealed } = storeEvidence(_id, { raw, headers, query }, encryption)
+    // What was removed meanwhile, at the end of its time or on request, must not come back.
+    const demands =
+      raw.length() > 0 ? { raw: { $type: 'binData', $ne: NO_BODY } } : { headers: { $type: 'object', $ne: {} } }
+    const q = { _id, sealed: { $exists: false }, ...demands }
+    return [{ q, u: { $set: { raw: NO_BODY, headers: {}, sealed }, $unset: { query: '' } } }]
+  }
+  return rotatePart({
+    rows,
+    atOnce: AT_ONCE,
+    idOf: ({ _id }) => _id.toHexString(),
+    rotate: (row) => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) }),
+    send: dryRun ? null : (updates) => bulkUpdate(db, { update: EVENTS, updates }),
+  })
+}
+
+/** Encrypts a part of the bodies that several events share by the first key, in the same way. */
+export async function rotateBodies(source: BodySource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption } = source
+  const bodies = db.collection<BodyDocument>(BODIES)
+  const rows = await bodies.aggregate<Row<string>>(partOf(after, HAS_BODY), OPTIONS).toArray()
+  const encrypt = async (_id: string): Promise<Rotated> => {
+    const found = await bodies.findOne({ _id, sealed: { $exists: false } })
+    if (found === null) return 'current'
+    const q = { _id, sealed: { $exists: false }, raw: { $ne: NO_BODY } }
+    return [{ q, u: { $set: sealBody(_id, found.raw.value(), encryption) } }]
+  }
+  return rotatePart({
+    rows,
+    atOnce: AT_ONCE,
+    idOf: ({ _id }) => _id,
+    rotate: (row) => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) }),
+    send: dryRun ? null : (updates) => bulkUpdate(db, { update: BODIES, updates }),
+  })
+}
+
+interface RowRotation {
+  readonly source: BodySource
+  readonly encrypt: () => Promise<Rotated> | Rotated
+}
+
+function rotateRow<Id>(
+  { _id, sealed, isClear }: Row<Id>,
+  { source, encrypt }: RowRotation,
+): Promise<Rotated> | Rotated {
+  const { key, wrapped } = sealed
+  if (key === undefined || wrapped === undefined) return isClear ? encrypt() : 'current'
+  const rewrapped = rewrapField('sealed', { key, wrapped }, source.encryption)
+  return rewrapped === null ? 'current' : [{ q: { _id, ...rewrapped.demands }, u: { $set: rewrapped.sets } }]
+}
+
+const OPTIONS = { hint: { _id: 1 }, maxTimeMS: SEARCH_MS }
+
+function partOf(after: ObjectId | string | null, isClear: Document): Document[] {
+  return [
+    { $match: after === null ? {} : { _id: { $gt: after } } },
+    { $sort: { _id: 1 } },
+    { $limit: AT_ONCE },
+    { $project: { sealed: SEALED, isClear } },
+  ]
+}
+
+const HAS_BODY: Document = {
+  $cond: [{ $eq: [{ $type: '$raw' }, 'binData'] }, { $gt: [{ $binarySize: '$raw' }, 0] }, false],
+}
+const HAS_HEADERS: Document = {
+  $and: [{ $eq: [{ $type: '$headers' }, 'object'] }, { $ne: ['$headers', { $literal: {} }] }],
+}
+const HAS_EVIDENCE: Document = { $or: [HAS_BODY, HAS_HEADERS] }
