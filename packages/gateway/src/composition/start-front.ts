@@ -112,6 +112,9 @@ function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRou
     known,
     turns: new CheckTurns(now),
     checks: new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 }),
-    strangers: new Strangers({ limit: limitOf('asked', settings.RATE_LIMIT_ASKED), known }),
+    strangers: new Strangers({
+      ...{ limit: limitOf('asked', settings.RATE_LIMIT_ASKED), atOnce: settings.RATE_LIMIT_ASKED },
+      ...{ windowSeconds, clock, known },
+    }),
   }
 }

@@ -183,6 +183,15 @@ describe('a provider that is asked on a stranger’s word', () => {
     for (let n = 0; n < 8; n += 1) expect(await call(gateway, payment(`tr_real.${n}`), '198.51.100.1')).toBe(200)
   })
 
+  it('counts an object once, however often it is delivered', async () => {
+    await using gateway = await start({ RATE_LIMIT_ASKED: '3' })
+    const id = payment('tr_repeated', 'open')
+    for (let n = 0; n < 5; n += 1) expect(await call(gateway, id, FORGER)).toBe(200)
+    for (const other of ['tr_second', 'tr_third']) expect(await call(gateway, payment(other, 'open'), FORGER)).toBe(200)
+    expect(await call(gateway, payment('tr_fourth', 'open'), FORGER)).toBe(429)
+    expect(await call(gateway, id, FORGER)).toBe(200)
+  }, 30_000)
+
   it.each(['open', 'canceled'])(
     'is asked no oftener by one that has only a payment of its own that is %s',
     async (status) => {

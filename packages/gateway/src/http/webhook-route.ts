@@ -39,7 +39,7 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   /** Processor time for deliveries that are not authentic. */
   readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
   readonly turns: Pick<CheckTurns, 'next' | 'rest'>
-  readonly strangers: Pick<Strangers, 'admit'>
+  readonly strangers: Pick<Strangers, 'ask'>
   readonly summary: Pick<RefusalSummary, 'add' | 'takeLine' | 'takeAlarm'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
   /** How long a delivery may wait for everything together, in milliseconds. */
@@ -110,9 +110,10 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     // Others may have used the time up while it arrived.
     refuseCostly(deps, call, rawBody.length)
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
-    const mayAsk = (): Asker => deps.strangers.admit(address)
+    const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
+      deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
     const checkedAt = performance.now()
-    const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, mayAsk })
+    const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor })
     // A delivery is checked before anything is waited for.
     workMs = performance.now() - checkedAt
     const accepted = await deps.lastAnswers.outcomeOf(receiving)

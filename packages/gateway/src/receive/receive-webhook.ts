@@ -33,10 +33,10 @@ export interface ReceivedDelivery {
   /** The instant of `performance.now()` at which nobody waits for the answer any more. */
   readonly endsAt: number
   /**
-   * Called before a provider is asked where nothing vouches for a delivery, and tells who asks then. It throws what the
-   * sender is answered where the provider is not to be asked.
+   * Has a provider asked about objects where nothing vouches for a delivery, and tells who asks then. It throws what the sender
+   * is answered where the provider is not to be asked.
    */
-  readonly mayAsk: () => Asker
+  readonly askFor: <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>) => Promise<T>
 }
 
 /** What an accepted delivery was: events that are stored, or a handshake that wants its answer. */
@@ -127,15 +127,19 @@ async function confirmAll(
   events: readonly WebhookEvent[],
   received: ReceivedDelivery & { readonly verified: VerifiedDelivery },
 ): Promise<readonly WebhookEvent[]> {
-  const { provider, endsAt, verified, mayAsk } = received
+  const { provider, endsAt, verified, askFor } = received
   const { confirm } = provider
   if (confirm === undefined) return events
   const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
   // A signature over a checksum lets a stranger who has caught one delivery make us ask, too.
   const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
-  const asker = isVouchedFor ? 'known' : mayAsk()
-  await bindTransmission(transmissions.find, verified, received)
-  const answers = isVouchedFor ? await askedProvider(ask(asker), endsAt) : await checked(ask(asker), endsAt)
+  const confirmed = async (asker: Asker) => {
+    await bindTransmission(transmissions.find, verified, received)
+    return isVouchedFor ? askedProvider(ask(asker), endsAt) : checked(ask(asker), endsAt)
+  }
+  // Of such an event the provider is asked by its id.
+  const objects = events.map(({ id, objectId }) => (verified.transmission === undefined ? objectId : id))
+  const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
   return answers.map((answer) => {
     if ('event' in answer) return answer.event
     throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
