@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { callOperator } from '../support/operator-call.ts'
 import type { ApiOrder } from '../support/records.ts'
@@ -114,8 +113,7 @@ describe('a restore of a backup', () => {
     await stack.orderRecords.insertMany(backup)
     await stack.fulfilment.restart()
     await stack.untilReady()
-    await sleep(100)
-    expect(await stack.orders.read(orders[0]?.id ?? '')).toMatchObject({ status: 'pending' })
+    await stack.orders.untilStatus(orders[0]?.id ?? '', 'pending')
 
     const filter = { state: 'done', from: backedUpAt.toISOString() }
     const replayId = await replay(stack, { filter, includeDone: true })

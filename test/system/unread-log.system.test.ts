@@ -52,6 +52,10 @@ async function stopInOrder(service: ReplacedService): Promise<void> {
   expect(ms).toBeLessThan(10_000)
 }
 
+/**
+ * On one database node, and not on three as other rows: what an unread log could hold up is the process that writes it, before
+ * anything reaches the database. The statements to it are the same, whoever reads the log.
+ */
 describe('FP-35: a service whose log nobody reads', () => {
   it('loses lines, not deliveries, and counts them; the reader finds the rest, and how many were lost', async () => {
     await using stack = await startStack()

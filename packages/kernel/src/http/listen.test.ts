@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Agent, get, type IncomingMessage, type RequestListener, request } from 'node:http'
+import { Agent, get, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -54,8 +54,8 @@ describe('listen', () => {
   })
 
   it('answers a sender that has ended its own side', async () => {
-    const handler: RequestListener = async (_request, response) => {
-      await sleep(50)
+    const handler: RequestListener = async ({ socket }, response) => {
+      if (!socket.readableEnded) await once(socket, 'end')
       response.end('late')
     }
     await using listener = await opened({ handler })
@@ -113,13 +113,15 @@ describe('listen', () => {
 
   it('lets a connection give way whose request does not come to its end, none that waits for its answer', async () => {
     const held = heldHandler()
-    await using listener = await opened({ maxConnections: 2, handler: held.handler })
+    const begun: unknown[] = []
+    const prepare = (server: Server) => server.on('request', (request) => begun.push(request))
+    await using listener = await opened({ maxConnections: 2, handler: held.handler, prepare })
     await using whole = await rawSocket(listener.port)
     whole.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await held.arrived
     const slow = await rawSocket(listener.port)
     slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx')
-    await sleep(20)
+    await expect.poll(() => begun.length).toBe(2)
     await using next = await rawSocket(listener.port)
     next.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(slow, 'close')
@@ -148,7 +150,7 @@ describe('close', () => {
     const answer = answerOf(listener.port, agent)
     await held.arrived
     const closed = listener.close(10_000)
-    await sleep(30)
+    await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
     held.release()
     expect(await answer).toEqual({ status: 200, body: 'held' })
     expect(await milliseconds(() => closed)).toBeLessThan(5_000)
@@ -176,9 +178,10 @@ describe('close', () => {
   })
 
   it('ends connections on which nothing was ever sent, without waiting for the grace', async () => {
-    const listener = await opened()
+    const accepted = Promise.withResolvers<Socket>()
+    const listener = await opened({ prepare: (server) => server.once('connection', accepted.resolve) })
     await using _silent = await rawSocket(listener.port)
-    await sleep(20)
+    await accepted.promise
     expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(5_000)
   })
 

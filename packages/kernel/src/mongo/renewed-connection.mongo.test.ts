@@ -189,10 +189,12 @@ describe.concurrent('a connection whose credentials change', () => {
     const { database, user, uri } = await ownDatabase()
     const wrong = server.uriOf(database, { ...user, password: NEW_PASSWORD })
     writeFileSync(files.path('uri'), wrong.reveal())
-    setTimeout(() => writeFileSync(files.path('uri'), uri.reveal()), 500)
-    await using made = await openConnection(wrong, {
-      readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
-    })
+    const log = memoryLogger()
+    const readUri = () => new Secret(readFileSync(files.path('uri'), 'utf8'))
+    const opening = openConnection(wrong, { readUri }, log)
+    await expect.poll(() => log.lines.map(({ msg }) => msg)).toContain('mongodb.unreachable')
+    writeFileSync(files.path('uri'), uri.reveal())
+    await using made = await opening
     expect(await made.write()).toBe(4)
   }, 60_000)
 })
