@@ -80,8 +80,8 @@ describe('the network', () => {
 })
 
 describe('a start of the gateway', () => {
-  /** The packages that come with a file, in however many steps. */
-  function packagesBehind(first: string): Set<string> {
+  /** The packages and our files that come with a file, in however many steps. */
+  function behind(first: string): { readonly files: Set<string>; readonly packages: Set<string> } {
     const all = ['gateway', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
     const [files, packages] = [new Set([first]), new Set<string>()]
     for (const file of files) {
@@ -91,7 +91,11 @@ describe('a start of the gateway', () => {
         else packages.add(from)
       }
     }
-    return packages
+    return { files, packages }
+  }
+
+  function packagesBehind(first: string): Set<string> {
+    return behind(first).packages
   }
 
   it('loads nothing before deliveries are taken that none of them needs', () => {
@@ -103,6 +107,18 @@ describe('a start of the gateway', () => {
       'zod',
     ])
     expect(packagesBehind('packages/gateway/src/composition/start-background.ts')).toContain('koa')
+  })
+
+  it('loads no scheme before the settings name it', () => {
+    const schemes = globSync('packages/gateway/src/providers/*.ts', {
+      cwd: repository,
+      exclude: ['**/*.test.ts'],
+    }).filter((file) => /= defineScheme\(/.test(readFileSync(join(repository, file), 'utf8')))
+    expect(schemes.length).toBeGreaterThan(25)
+    const loaded = ['run-gateway.ts', 'gateway.ts'].flatMap((first) => [
+      ...behind(`packages/gateway/src/${first}`).files,
+    ])
+    expect(schemes.filter((file) => loaded.includes(file))).toEqual([])
   })
 
   it('imports node:http for its types only: its values bring the client of fetch along', () => {

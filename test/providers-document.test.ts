@@ -76,7 +76,7 @@ describe.each(sections)('the section of $scheme', (section) => {
       const lenient = Object.entries(shown).map(([name, settings]) => [name, { ...settings, acceptShortSecret: true }])
       const secret = secretOf(scheme)
       const readFile = (path: string): string => (path.endsWith('-api') ? 'a_token_of_the_api' : secret)
-      const sources = { readEnv: () => secret, readFile, maxBytes: 1_048_576, toleranceSeconds: 300 }
+      const sources = { readEnv: () => secret, readFile, maxBytes: 1_048_576, toleranceSeconds: 300, schemes: SCHEMES }
       expect(readProviders(JSON.stringify(Object.fromEntries(lenient)), sources).size).toBe(1)
     }
   })

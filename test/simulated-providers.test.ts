@@ -34,7 +34,13 @@ const WITH_OWN_ID =
   'checkout gitlab gocardless hmac mollie paddle paypal sendgrid slack standard-webhooks stripe'.split(' ')
 
 function readProvider(settings: object): Provider {
-  const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+  const sources = {
+    readEnv: () => undefined,
+    readFile: () => '',
+    maxBytes: 1_048_576,
+    toleranceSeconds: 300,
+    schemes: SCHEMES,
+  }
   const provider = readProviders(JSON.stringify({ p: settings }), sources).get('p')
   if (provider === undefined) throw new Error('The provider was not read')
   return provider

@@ -5,6 +5,7 @@ import {
   startFulfilment,
 } from '@oncehook/fulfilment/testing/start-fulfilment'
 import { startGateway } from '@oncehook/gateway/gateway'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import { readGatewaySettings } from '@oncehook/gateway/settings'
 import { systemClock } from '@oncehook/kernel/clock'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
@@ -76,20 +77,23 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
   const place = { uri: inner.uri, database: inner.name, logger }
   const fulfilment = resources.use(await startFulfilment({ ...place, ...options.fulfilment }))
   const acme = { scheme: 'standard-webhooks', ...BOTH_EFFECTS, secrets: [{ id: 'only', value: secret }] }
-  const settings = readGatewaySettings({
-    GATEWAY_PORT: '0',
-    ADMIN_PORT: '0',
-    MONGODB_URI: database.uri.reveal(),
-    GATEWAY_DB: database.name,
-    FULFILMENT_URL: fulfilment.url,
-    SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
-    PROVIDERS: JSON.stringify({ acme }),
-    API_TOKENS: JSON.stringify(tokens),
-    CORS_ORIGINS: ORIGIN,
-    RATE_LIMIT_FAILED: '0',
-    RATE_LIMIT_API: '0',
-    ...options.gateway,
-  })
+  const settings = readGatewaySettings(
+    {
+      GATEWAY_PORT: '0',
+      ADMIN_PORT: '0',
+      MONGODB_URI: database.uri.reveal(),
+      GATEWAY_DB: database.name,
+      FULFILMENT_URL: fulfilment.url,
+      SERVICE_TOKEN_SECRET: fulfilment.secret.reveal(),
+      PROVIDERS: JSON.stringify({ acme }),
+      API_TOKENS: JSON.stringify(tokens),
+      CORS_ORIGINS: ORIGIN,
+      RATE_LIMIT_FAILED: '0',
+      RATE_LIMIT_API: '0',
+      ...options.gateway,
+    },
+    SCHEMES,
+  )
   const lifecycle = new Lifecycle(logger)
   const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
   const { publicPort: port, adminPort } = await startGateway(parts, lifecycle)

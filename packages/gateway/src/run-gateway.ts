@@ -8,7 +8,7 @@ import { createLogger } from '@oncehook/kernel/logger'
 import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
 import type { GatewayParts } from './composition/gateway-parts.ts'
-import { type GatewaySettings, readGatewaySettings } from './settings.ts'
+import { type GatewaySettings, loadNamedSchemes, readGatewaySettings } from './settings.ts'
 import { STARTED } from './workers/started.ts'
 
 // A worker has stopped by then: the whole of its own stop is bounded.
@@ -25,7 +25,7 @@ export interface GatewayProcess {
 
 /** Runs the gateway as this process, or as the supervisor of several, until a signal stops it. */
 export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): Promise<void> {
-  const settings = readOrRefuse(env)
+  const settings = await readOrRefuse(env)
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
@@ -37,9 +37,9 @@ export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): P
   })
 }
 
-function readOrRefuse(env: NodeJS.ProcessEnv): GatewaySettings {
+async function readOrRefuse(env: NodeJS.ProcessEnv): Promise<GatewaySettings> {
   try {
-    return readGatewaySettings(env)
+    return readGatewaySettings(env, await loadNamedSchemes(env))
   } catch (error) {
     if (error instanceof SettingsError) refuseToStart(error)
     throw error

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { describe, expect, it } from 'vitest'
+import { SCHEMES } from './providers/schemes.ts'
 import { readGatewaySettings } from './settings.ts'
 
 const token = 'canary-token-0123456789-0123456789-abc'
@@ -19,7 +20,7 @@ const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
-    readGatewaySettings(env)
+    readGatewaySettings(env, SCHEMES)
     return []
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
@@ -29,7 +30,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
 
 describe('readGatewaySettings', () => {
   it('needs three settings and has a default for every other', () => {
-    const settings = readGatewaySettings(needed)
+    const settings = readGatewaySettings(needed, SCHEMES)
     expect(settings).toMatchObject({
       GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: 8080,
@@ -102,7 +103,7 @@ describe('readGatewaySettings', () => {
           }),
         ),
       }
-      const settings = readGatewaySettings(env)
+      const settings = readGatewaySettings(env, SCHEMES)
       expect(settings.MONGODB_URI.reveal()).toBe(needed.MONGODB_URI)
       expect(settings.serviceKeys.read()[0]?.signing?.export()).toEqual(Buffer.from(secret))
       expect(settings.providers.read().get('acme')?.scheme).toBe('stripe')
@@ -142,13 +143,13 @@ describe('readGatewaySettings', () => {
   })
 
   it('keeps no token, only whose it is', () => {
-    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
     expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
     expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
   })
 
   it('shows no secret when it is printed', () => {
-    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) })
+    const settings = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
     expect(JSON.stringify(settings)).not.toContain('canary')
   })
 

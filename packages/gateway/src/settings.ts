@@ -25,7 +25,9 @@ import {
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
+import { loadSchemes, type Schemes } from './providers/load-schemes.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
+import { namedSchemes } from './providers/read-providers.ts'
 import { MAX_RECORD_BYTES } from './providers/shared-settings.ts'
 import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
 import {
@@ -108,10 +110,26 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
 }
 
 /**
- * Reads the gateway's settings, the providers' secrets included.
+ * Loads the schemes that the providers of the settings name, and no other: most of a start is loading code. Says nothing of
+ * settings that are wrong, which whoever reads them does.
+ */
+export async function loadNamedSchemes(env: NodeJS.ProcessEnv): Promise<Schemes> {
+  return loadSchemes(readNamedSchemes(env))
+}
+
+function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    return namedSchemes(JSON.parse(readText('PROVIDERS', env)))
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Reads the gateway's settings, the providers' secrets included. `schemes` are those that they may name.
  * @throws SettingsError with every problem
  */
-export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
+export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
@@ -125,6 +143,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv): GatewaySettings {
     readText: () => readText('PROVIDERS', env),
     maxBytes: settings?.MAX_WEBHOOK_BYTES ?? 1,
     toleranceSeconds: settings?.SIGNATURE_TOLERANCE_SECONDS ?? 1,
+    schemes,
   })
   const readable = attempt(() => providers.read())
   const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))

@@ -1,5 +1,6 @@
 import type { PaymentFacts } from '@oncehook/gateway/event'
 import { createProvider } from '@oncehook/gateway/providers/provider'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import type { GivenCase } from '../verifying/judge-given.ts'
 
 /** Why an authentic delivery changes no order. */
@@ -12,7 +13,7 @@ const MAX_BYTES = 16_000_000
  * where the provider has to be asked first, and where no event can be read.
  */
 export async function findWithheld({ asked, delivery, now, fetch }: GivenCase): Promise<readonly Withheld[]> {
-  const provider = createProvider({ ...asked, maxBytes: MAX_BYTES })
+  const provider = createProvider({ ...asked, maxBytes: MAX_BYTES }, SCHEMES)
   if ('problems' in provider || provider.confirm !== undefined) return []
   const verdict = await provider.verify(delivery, now, fetch)
   if ('refused' in verdict) return []

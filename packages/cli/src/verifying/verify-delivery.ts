@@ -1,6 +1,7 @@
 import type { Delivery } from '@oncehook/gateway/providers/delivery'
 import { createProvider } from '@oncehook/gateway/providers/provider'
 import type { Refusal } from '@oncehook/gateway/providers/scheme'
+import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
 
@@ -27,7 +28,7 @@ const MAX_BYTES = 16_000_000
  */
 export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<GatewayVerdict> {
   const { delivery, now, fetch } = checked
-  const provider = createProvider({ ...known, maxBytes: MAX_BYTES })
+  const provider = createProvider({ ...known, maxBytes: MAX_BYTES }, SCHEMES)
   if ('problems' in provider) throw new UsageError(`The gateway would not start: ${provider.problems.join('; ')}`)
   const verdict = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('The certificate cannot be fetched: name it in the setting certificates', { cause: error })

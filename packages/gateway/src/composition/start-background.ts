@@ -27,7 +27,7 @@ export interface Background {
  */
 export async function startBackground(foundation: Foundation, front: Front): Promise<Background | null> {
   const { mongo, registry, lifecycle, fulfilment } = foundation
-  await loadJose()
+  await Promise.all([loadJose(), foundation.settings.providers.loadAllSchemes()])
   const client = await fulfilment()
   const orderAudit = createOrderAudit(foundation.audit, { logger: foundation.logger, wait: sleep })
   serveApplication(foundation, { front, fulfilment: client, recordChange: orderAudit.record })

@@ -8,6 +8,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../gateway.ts'
 import { EVENTS } from '../inbox/event-document.ts'
+import { SCHEMES } from '../providers/schemes.ts'
 import { readGatewaySettings } from '../settings.ts'
 import { createDispatcher } from './create-dispatcher.ts'
 import { layFoundation } from './lay-foundation.ts'
@@ -32,11 +33,14 @@ async function prepare() {
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
   resources.defer(async () => void (await lifecycle.stop()))
-  const settings = readGatewaySettings({
-    ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
-    SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
-    PROVIDERS: JSON.stringify(PROVIDERS),
-  })
+  const settings = readGatewaySettings(
+    {
+      ...{ GATEWAY_PORT: '0', ADMIN_PORT: '0', GATEWAY_DB: database.name, MONGODB_URI: database.uri.reveal() },
+      SERVICE_TOKEN_SECRET: 'canary-secret-of-the-services-in-a-test',
+      PROVIDERS: JSON.stringify(PROVIDERS),
+    },
+    SCHEMES,
+  )
   const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
   const owned = resources.move()
   return { database, lifecycle, lines, parts, [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -5,9 +5,9 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { example } from '../testing/example-scheme.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
-// The one line: in the product it stands in schemes.ts. Nothing else of the gateway is replaced.
-vi.mock(import('./schemes.ts'), async (original) => ({
-  SCHEMES: new Map((await original()).SCHEMES).set(example.name, example),
+// The one line: in the product it stands in scheme-files.ts. Nothing else of the gateway is replaced.
+vi.mock(import('./scheme-files.ts'), async (original) => ({
+  SCHEME_FILES: new Map((await original()).SCHEME_FILES).set(example.name, async () => example),
 }))
 
 const stack = new AsyncDisposableStack()

@@ -6,6 +6,7 @@ import { reverifyEvent } from '../operator/reverify-event.ts'
 import { serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -19,7 +20,13 @@ const gateway = stack.use(await startGateway({ database, providers }))
 const events = database.db.collection<EventDocument>(EVENTS)
 
 function configured(settings: object) {
-  const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+  const sources = {
+    readEnv: () => undefined,
+    readFile: () => '',
+    maxBytes: 1_048_576,
+    toleranceSeconds: 300,
+    schemes: SCHEMES,
+  }
   return readProviders(JSON.stringify(settings), sources)
 }
 

@@ -5,6 +5,7 @@ import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -13,7 +14,13 @@ const providers = { hook0: { scheme: 'hook0', version: 'v1', effects: [], secret
 const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(await startGateway({ database, providers }))
 const events = database.db.collection<EventDocument>(EVENTS)
-const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+const sources = {
+  readEnv: () => undefined,
+  readFile: () => '',
+  maxBytes: 1_048_576,
+  toleranceSeconds: 300,
+  schemes: SCHEMES,
+}
 const configured = readProviders(JSON.stringify(providers), sources)
 
 /** Delivers an event whose signature covers these headers, and answers its record. */

@@ -6,6 +6,7 @@ import { type ApiAnswers, serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import type { VerifiedDelivery } from './delivery.ts'
 import { readProviders } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 const answers: Record<string, ApiAnswers[string]> = {}
 const stack = new AsyncDisposableStack()
@@ -171,7 +172,13 @@ describe('a call with any one bit changed', () => {
 
 describe('the settings of mollie-classic', () => {
   const problemsOf = (acme: object): string => {
-    const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_000, toleranceSeconds: 300 }
+    const sources = {
+      readEnv: () => undefined,
+      readFile: () => '',
+      maxBytes: 1_000,
+      toleranceSeconds: 300,
+      schemes: SCHEMES,
+    }
     try {
       readProviders(JSON.stringify({ acme }), sources)
       return ''

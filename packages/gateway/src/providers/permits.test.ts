@@ -10,7 +10,13 @@ import { watchProviders } from './watched-providers.ts'
 
 const secret = 'canary-secret-0123456789'
 const secrets = [{ id: 'a', value: secret }]
-const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_000, toleranceSeconds: 300 }
+const sources = {
+  readEnv: () => undefined,
+  readFile: () => '',
+  maxBytes: 1_000,
+  toleranceSeconds: 300,
+  schemes: SCHEMES,
+}
 
 function problemsOf(acme: object): readonly string[] {
   try {

@@ -2,6 +2,7 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { describe, expect, it } from 'vitest'
 import type { Provider } from './provider.ts'
 import { readProviders } from './read-providers.ts'
+import { SCHEMES as ALL_SCHEMES } from './schemes.ts'
 
 const secret = 'canary-secret-0123456789'
 const secrets = [{ id: 'a', value: secret }]
@@ -27,7 +28,13 @@ const SCHEMES = [
 ]
 
 function read(acme: object): Provider {
-  const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_000, toleranceSeconds: 300 }
+  const sources = {
+    readEnv: () => undefined,
+    readFile: () => '',
+    maxBytes: 1_000,
+    toleranceSeconds: 300,
+    schemes: ALL_SCHEMES,
+  }
   const provider = readProviders(JSON.stringify({ acme }), sources).get('acme')
   if (provider === undefined) throw new Error('The provider was not read')
   return provider

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import type { Schemes } from './load-schemes.ts'
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './read-permissions.ts'
 import type {
   AnswerCheck,
@@ -12,7 +13,6 @@ import type {
   Refusal,
   Scheme,
 } from './scheme.ts'
-import { SCHEMES } from './schemes.ts'
 import type { LiveSecret } from './signature.ts'
 
 /** A configured provider, ready to judge deliveries. */
@@ -70,9 +70,9 @@ const MIN_KEY_BYTES = 16
 const HOUR_MS = 3_600_000
 
 /** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
-export function createProvider(source: ProviderSource): Provider | { readonly problems: string[] } {
+export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
   const { name, maxBytes } = source
-  const scheme = SCHEMES.get(source.settings.scheme)
+  const scheme = schemes.get(source.settings.scheme)
   if (scheme === undefined) return { problems: [`PROVIDERS.${name}: the scheme is unknown`] }
   const { secrets, problems } = readSecrets(scheme, source)
   const wrong = [...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings)]

@@ -1,21 +1,36 @@
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
+import { loadSchemes, type Schemes } from './load-schemes.ts'
 import { type Providers, readProviders } from './read-providers.ts'
+import { SCHEME_FILES } from './scheme-files.ts'
 
 /** Where the providers come from: read at the start, and again whenever a file behind them has changed. */
-export type ProvidersSource = FileSource<Providers>
+export interface ProvidersSource extends FileSource<Providers> {
+  /** Loads the schemes that were not named at the start: a file that has changed may name any from then on. */
+  loadAllSchemes(): Promise<void>
+}
 
 /** What a source is made with. */
 export interface SourceOptions {
   readonly readText: () => string
   readonly maxBytes: number
   readonly toleranceSeconds: number
+  /** At least those that the setting names now. */
+  readonly schemes: Schemes
 }
 
 /** Creates the source of the `PROVIDERS` setting: the file that holds it, and the files of secrets that it names. */
 export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOptions): ProvidersSource {
   const { readText, maxBytes, toleranceSeconds } = options
-  return createFileSource(
-    (readFile) => readProviders(readText(), { readEnv: (name) => env[name], readFile, maxBytes, toleranceSeconds }),
+  let { schemes } = options
+  const readEnv = (name: string): string | undefined => env[name]
+  const source = createFileSource(
+    (readFile) => readProviders(readText(), { readEnv, readFile, maxBytes, toleranceSeconds, schemes }),
     [env.PROVIDERS_FILE],
   )
+  return {
+    ...source,
+    async loadAllSchemes() {
+      schemes = await loadSchemes(SCHEME_FILES.keys())
+    },
+  }
 }

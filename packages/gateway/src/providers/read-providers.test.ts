@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PAYPAL_CHAIN } from '../testing/paypal-chain.ts'
 import { type Providers, readProviders } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 const secret = 'canary-secret-0123456789'
 const whsec = `whsec_${Buffer.from(secret).toString('base64')}`
@@ -25,6 +26,7 @@ function read(providers: unknown, sources: { env?: Record<string, string>; files
     },
     maxBytes: 1_000,
     toleranceSeconds: 300,
+    schemes: SCHEMES,
   })
 }
 

@@ -3,15 +3,19 @@ import { secretProblem } from '@oncehook/kernel/secret'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
 import { fillInTexts } from './fill-in-texts.ts'
+import type { Schemes } from './load-schemes.ts'
 import { createProvider, type Provider } from './provider.ts'
-import { providersSettings } from './provider-settings.ts'
+import { createProvidersSchema } from './providers-schema.ts'
 import { isObject } from './read-event.ts'
 import type { ProviderSettings } from './scheme.ts'
+import { SCHEME_FILES } from './scheme-files.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
 export interface ProviderSources extends TextSources {
   readonly maxBytes: number
   readonly toleranceSeconds: number
+  /** The schemes that the setting may name. */
+  readonly schemes: Schemes
 }
 
 /** All configured providers by their name in the path. */
@@ -20,11 +24,13 @@ export type Providers = ReadonlyMap<string, Provider>
 /**
  * Reads the `PROVIDERS` setting.
  * @throws SettingsError with every problem of every provider, quoting no value
+ * @throws Error when it names a scheme that there is and that is not loaded
  */
 export function readProviders(json: string, sources: ProviderSources): Providers {
   const settings = withTolerance(parseSettingsJson('PROVIDERS', json), sources.toleranceSeconds)
   const { entries, unreadable } = withTexts(settings, sources)
-  const parsed = providersSettings.safeParse(entries)
+  demandLoaded(entries, sources.schemes)
+  const parsed = createProvidersSchema(sources.schemes).safeParse(entries)
   if (!parsed.success || unreadable.length > 0) {
     const issues = parsed.error?.issues ?? []
     const wrong = issues
@@ -66,6 +72,19 @@ function withTexts(providers: unknown, sources: TextSources): { entries: unknown
   }
 }
 
+/** The names of the schemes that the text of the setting names, whatever else may be wrong with it. */
+export function namedSchemes(providers: unknown): readonly string[] {
+  if (!isObject(providers)) return []
+  const named = Object.values(providers).map((settings) => (isObject(settings) ? settings.scheme : undefined))
+  return named.filter((scheme) => typeof scheme === 'string')
+}
+
+/** A file that was exchanged while a start loaded what it named: whoever starts the process again starts it by the new one. */
+function demandLoaded(providers: unknown, schemes: Schemes): void {
+  const missing = namedSchemes(providers).find((name) => SCHEME_FILES.has(name) && !schemes.has(name))
+  if (missing !== undefined) throw new Error(`The scheme ${missing} is not loaded`)
+}
+
 function lower(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1)
 }
@@ -90,7 +109,7 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
     }
   }
   const maxBytes = settings.maxBytes ?? sources.maxBytes
-  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes })
+  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes }, sources.schemes)
   if ('problems' in made) problems.push(...made.problems)
   return 'problems' in made || problems.length > 0 ? { problems } : made
 }

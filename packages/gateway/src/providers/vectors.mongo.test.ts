@@ -11,6 +11,7 @@ import { startGateway } from '../testing/start-gateway.ts'
 import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../testing/vectors.ts'
 import type { Delivery } from './delivery.ts'
 import { readProviders } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 interface Answer {
   readonly status: number | undefined
@@ -34,7 +35,13 @@ function pathOf(scheme: string, vector: Vector): string {
 }
 
 for (const { scheme, cases } of files) for (const vector of cases) pathOf(scheme, vector)
-const sources = { readEnv: () => undefined, readFile: () => '', maxBytes: 1_048_576, toleranceSeconds: 300 }
+const sources = {
+  readEnv: () => undefined,
+  readFile: () => '',
+  maxBytes: 1_048_576,
+  toleranceSeconds: 300,
+  schemes: SCHEMES,
+}
 const configured = readProviders(JSON.stringify(providers), sources)
 
 const stack = new AsyncDisposableStack()

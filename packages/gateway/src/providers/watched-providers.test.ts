@@ -1,12 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { FileSource } from '@oncehook/kernel/file-source'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readGatewaySettings } from '../settings.ts'
-import type { ProvidersSource } from './providers-source.ts'
 import type { Providers } from './read-providers.ts'
+import { SCHEMES } from './schemes.ts'
 import { watchProviders } from './watched-providers.ts'
 
 const stack = new AsyncDisposableStack()
@@ -23,11 +24,14 @@ async function watchFile(providers: object) {
   const write = (content: object | string): Promise<void> =>
     writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
   await write(providers)
-  const { providers: source } = readGatewaySettings({
-    MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
-    SERVICE_TOKEN_SECRET: 'a service token for this test only',
-    PROVIDERS_FILE: file,
-  })
+  const { providers: source } = readGatewaySettings(
+    {
+      MONGODB_URI: 'mongodb://127.0.0.1/?replicaSet=x',
+      SERVICE_TOKEN_SECRET: 'a service token for this test only',
+      PROVIDERS_FILE: file,
+    },
+    SCHEMES,
+  )
   const { logger, lines } = memoryLogger()
   const watched = watchProviders(source, logger)
   return { folder, write, watched, lines, names: () => [...watched.current().keys()] }
@@ -103,7 +107,7 @@ describe('watchProviders', () => {
   it('misses no content that is written while it reads', () => {
     let content = 1
     const read: number[] = []
-    const source: ProvidersSource = {
+    const source: FileSource<Providers> = {
       fingerprint: () => String(content),
       read() {
         read.push(content)
@@ -121,7 +125,7 @@ describe('watchProviders', () => {
   })
 
   it('refuses a content that is wrong from the start', () => {
-    const source: ProvidersSource = {
+    const source: FileSource<Providers> = {
       fingerprint: () => '',
       read() {
         throw new SettingsError(['PROVIDERS is not valid JSON'])

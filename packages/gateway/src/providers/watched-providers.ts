@@ -1,6 +1,6 @@
+import type { FileSource } from '@oncehook/kernel/file-source'
 import type { Logger } from '@oncehook/kernel/logger'
 import { type WatchedSource, watchSource } from '@oncehook/kernel/watch-source'
-import type { ProvidersSource } from './providers-source.ts'
 import type { Providers } from './read-providers.ts'
 
 /** The providers that count now; they follow their files without a restart. */
@@ -10,7 +10,7 @@ export type WatchedProviders = WatchedSource<Providers>
  * Reads the providers and follows their files.
  * @throws SettingsError when the first content is wrong
  */
-export function watchProviders(source: ProvidersSource, logger: Logger): WatchedProviders {
+export function watchProviders(source: FileSource<Providers>, logger: Logger): WatchedProviders {
   const watched = watchSource(source, {
     onChanged(providers) {
       logger.info({ providers: [...providers.keys()] }, 'providers.changed')

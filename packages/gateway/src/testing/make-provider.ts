@@ -28,7 +28,7 @@ export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider
   })
   if (acme === undefined) throw new Error('The provider was not read')
   const secretTexts = secrets.map(({ value }) => value)
-  const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 })
+  const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 }, SCHEMES)
   if ('problems' in provider) throw new Error(provider.problems.join('\n'))
   return provider
 }

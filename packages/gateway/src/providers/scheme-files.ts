@@ -1,0 +1,36 @@
+import type { Scheme } from './scheme.ts'
+
+/** How each way to sign that the gateway knows is loaded, by its name in the settings: nobody needs all of them to start. */
+export const SCHEME_FILES: ReadonlyMap<string, () => Promise<Scheme>> = new Map(
+  Object.entries({
+    adyen: async () => (await import('./adyen.ts')).adyen,
+    'adyen-platform': async () => (await import('./adyen-platform.ts')).adyenPlatform,
+    cashfree: async () => (await import('./cashfree.ts')).cashfree,
+    checkout: async () => (await import('./checkout.ts')).checkout,
+    discord: async () => (await import('./discord.ts')).discord,
+    flutterwave: async () => (await import('./flutterwave.ts')).flutterwave,
+    fusionauth: async () => (await import('./fusionauth.ts')).fusionauth,
+    github: async () => (await import('./github.ts')).github,
+    gitlab: async () => (await import('./gitlab.ts')).gitlab,
+    gocardless: async () => (await import('./gocardless.ts')).gocardless,
+    hmac: async () => (await import('./hmac.ts')).genericHmac,
+    hook0: async () => (await import('./hook0.ts')).hook0,
+    lemonsqueezy: async () => (await import('./lemonsqueezy.ts')).lemonsqueezy,
+    mercadopago: async () => (await import('./mercadopago.ts')).mercadopago,
+    mollie: async () => (await import('./mollie.ts')).mollie,
+    'mollie-classic': async () => (await import('./mollie-classic.ts')).mollieClassic,
+    paddle: async () => (await import('./paddle.ts')).paddle,
+    paypal: async () => (await import('./paypal.ts')).paypal,
+    razorpay: async () => (await import('./razorpay.ts')).razorpay,
+    sendgrid: async () => (await import('./sendgrid.ts')).sendgrid,
+    shopify: async () => (await import('./shopify.ts')).shopify,
+    slack: async () => (await import('./slack.ts')).slack,
+    square: async () => (await import('./square.ts')).square,
+    'standard-webhooks': async () => (await import('./standard-webhooks.ts')).standardWebhooks,
+    stripe: async () => (await import('./stripe.ts')).stripe,
+    twilio: async () => (await import('./twilio.ts')).twilio,
+    woocommerce: async () => (await import('./woocommerce.ts')).woocommerce,
+    x: async () => (await import('./x.ts')).x,
+    zoom: async () => (await import('./zoom.ts')).zoom,
+  }),
+)
