@@ -142,6 +142,80 @@ describe('readGatewaySettings', () => {
     expect(problemsOf({ ...needed, API_TOKENS })).toEqual([problem])
   })
 
+  describe('of an issuer of tokens for operators', () => {
+    const GROUPS = '{"operators":["operate"],"readers":[]}'
+    const issuer = {
+      OPERATOR_ISSUER: 'https://login.example.com/realms/staff',
+      OPERATOR_AUDIENCE: 'oncehook',
+      OPERATOR_GROUPS: GROUPS,
+    }
+
+    it('are none by default', () => {
+      expect(readGatewaySettings(needed, SCHEMES).operatorIssuer).toBeNull()
+    })
+
+    it('are three, and two more that have defaults', () => {
+      const read = (more: object) => readGatewaySettings({ ...needed, ...issuer, ...more }, SCHEMES).operatorIssuer
+      expect(read({})).toEqual({
+        ...{ issuer: 'https://login.example.com/realms/staff', audience: 'oncehook', groupsClaim: 'groups' },
+        groups: new Map([
+          ['operators', new Set(['read', 'operate'])],
+          ['readers', new Set()],
+        ]),
+        maxAgeSeconds: 7_200,
+      })
+      expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
+      expect(
+        read({ OPERATOR_GROUPS_CLAIM: '/realm_access/roles', OPERATOR_TOKEN_MAX_AGE_SECONDS: '300' }),
+      ).toMatchObject({
+        ...{ groupsClaim: '/realm_access/roles', maxAgeSeconds: 300 },
+      })
+    })
+
+    it.each([
+      ['http://login.example.com'],
+      ['login.example.com'],
+      ['https://login.example.com/?tenant=1'],
+      ['https://login.example.com/#'],
+      ['https://user:canary@login.example.com'],
+    ])('refuse the issuer %s', (OPERATOR_ISSUER) => {
+      const problems = problemsOf({ ...needed, ...issuer, OPERATOR_ISSUER })
+      expect(problems).toEqual([expect.stringMatching(/^OPERATOR_ISSUER must be an https address/)])
+      expect(problems[0]).not.toContain('canary')
+    })
+
+    it.each([
+      ['no JSON', 'operators', 'OPERATOR_GROUPS is not valid JSON'],
+      ['a group twice', '{"a":["read"],"a":[]}', 'OPERATOR_GROUPS has a name twice'],
+      ...['{}', '[]', '{"a":"read"}', '{"a":["admin"]}', '{"":["read"]}'].map((json) => [
+        json,
+        json,
+        'OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS={"oncehook-operators": ["read", "operate"]}',
+      ]),
+    ])('refuse groups that are %s', (_, OPERATOR_GROUPS, problem) => {
+      expect(problemsOf({ ...needed, ...issuer, OPERATOR_GROUPS })).toEqual([problem])
+    })
+
+    it('show the line that is missing', () => {
+      expect(problemsOf({ ...needed, OPERATOR_ISSUER: issuer.OPERATOR_ISSUER })).toEqual([
+        'OPERATOR_AUDIENCE is not set: for whom the issuer makes tokens, such as OPERATOR_AUDIENCE=oncehook',
+        'OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS={"oncehook-operators": ["read", "operate"]}',
+      ])
+      expect(problemsOf({ ...needed, OPERATOR_AUDIENCE: 'oncehook', OPERATOR_GROUPS: GROUPS })).toEqual([
+        'OPERATOR_AUDIENCE needs an issuer: set OPERATOR_ISSUER=https://login.example.com/realms/staff',
+        'OPERATOR_GROUPS needs an issuer: set OPERATOR_ISSUER=https://login.example.com/realms/staff',
+      ])
+    })
+
+    it('keep names of its operators from the other tokens', () => {
+      const OPERATOR_TOKENS = JSON.stringify({ 'oidc:alice': token })
+      expect(problemsOf({ ...needed, ...issuer, OPERATOR_TOKENS })).toEqual([
+        'OPERATOR_TOKENS has the name oidc:alice: oidc: begins names of OPERATOR_ISSUER only',
+      ])
+      expect(problemsOf({ ...needed, OPERATOR_TOKENS })).toEqual([])
+    })
+  })
+
   it('keeps no token, only whose it is', () => {
     const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
     expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])

@@ -25,6 +25,7 @@ import {
   urlSetting,
 } from '@oncehook/kernel/settings'
 import { z } from 'zod'
+import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { loadSchemes, type Schemes } from './providers/load-schemes.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 import { namedSchemes } from './providers/read-providers.ts'
@@ -61,6 +62,11 @@ export const gatewaySchema = z.object({
   ...encryptionKeySettings,
   PROVIDERS: textSetting(),
   OPERATOR_TOKENS: z.string().default('{}'),
+  OPERATOR_ISSUER: textSetting().optional(),
+  OPERATOR_AUDIENCE: textSetting().optional(),
+  OPERATOR_GROUPS: textSetting().optional(),
+  OPERATOR_GROUPS_CLAIM: textSetting('groups'),
+  OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
   API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
@@ -100,6 +106,8 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   readonly fulfilmentTls: FileSource<ClientTls | null>
   readonly API_TOKENS: TokenHolders<ApiGrant>
   readonly OPERATOR_TOKENS: TokenHolders<OperatorGrant>
+  /** Who issues tokens for operators beside those; null: nobody. */
+  readonly operatorIssuer: OperatorIssuer | null
   readonly providers: ProvidersSource
   /** What is doubtful about the secrets as they were read. */
   readonly secretWarnings: readonly SecretWarning[]
@@ -148,12 +156,14 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
   const readable = attempt(() => providers.read())
   const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
   const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
+  const operatorIssuer = attempt(() => readIssuer(env)) ?? null
+  if (operatorIssuer !== null && OPERATOR_TOKENS) attempt(() => refuseIssuedNames(OPERATOR_TOKENS))
   attempt(() => readAdminTls(env))
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const secretWarnings = findSecretWarnings(env)
   const sources = { serviceKeys, encryptionKeys, fulfilmentTls, providers, ...readAgain(env) }
-  return { ...settings, API_TOKENS, OPERATOR_TOKENS, secretWarnings, ...sources }
+  return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, secretWarnings, ...sources }
 }
 
 function readAgain(env: NodeJS.ProcessEnv): Pick<GatewaySettings, 'readMongoUri' | 'readAdminTls'> {
@@ -166,10 +176,33 @@ function readAdminTls(env: NodeJS.ProcessEnv): TlsPair | null {
   return checkTlsPair({ cert, key }, 'ADMIN_TLS')
 }
 
+const ISSUER_SETTINGS = {
+  OPERATOR_ISSUER: true,
+  OPERATOR_AUDIENCE: true,
+  OPERATOR_GROUPS: true,
+  OPERATOR_GROUPS_CLAIM: true,
+  OPERATOR_TOKEN_MAX_AGE_SECONDS: true,
+} as const
+
+function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
+  return readOperatorIssuer(readSettings(gatewaySchema.pick(ISSUER_SETTINGS), env))
+}
+
+/** A name of the settings that looks like one of the issuer would make two operators one. */
+function refuseIssuedNames(holders: TokenHolders<OperatorGrant>): void {
+  const names = new Set(Array.from(holders.values(), ({ name }) => name))
+  const wrong = [...names].filter((name) => name.startsWith(ISSUED_PREFIX))
+  if (wrong.length === 0) return
+  throw new SettingsError(
+    wrong.map((name) => `OPERATOR_TOKENS has the name ${name}: ${ISSUED_PREFIX} begins names of OPERATOR_ISSUER only`),
+  )
+}
+
 const READ_APART = {
   PROVIDERS: true,
   API_TOKENS: true,
   OPERATOR_TOKENS: true,
+  ...ISSUER_SETTINGS,
   ADMIN_TLS_CERT: true,
   ADMIN_TLS_KEY: true,
   SERVICE_TOKEN_SECRET: true,

@@ -34,7 +34,7 @@ export interface ApiGrant {
 export type Role = (typeof ROLES)[number]
 
 /** Every role: to look, to change, and to see the bodies of deliveries. */
-const ROLES = ['read', 'operate', 'bodies'] as const
+export const ROLES = ['read', 'operate', 'bodies'] as const
 
 /** What an operator may do. `operate` and `bodies` include `read`. */
 export interface OperatorGrant {
@@ -70,7 +70,7 @@ export const OPERATOR_TOKEN_KIND: TokenKind<typeof OPERATOR_RIGHTS, OperatorGran
 }
 
 /** Roles with what they include: every role may look. */
-function withRead(roles: readonly Role[]): ReadonlySet<Role> {
+export function withRead(roles: readonly Role[]): ReadonlySet<Role> {
   return new Set(roles.length === 0 ? [] : ['read', ...roles])
 }
 

@@ -18,7 +18,7 @@ export async function checkOperatorToken(
   { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
 ): Promise<Finding> {
   const answer = await probe(context, `${adminUrl}/operator/audit.list`, token)
-  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS')
+  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS, or a live token of its OPERATOR_ISSUER')
 }
 
 function describeToken(check: string, status: number | undefined, setting: string): Finding {

@@ -7,6 +7,8 @@ import { createRateLimit } from '../http/rate-limit.ts'
 import { readInboxDepth } from '../inbox/inbox-depth.ts'
 import { readRetention } from '../inbox/retention.ts'
 import { addInboxGauges } from '../metrics.ts'
+import { type AccessTokens, createAccessTokens } from '../operator/access-token.ts'
+import { createIssuerKeys } from '../operator/issuer-keys.ts'
 import { createOperatorApi, type OperatorApi } from '../operator/operator-api.ts'
 import { createOrderAudit } from '../operator/order-audit.ts'
 import { createReplays } from '../operator/replays.ts'
@@ -40,7 +42,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   const keyRegister = createKeyRegister({ db, encryption: foundation.encryption, now: () => performance.now() })
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
-    tokens: settings.OPERATOR_TOKENS,
+    tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: await openAccessTokens(foundation) },
     failedLogins: createFailedLogins({
       api: 'operator',
       limit: createRateLimit({
@@ -59,4 +61,14 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
     },
   })
   return { operator, housekeeping: [...startHousekeeping(foundation, keyRegister), orderAudit] }
+}
+
+/** The issuer is asked at once, so that the log shows soon whether it answers; the start does not wait for that. */
+async function openAccessTokens({ settings, fetch, clock, logger }: Foundation): Promise<AccessTokens | null> {
+  const { operatorIssuer } = settings
+  if (operatorIssuer === null) return null
+  const keys = await createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
+  // Whatever fails is in the log already.
+  keys.reload().catch(() => undefined)
+  return createAccessTokens({ issuer: operatorIssuer, keys, clock })
 }

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
 import type { TokenHolder, TokenHolders } from '../token-holders.ts'
 
-const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }
+/** What goes with a refusal: how to prove who one is (RFC 6750 section 3). */
+export const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }
 
 /**
  * The holder of the bearer token (RFC 6750) that a request carries. Tokens are looked up by their hash, so that neither a
@@ -13,7 +14,7 @@ export function holderOf<Grant>(
   authorization: string | undefined,
   { holders, now }: { readonly holders: TokenHolders<Grant>; readonly now: number },
 ): TokenHolder<Grant> {
-  const token = tokenOf(authorization)
+  const token = bearerToken(authorization)
   if (token === null) throw unauthenticated({ reason: 'missing' }, CHALLENGE)
   const holder = holders.get(hash('sha256', token))
   if (holder === undefined) throw unauthenticated({ reason: 'unknown' }, CHALLENGE)
@@ -23,7 +24,7 @@ export function holderOf<Grant>(
   return holder
 }
 
-/** The bearer token in an `Authorization` header; null where there is none. */
-function tokenOf(authorization: string | undefined): string | null {
+/** The bearer token (RFC 6750) in an `Authorization` header; null where there is none. */
+export function bearerToken(authorization: string | undefined): string | null {
   return /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? null
 }

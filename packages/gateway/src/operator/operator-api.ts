@@ -1,25 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@oncehook/kernel/errors'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { answerCall, type Caller } from '@oncehook/kernel/trpc/answer-call'
-import { holderOf } from '../http/bearer-token.ts'
+import { answerCall } from '@oncehook/kernel/trpc/answer-call'
 import type { FailedLogins } from '../http/failed-logins.ts'
-import type { OperatorGrant, Role, TokenHolders } from '../token-holders.ts'
+import type { Role } from '../token-holders.ts'
+import type { IssuedIdentity } from './access-token.ts'
 import { OPERATOR_PREFIX } from './admin-app.ts'
+import type { Audit, NewAuditEntry } from './audit.ts'
+import { identifyOperator, type Operator, type OperatorTokens } from './identify-operator.ts'
 import { operatorRouter } from './operator-router.ts'
 import type { OperatorParts } from './operator-trpc.ts'
 
 /** Who may call the operator's procedures, and what these work with. */
 export interface OperatorApiDeps {
-  readonly tokens: TokenHolders<OperatorGrant>
+  readonly tokens: Omit<OperatorTokens, 'clock'>
   readonly failedLogins: FailedLogins
   readonly errors: Pick<DatabaseErrors, 'count'>
   readonly parts: OperatorParts
-}
-
-/** An operator that calls. */
-interface Operator extends Caller {
-  readonly roles: ReadonlySet<Role>
 }
 
 /** Answers a call of the operator API; the answer has its `X-Request-Id` already. */
@@ -29,9 +26,7 @@ export type OperatorApi = (request: IncomingMessage, response: ServerResponse) =
 export function createOperatorApi({ tokens, failedLogins, errors, parts }: OperatorApiDeps): OperatorApi {
   const authenticate = async (request: IncomingMessage): Promise<Operator> => {
     try {
-      const { authorization } = request.headers
-      const { name, grant } = holderOf(authorization, { holders: tokens, now: parts.clock.now() })
-      return { name, roles: grant.roles }
+      return await identifyOperator(request.headers.authorization, { ...tokens, clock: parts.clock })
     } catch (error) {
       throw error instanceof AppError ? failedLogins.refuse(request, error) : error
     }
@@ -47,6 +42,8 @@ export function createOperatorApi({ tokens, failedLogins, errors, parts }: Opera
         createContext: (_, caller) => ({
           ...{ ...parts, operator: caller?.name ?? '', requestId, call: {} },
           roles: caller?.roles ?? new Set<Role>(),
+          identity: caller?.identity ?? null,
+          audit: withIdentity(parts.audit, caller?.identity ?? null),
         }),
       },
       request,
@@ -56,10 +53,26 @@ export function createOperatorApi({ tokens, failedLogins, errors, parts }: Opera
     errors.count(error)
     if (failedLogins.isSummarised(error)) return
     const { about } = context.call
+    const { identity } = context
     const ms = Math.round(performance.now() - startedAt)
-    const line = { ...about, requestId, procedure, status, operator: caller, ms }
+    const shown = identity === null ? {} : { issuer: identity.issuer, operatorName: identity.name }
+    const line = { ...about, requestId, procedure, status, operator: caller, ...shown, ms }
     if (status >= 500) parts.logger.error({ ...line, error }, 'operator.called')
     else
       parts.logger.info(error === undefined ? line : { ...error.details, ...line, code: error.code }, 'operator.called')
+  }
+}
+
+/** An audit whose entries show what the issuer says about the operator: the subject alone tells a reader little. */
+function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
+  if (identity === null) return audit
+  const shown = (entry: NewAuditEntry): NewAuditEntry => ({
+    ...entry,
+    details: { ...entry.details, operator: { ...identity } },
+  })
+  return {
+    ...audit,
+    record: (entry) => audit.record(shown(entry)),
+    recordAll: (entries) => audit.recordAll(entries.map(shown)),
   }
 }

@@ -14,6 +14,7 @@ import { isIndexMissing } from '../inbox/index-missing.ts'
 import type { Retention } from '../inbox/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import type { Role } from '../token-holders.ts'
+import type { IssuedIdentity } from './access-token.ts'
 import type { Audit } from './audit.ts'
 import type { Replays } from './replays.ts'
 
@@ -38,6 +39,8 @@ export interface OperatorParts {
 export interface OperatorContext extends OperatorParts {
   readonly operator: string
   readonly roles: ReadonlySet<Role>
+  /** What the issuer of the token says about the operator; null for a token of `OPERATOR_TOKENS`. */
+  readonly identity: IssuedIdentity | null
   /** What a call was about, for its line in the log. */
   readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string

@@ -1,0 +1,127 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { loadJose } from '@oncehook/kernel/load-jose'
+import type { JWTVerifyGetKey } from 'jose'
+import { CHALLENGE } from '../http/bearer-token.ts'
+import { ISSUED_PREFIX, type OperatorIssuer } from '../operator-issuer.ts'
+import { resolvePointer } from '../providers/json-pointer.ts'
+import type { Role } from '../token-holders.ts'
+
+/** What an issuer says about an operator beside its subject: to be shown, never to be decided by. */
+export interface IssuedIdentity {
+  readonly issuer: string
+  readonly name: string | null
+}
+
+/** An operator whose token is one of the issuer. */
+interface IssuedOperator {
+  /** `oidc:` and the subject, which the issuer never gives to anybody else. */
+  readonly name: string
+  readonly roles: ReadonlySet<Role>
+  readonly identity: IssuedIdentity
+}
+
+/**
+ * Proves a text to be an access token of the issuer.
+ * @throws unauthenticated; the reason is in the details, for the log
+ * @throws unavailable where the issuer would have to be asked and cannot be
+ */
+export type AccessTokens = (token: string) => Promise<IssuedOperator>
+
+/** What access tokens are verified by. */
+export interface AccessTokenRules {
+  readonly issuer: OperatorIssuer
+  /** Finds the key that a token names. */
+  readonly keys: JWTVerifyGetKey
+  readonly clock: Clock
+}
+
+// The issuer's keys are public: a symmetric algorithm would make secrets of them.
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+const LEEWAY_SECONDS = 30
+const ACCESS_TOKEN_TYPE = 'at+jwt'
+/** What ID tokens alone have: OpenID Connect Core 1.0 sections 2 and 3.3.2.11. */
+const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash']
+const SUBJECT = /^[\x21-\x7e]{1,255}$/
+const NAME_CLAIMS = ['email', 'preferred_username', 'name']
+const MAX_NAME = 128
+
+/**
+ * Creates the verifier of access tokens (RFC 9068, and the plain JWT of other issuers): `iss`, `aud`, `exp`, `iat` and `sub` are
+ * demanded, `nbf` and `typ` are checked where they are there, with 30 s of leeway. ID tokens are refused.
+ */
+export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRules): AccessTokens {
+  const { issuer, audience, maxAgeSeconds } = rules
+  return async (token) => {
+    const jose = await loadJose()
+    try {
+      // Before a key is looked for: the issuer is not asked about tokens of others.
+      if (jose.decodeJwt(token).iss !== issuer) throw refusal({ claim: 'iss' })
+      const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
+        ...{ issuer, audience, algorithms: ALGORITHMS, maxTokenAge: maxAgeSeconds, requiredClaims: ['exp', 'sub'] },
+        ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(clock.now()) },
+      })
+      checkPurpose(payload, protectedHeader.typ)
+      const identity = { issuer, name: shownName(payload) }
+      return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity }
+    } catch (error) {
+      throw toRefusal(error, jose)
+    }
+  }
+}
+
+function toRefusal(error: unknown, { errors }: Awaited<ReturnType<typeof loadJose>>): unknown {
+  if (error instanceof errors.JWTExpired) return unauthenticated({ reason: 'expired', claim: error.claim }, CHALLENGE)
+  if (error instanceof errors.JWTClaimValidationFailed) return refusal({ claim: error.claim })
+  return error instanceof errors.JOSEError ? refusal({ problem: error.code }) : error
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Refuses tokens that an issuer makes for other purposes: above all an ID token, which says who somebody is to a client. */
+function checkPurpose(claims: Claims, typ: string | undefined): void {
+  // Good only with a proof of another key beside it (RFC 7800), which a thief of the token does not have.
+  if (claims.cnf !== undefined) throw refusal({ claim: 'cnf' })
+  const type = typ?.toLowerCase().replace(/^application\//, '')
+  if (type === ACCESS_TOKEN_TYPE) return
+  const isOther = type !== undefined && type !== 'jwt'
+  const isIdToken = ID_TOKEN_CLAIMS.some((name) => Object.hasOwn(claims, name)) || claims.typ === 'ID'
+  if (isOther || isIdToken) throw refusal({ claim: 'typ' })
+}
+
+function subjectOf({ sub }: Claims): string {
+  if (typeof sub !== 'string' || !SUBJECT.test(sub)) throw refusal({ claim: 'sub' })
+  return sub
+}
+
+function rolesOf(claims: Claims, { groupsClaim, groups }: OperatorIssuer): ReadonlySet<Role> {
+  return new Set(groupsOf(claims, groupsClaim).flatMap((group) => [...(groups.get(group) ?? [])]))
+}
+
+function groupsOf(claims: Claims, claim: string): readonly string[] {
+  const value = resolvePointer(claims, claim.startsWith('/') ? claim : `/${escapePointer(claim)}`)
+  // Only scopes are a list in one text (RFC 6749 section 3.3); a group may have blanks in its name.
+  if (typeof value === 'string') return claim === 'scope' ? value.split(' ') : [value]
+  return Array.isArray(value) ? value.filter((group) => typeof group === 'string') : []
+}
+
+/** A name as a part of a JSON Pointer: names of claims are often addresses. */
+function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function shownName(claims: Claims): string | null {
+  const given = NAME_CLAIMS.map((claim) => claims[claim]).find((name) => typeof name === 'string' && name.trim() !== '')
+  if (typeof given !== 'string') return null
+  return given
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+    .toWellFormed()
+    .slice(0, MAX_NAME)
+}
+
+function refusal(details: Readonly<Record<string, unknown>>) {
+  return unauthenticated({ reason: 'invalid', ...details }, CHALLENGE)
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { loadJose } from '@oncehook/kernel/load-jose'
+import type { Logger } from '@oncehook/kernel/logger'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import type { createRemoteJWKSet, FetchImplementation } from 'jose'
+import { z } from 'zod'
+import { isSafeAddress } from '../operator-issuer.ts'
+import { readCapped } from '../providers/provider-api.ts'
+
+/** What the keys of an issuer are read with. */
+export interface IssuerKeysDeps {
+  readonly issuer: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Milliseconds until both answers must be there. Default: 5000. */
+  readonly timeoutMs?: number
+}
+
+/** Finds the key that a token names. Throws unavailable where the issuer cannot be asked now. */
+export type IssuerKeys = ReturnType<typeof createRemoteJWKSet>
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 262_144
+const KEPT_MS = 600_000
+/** How long an unknown key is not asked for again. */
+export const COOL_DOWN_MS = 30_000
+/** How long an issuer that failed is not asked again. */
+export const RETRY_MS = 10_000
+
+const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
+const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
+
+/**
+ * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). They are kept for 10 minutes. The issuer
+ * is asked for its document and its keys within 5 s, without redirects, 256 KiB each; for a key that it did not name, once
+ * in 30 s; after a failure, once in 10 s: so that nobody can have it asked at will.
+ */
+export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys> {
+  const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
+  const jose = await loadJose()
+  const discoveryUrl = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  let failedAt = Number.NEGATIVE_INFINITY
+  let isKnown = false
+  const askForKeys: FetchImplementation = async (_, { signal }) => {
+    // The clock may be set back meanwhile.
+    if (Math.abs(clock.now() - failedAt) < RETRY_MS) throw unreachable()
+    try {
+      const keys = await readKeys(discoveryUrl, { ...deps, signal })
+      if (!isKnown) logger.info({ issuer }, 'operator.issuer-read')
+      isKnown = true
+      return Response.json(keys)
+    } catch (error) {
+      failedAt = clock.now()
+      isKnown = false
+      logger.warn({ issuer, error }, 'operator.issuer-failed')
+      throw unreachable(error)
+    }
+  }
+  return jose.createRemoteJWKSet(discoveryUrl, {
+    ...{ timeoutDuration: timeoutMs, cooldownDuration: COOL_DOWN_MS, cacheMaxAge: KEPT_MS },
+    [jose.customFetch]: askForKeys,
+  })
+}
+
+function unreachable(cause?: unknown) {
+  const headers = { 'Retry-After': String(RETRY_MS / 1_000) }
+  return unavailable({ reason: 'issuer_unreachable' }, { cause, headers, says: SAYS })
+}
+
+const SAYS = 'The issuer of the token cannot be asked now: try again later, or use a token of OPERATOR_TOKENS'
+
+interface Reading extends Pick<IssuerKeysDeps, 'issuer' | 'fetch'> {
+  readonly signal: AbortSignal
+}
+
+async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<typeof keysSchema>> {
+  const found = discoverySchema.safeParse(await readJson(discoveryUrl, reading))
+  if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
+  if (found.data.issuer !== reading.issuer) throw new Error('The discovery document is one of another issuer')
+  const url = URL.parse(found.data.jwks_uri)
+  if (url === null || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https address')
+  const keys = keysSchema.safeParse(await readJson(url, reading))
+  if (!keys.success) throw new Error('The keys are no JSON Web Key Set')
+  return keys.data
+}
+
+async function readJson(url: URL, { fetch, signal }: Reading): Promise<unknown> {
+  const response = await fetch(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal })
+  const body = await readCapped(response, MAX_BYTES)
+  if (response.status !== 200) throw new Error(`The issuer answered ${response.status}`)
+  return parseStrictJson(body)
+}
