@@ -222,6 +222,24 @@ describe('a change', () => {
   })
 })
 
+describe('an order that is made by POST', () => {
+  it('names its principal in the audit, once however often its key is repeated', async () => {
+    const headers = { 'idempotency-key': '"a-key-of-the-audit"' }
+    const post = () => callAs('ownOne', { method: 'POST', target: ORDERS, headers, body: orderContent() })
+    const [made, again] = [await post(), await post()]
+    expect([made.status, again.status]).toEqual([201, 201])
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    const id = String(made.headers.location).slice(`${ORDERS}/`.length)
+    expect((await callAs('ownOne', { method: 'DELETE', target: `${ORDERS}/${id}` })).status).toBe(204)
+    const audited = () => system.db.collection('audit').find({ 'details.orderId': id }).sort({ seq: 1 }).toArray()
+    await expect.poll(audited).toHaveLength(2)
+    expect(await audited()).toMatchObject([
+      { by: 'api:shop ü', action: 'orders.create', details: { version: 1, requestId: made.headers['x-request-id'] } },
+      { by: 'api:shop ü', action: 'orders.delete' },
+    ])
+  })
+})
+
 describe('failed authentication', () => {
   it('is limited by address, summarised in the log, counted, and costs a valid token nothing', async () => {
     const from = (address: string, token: string) =>

@@ -2,11 +2,11 @@ import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/ke
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import {
-  type OrderChange,
   type OrderContext,
   type OrderDeps,
   type OrderInputs,
   ownerOf,
+  recordChange,
   sendOrder,
   trace,
 } from './order-context.ts'
@@ -26,7 +26,7 @@ export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void
   const put = await ask(
     deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
   )
-  record({ deps, ctx }, 'orders.put', put.order)
+  recordChange({ deps, ctx }, 'orders.put', put.order)
   sendOrder(ctx, put.created ? 201 : 200, put.order)
 }
 
@@ -42,7 +42,7 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
   const patch = await readAfterConditions(deps, ctx, rules)
   const input: OrderInputs['patch'] = { id, patch, ...conditionsOf(ctx), ...ownerOf(ctx) }
   const order = await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx)))
-  record({ deps, ctx }, 'orders.patch', order)
+  recordChange({ deps, ctx }, 'orders.patch', order)
   sendOrder(ctx, 200, order)
 }
 
@@ -53,17 +53,8 @@ export async function deleteOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
   const { deleted } = await ask(
     deps.fulfilment.orders.delete.mutate({ id, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
   )
-  if (deleted) record({ deps, ctx }, 'orders.delete', { id, version: null })
+  if (deleted) recordChange({ deps, ctx }, 'orders.delete', { id, version: null })
   ctx.status = 204
-}
-
-function record(
-  { deps, ctx }: { readonly deps: OrderDeps; readonly ctx: OrderContext },
-  action: OrderChange['action'],
-  { id: orderId, version }: { readonly id: string; readonly version: number | null },
-): void {
-  const { principal, requestId } = ctx.state
-  deps.recordChange({ action, principal, orderId, requestId, version })
 }
 
 /**

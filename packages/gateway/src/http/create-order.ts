@@ -1,12 +1,21 @@
 import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
-import { ORDERS_PATH, type OrderContext, type OrderDeps, ownerOf, sendOrder, trace } from './order-context.ts'
+import {
+  ORDERS_PATH,
+  type OrderContext,
+  type OrderDeps,
+  ownerOf,
+  recordChange,
+  sendOrder,
+  trace,
+} from './order-context.ts'
 import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
-export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: OrderContext): Promise<void> {
+export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
+  const { fulfilment, maxBodyBytes } = deps
   const rules = { maxBytes: maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
   refuseMediaTypes(ctx, rules)
   const key = idempotencyKeyOf(ctx.req.rawHeaders)
@@ -18,6 +27,7 @@ export async function createOrder({ fulfilment, maxBodyBytes }: OrderDeps, ctx: 
     throw explain(thrown, body)
   })
   if (created.replayed) ctx.set('Idempotent-Replayed', 'true')
+  else recordChange({ deps, ctx }, 'orders.create', created.order)
   ctx.set('Location', `${ORDERS_PATH}/${created.order.id}`)
   sendOrder(ctx, 201, created.order)
 }

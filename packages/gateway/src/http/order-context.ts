@@ -16,7 +16,7 @@ export interface OrderDeps {
 
 /** A change of an order: who made it, and what it led to. */
 export interface OrderChange {
-  readonly action: 'orders.put' | 'orders.patch' | 'orders.delete'
+  readonly action: 'orders.create' | 'orders.put' | 'orders.patch' | 'orders.delete'
   readonly principal: string
   readonly orderId: string
   readonly requestId: string
@@ -74,6 +74,16 @@ export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): v
     ctx.body = ''
     ctx.remove('Content-Type')
   }
+}
+
+/** Takes note for the audit of what a request has changed. */
+export function recordChange(
+  { deps, ctx }: { readonly deps: OrderDeps; readonly ctx: OrderContext },
+  action: OrderChange['action'],
+  { id: orderId, version }: { readonly id: string; readonly version: number | null },
+): void {
+  const { principal, requestId } = ctx.state
+  deps.recordChange({ action, principal, orderId, requestId, version })
 }
 
 /** What a call carries along: the id and the principal for the records of the other side, and the end of the wait for it. */

@@ -22,6 +22,7 @@ export interface AuditEntry {
     | 'events.release'
     | 'events.replay'
     | 'events.revive'
+    | 'orders.create'
     | 'orders.delete'
     | 'orders.patch'
     | 'orders.put'
