@@ -87,6 +87,27 @@ describe('record', () => {
   })
 })
 
+describe('an entry that is added again because the answer got lost', () => {
+  it('leaves its line in the log then, for the first call left none', async () => {
+    await using database = await auditedDatabase()
+    const id = new ObjectId()
+    await openAudit(database.db).audit.record({ ...entry, id, reason: 'order corrected' })
+    await openAudit(database.db).audit.record({ ...entry, by: 'bob' })
+    const { audit, lines } = openAudit(database.db)
+    await audit.recordAll([
+      { ...entry, id, reason: 'order corrected' },
+      { ...entry, by: 'carol' },
+    ])
+    const [stored] = await entriesOf(database.db)
+    expect(lines).toMatchObject([
+      { msg: 'audit.recorded', id: String(id), seq: 1, hash: stored?.hash, reason: 'order corrected' },
+      { msg: 'audit.recorded', seq: 3, by: 'carol' },
+    ])
+    expect(lines[0]?.at).toBe(stored?.at.toISOString())
+    expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 3 })
+  })
+})
+
 describe('the chain', () => {
   it('does not fork while several gateways write, and loses none of their entries', async () => {
     await using database = await auditedDatabase()

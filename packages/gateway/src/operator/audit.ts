@@ -166,12 +166,21 @@ class ChainWriter {
       const linked = link(left, { last, at })
       const { stored, isKnown } = await insert(this.#db, linked)
       for (const entry of linked.slice(0, stored)) this.#tell(entry)
-      // An entry that is there already was added by a call whose answer got lost.
+      const known = left[stored]
+      if (isKnown && known !== undefined) await this.#tellStored(known._id)
       left = left.slice(stored + (isKnown ? 1 : 0))
       if (left.length === 0) return
       if (performance.now() - startedAt > ROUNDS_END_MS) throw unavailable({ reason: 'audit_crowded' })
       await sleep(this.#deps.random() * WAIT_MS)
     }
+  }
+
+  /** An entry that is there already was added by a call whose answer got lost, and so its line in the log. */
+  async #tellStored(id: ObjectId): Promise<void> {
+    const entries = this.#db.collection<ChainedEntry>(AUDIT)
+    const entry = await entries.findOne({ _id: { $eq: id } }, { readConcern: 'majority' })
+    if (entry === null) throw unavailable({ reason: 'audit_unconfirmed' })
+    this.#tell(entry)
   }
 
   #tell({ _id, previous: _, ...entry }: ChainedEntry): void {
