@@ -60,6 +60,20 @@ describe('a sink of kind log:', () => {
     const sink = createLogSink(createLogger({ service: 'x', level: 'info', destination: full }), output)
     await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow('The log takes no more lines')
   })
+
+  it('names no customer: logs go to more people than receipts do', async () => {
+    const { logger, lines } = memoryLogger()
+    await createReceiptSink('log:', { ...parts(), logger }).send(receipt('rcpt_1'), attempt())
+    expect(lines).toHaveLength(1)
+    expect(Object.keys(Object(lines[0]?.receipt))).toEqual([
+      'key',
+      'orderId',
+      'paymentId',
+      'amount',
+      'currency',
+      'paidAt',
+    ])
+  })
 })
 
 describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
