@@ -245,8 +245,11 @@ async function startListener(parts: FulfilmentParts, listener: ListenerParts): P
   const { settings, logger, clock } = parts
   const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
   const keys = watchServiceKeys(settings.serviceKeys, logger)
-  const certificates = watchTls(settings.tls, logger, (renewed) => {
-    if (renewed !== null) opened.renewTls(renewed)
+  const certificates = watchTls(settings.tls, {
+    ...{ prefix: 'FULFILMENT_TLS', logger },
+    onChanged: (renewed) => {
+      if (renewed !== null) opened.renewTls(renewed)
+    },
   })
   const tls = certificates.current()
   const { METRICS_PORT: metricsPort, FULFILMENT_HOST: host } = settings

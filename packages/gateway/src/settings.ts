@@ -5,8 +5,8 @@ import {
   encryptionKeySettings,
 } from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
-import { checkTlsPair, type TlsPair } from '@oncehook/kernel/http/tls-files'
-import { type ClientTls, createClientTlsSource } from '@oncehook/kernel/http/tls-sources'
+import type { TlsPair } from '@oncehook/kernel/http/tls-files'
+import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls-sources'
 import type { Secret } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {
@@ -113,8 +113,8 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & 
   readonly secretWarnings: readonly SecretWarning[]
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
-  /** Reads the certificate and the key of the private listener again; null: it is plain http. Throws SettingsError. */
-  readonly readAdminTls: () => TlsPair | null
+  /** The certificate and the key of the private listener; null: it is plain http. */
+  readonly adminTls: FileSource<TlsPair | null>
 }
 
 /**
@@ -158,22 +158,14 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
   const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
   const operatorIssuer = attempt(() => readIssuer(env)) ?? null
   if (operatorIssuer !== null && OPERATOR_TOKENS) attempt(() => refuseIssuedNames(OPERATOR_TOKENS))
-  attempt(() => readAdminTls(env))
+  const adminTls = createTlsPairSource(env, 'ADMIN_TLS')
+  attempt(() => adminTls.read())
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
   if (!isComplete || problems.length > 0) throw new SettingsError(problems)
   const secretWarnings = findSecretWarnings(env)
-  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, providers, ...readAgain(env) }
+  const readUri = (): Secret => readMongoUri(env)
+  const sources = { serviceKeys, encryptionKeys, fulfilmentTls, adminTls, providers, readMongoUri: readUri }
   return { ...settings, API_TOKENS, OPERATOR_TOKENS, operatorIssuer, secretWarnings, ...sources }
-}
-
-function readAgain(env: NodeJS.ProcessEnv): Pick<GatewaySettings, 'readMongoUri' | 'readAdminTls'> {
-  return { readMongoUri: () => readMongoUri(env), readAdminTls: () => readAdminTls(env) }
-}
-
-function readAdminTls(env: NodeJS.ProcessEnv): TlsPair | null {
-  const names = { ADMIN_TLS_CERT: true, ADMIN_TLS_KEY: true } as const
-  const { ADMIN_TLS_CERT: cert, ADMIN_TLS_KEY: key } = readSettings(gatewaySchema.pick(names), env)
-  return checkTlsPair({ cert, key }, 'ADMIN_TLS')
 }
 
 const ISSUER_SETTINGS = {

@@ -58,12 +58,14 @@ it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed cer
   await expect(fetch(`${gateway.adminUrl}/livez`)).rejects.toThrow()
 
   await writeFile(certFile, second.cert)
-  const has = (msg: string) =>
-    expect.poll(() => gateway.logs.map((line) => line.msg), { timeout: 10_000 }).toContain(msg)
-  await has('admin.tls-refused')
+  const linesOf = (msg: string) => gateway.logs.filter((line) => line.msg === msg)
+  const has = (msg: string, members: object) =>
+    expect.poll(() => linesOf(msg), { timeout: 10_000 }).toContainEqual(expect.objectContaining(members))
+  const problems = ['ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT']
+  await has('tls.refused', { settings: 'ADMIN_TLS', problems })
   expect((await ask(gateway.adminUrl, '/livez')).name).toBe('first')
   await write(second)
-  await has('admin.tls-renewed')
+  await has('tls.changed', { settings: 'ADMIN_TLS' })
   expect(await ask(gateway.adminUrl, '/livez')).toEqual({ name: 'second', status: 'HTTP/1.1 200 OK' })
   expect(JSON.stringify(gateway.logs)).not.toContain('PRIVATE KEY')
 

@@ -29,7 +29,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
   const serviceKeys = watchServiceKeys(parts.settings.serviceKeys, parts.logger)
   const encryptionKeys = watchEncryptionKeys(parts.settings.encryptionKeys, parts.logger)
-  const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, parts.logger)
+  const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: parts.logger })
   lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
   return {
     ...parts,

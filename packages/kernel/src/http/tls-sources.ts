@@ -41,6 +41,15 @@ export function createServerTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
 }
 
 /**
+ * Creates the source of `<prefix>_CERT` and `<prefix>_KEY`, each set by itself or by a file; null where neither is set. It
+ * throws SettingsError for what does not fit together.
+ */
+export function createTlsPairSource(env: NodeJS.ProcessEnv, prefix: string): FileSource<TlsPair | null> {
+  const names = [`${prefix}_CERT`, `${prefix}_KEY`] as const
+  return createTextsSource(env, names, ([cert, key]) => checkTlsPair({ cert, key }, prefix))
+}
+
+/**
  * Creates the source of `<prefix>_CA`, `<prefix>_CLIENT_CERT` and `<prefix>_CLIENT_KEY`, each set by itself or by a file;
  * null where none is set. It throws SettingsError for what does not fit together.
  */
@@ -55,18 +64,28 @@ export function createClientTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
   })
 }
 
-/** Follows the files of TLS; a change and a refused content are logged, never what is in them. */
+/** Who is told of a change of TLS files. */
+export interface TlsListeners<T> {
+  /** What the names of the settings begin with, for the log. */
+  readonly prefix: string
+  readonly logger: Logger
+  readonly onChanged?: (tls: T) => void
+}
+
+/**
+ * Follows the files of TLS; a change and a refused content are logged, never what is in them.
+ * @throws SettingsError when the first content is wrong
+ */
 export function watchTls<T>(
   source: FileSource<T>,
-  logger: Logger,
-  onChanged: (tls: T) => void = () => undefined,
+  { prefix, logger, onChanged = () => undefined }: TlsListeners<T>,
 ): WatchedSource<T> {
   return watchSource(source, {
     onChanged: (tls) => {
       onChanged(tls)
-      logger.info('tls.changed')
+      logger.info({ settings: prefix }, 'tls.changed')
     },
-    onRefused: (problems) => logger.error({ problems }, 'tls.refused'),
+    onRefused: (problems) => logger.error({ settings: prefix, problems }, 'tls.refused'),
   })
 }
 
