@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { makeSelfSignedCertificate } from './self-signed-certificate.ts'
+import { makeCertificate } from './make-certificate.ts'
 import type { SigningSettings } from './signers/signer.ts'
 
 /** A secret that nobody else has, in the form in which a scheme shows one. */
@@ -63,10 +63,10 @@ function makeSendgridSecret(): DevelopmentSecret {
 const DAY_MS = 86_400_000
 
 function makePaypalSecret(now: number): DevelopmentSecret {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const certificate = makeSelfSignedCertificate({
-    privateKey,
-    commonName: 'simulator.invalid',
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const commonName = 'simulator.invalid'
+  const certificate = makeCertificate({
+    ...{ issuer: { commonName, privateKey }, commonName, publicKey },
     notBefore: now - DAY_MS,
     notAfter: now + 365 * DAY_MS,
   })

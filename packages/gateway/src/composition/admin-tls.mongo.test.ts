@@ -1,24 +1,17 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
+import type { TlsPair } from '@oncehook/kernel/http/tls-files'
 import { SettingsError } from '@oncehook/kernel/settings'
+import { createTestAuthority } from '@oncehook/kernel/testing/issue-certificate'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { makeSelfSignedCertificate } from '@oncehook/simulator/self-signed-certificate'
 import { expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-const DAY_MS = 86_400_000
-
-function makePair(commonName: string): { cert: string; key: string } {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const span = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS }
-  const cert = makeSelfSignedCertificate({ privateKey, commonName, ...span })
-  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
-}
+const authority = createTestAuthority('tests')
 
 /** Asks for a path over TLS; answers the name in the certificate and the status line. */
 function ask(url: string, path: string): Promise<{ name: string; status: string }> {
@@ -43,11 +36,11 @@ it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed cer
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
   resources.defer(() => rm(folder, { recursive: true }))
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const write = async ({ cert, key }: ReturnType<typeof makePair>): Promise<void> => {
+  const write = async ({ cert, key }: TlsPair): Promise<void> => {
     await writeFile(certFile, cert)
     await writeFile(keyFile, key)
   }
-  const [first, second] = [makePair('first'), makePair('second')]
+  const [first, second] = [authority.issue('first'), authority.issue('second')]
   await write(first)
   const database = resources.use(await testDatabase(process.env))
   const settings = { ADMIN_TLS_CERT_FILE: certFile, ADMIN_TLS_KEY_FILE: keyFile }
@@ -79,17 +72,17 @@ it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed cer
 it.each([
   [
     'a certificate alone',
-    { ADMIN_TLS_CERT: makePair('a').cert },
+    { ADMIN_TLS_CERT: authority.issue('a').cert },
     'ADMIN_TLS_CERT and ADMIN_TLS_KEY must be set together',
   ],
   [
     'the key of another certificate',
-    { ADMIN_TLS_CERT: makePair('a').cert, ADMIN_TLS_KEY: makePair('b').key },
+    { ADMIN_TLS_CERT: authority.issue('a').cert, ADMIN_TLS_KEY: authority.issue('b').key },
     'ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT',
   ],
   [
     'no certificate',
-    { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: makePair('b').key },
+    { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: authority.issue('b').key },
     'ADMIN_TLS_CERT is not a certificate in PEM',
   ],
 ])('a gateway refuses to start with %s', async (_, settings, problem) => {
