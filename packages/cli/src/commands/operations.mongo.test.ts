@@ -145,6 +145,24 @@ describe('erase', () => {
     expect(await runJson(erase)).toEqual({ matched: 0, erased: 0, complete: true, orders: [] })
   })
 
+  it('exits with 1 and says so where orders of an earlier release are not looked through yet', async () => {
+    const customer = `cus_${randomUUID()}`
+    const erase = ['erase', '--customer', customer, '--reason', 'asked for by mail']
+    expect((await run(erase)).exitCode).toBe(0)
+    const walks = system.fulfilment.db.collection('housekeeping')
+    const walked = await walks.find().toArray()
+    await walks.deleteMany({})
+    const [shown, json] = [await run(erase), await run([...erase, '--json'])]
+    await walks.insertMany(walked)
+    expect(shown).toMatchObject({
+      exitCode: 1,
+      stdout: 'Orders of an earlier release are not looked through yet: give the same command again in an hour\n',
+    })
+    expect(json.exitCode).toBe(1)
+    expect(JSON.parse(json.stdout)).toEqual({ matched: 0, erased: 0, complete: false, orders: [] })
+    expect((await run(erase)).exitCode).toBe(0)
+  })
+
   it('wants one thing that is to be erased', async () => {
     for (const args of [[], ['--order', 'a', '--customer', 'b'], ['--event', 'evt_1']]) {
       expect(await run(['erase', ...args, '--reason', 'asked for by mail'])).toMatchObject({ exitCode: 2 })
