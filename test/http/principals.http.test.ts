@@ -13,6 +13,8 @@ const tokens = {
   ownOne: makeToken(),
   ownOneNext: makeToken(),
   ownTwo: makeToken(),
+  field: makeToken(),
+  path: makeToken(),
 }
 const ALL = ['orders:read', 'orders:write', 'orders:delete']
 const entry = (value: string, rest: object) => ({ tokens: [{ value }], scopes: ALL, ...rest })
@@ -36,6 +38,8 @@ const system = stack.use(
           own: true,
         },
         other: entry(tokens.ownTwo, { own: true }),
+        $email: entry(tokens.field, { own: true }),
+        'a.$b.0': entry(tokens.path, { own: true }),
       }),
     },
   }),
@@ -219,6 +223,38 @@ describe('a change', () => {
       { by: 'api:desk', action: 'orders.patch', details: { version: 2, requestId } },
       { by: 'api:shop ü', action: 'orders.delete', details: { version: null } },
     ])
+  })
+})
+
+describe.each<[string, Holder]>([
+  ['$email', 'field'],
+  ['a.$b.0', 'path'],
+])('a principal with the name %s', (principal, holder) => {
+  it('is stored as it is, however its orders are made and changed', async () => {
+    const body = orderContent({ email: 'a@example.com' })
+    const { target, etag, id } = await put(holder)
+    const by = { createdBy: principal, changedBy: principal }
+    expect(await storedOrder(id)).toMatchObject(by)
+    const changes: HttpCall[] = [
+      { method: 'PATCH', target, headers: { 'if-match': etag }, body: { note: '$email' } },
+      { method: 'PUT', target, body },
+      { method: 'DELETE', target },
+      { method: 'PUT', target, body },
+    ]
+    for (const change of changes) {
+      expect((await callAs(holder, change)).status).toBeLessThan(300)
+      expect(await storedOrder(id)).toMatchObject(by)
+    }
+    const headers = { 'idempotency-key': randomUUID() }
+    const post = () => callAs(holder, { method: 'POST', target: ORDERS, headers, body })
+    const [made, again] = [await post(), await post()]
+    expect(again.json.id).toBe(made.json.id)
+    expect(await storedOrder(String(made.json.id))).toMatchObject(by)
+    const keys = system.fulfilment.db.collection('idempotency_keys')
+    expect(await keys.findOne({ orderId: made.json.id })).toMatchObject({ principal })
+    expect((await callAs(holder, { target: ORDERS })).json).toMatchObject({ items: [{ id: made.json.id }, { id }] })
+    const audited = () => system.db.collection('audit').countDocuments({ by: `api:${principal}` })
+    await expect.poll(audited).toBe(6)
   })
 })
 
