@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
 import { gatewaySchema } from '@oncehook/gateway/settings'
 import { beforeAll, describe, expect, it, type TestContext } from 'vitest'
@@ -133,6 +134,17 @@ describe('the Kubernetes manifests', () => {
         for (const pod of pods) expect(portNames(pod.metadata.name), `${kind} ${metadata.name}`).toContain(port)
       }
     }
+  })
+
+  it.each(['gateway', 'fulfilment'])('let monitoring read the metrics of the %s, and nothing else', (name) => {
+    const { ingress } = named('NetworkPolicy', name).spec
+    const monitoring = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }
+    const rules = ingress.filter(({ from }: { from: unknown[] }) =>
+      from.some((peer) => isDeepStrictEqual(peer, monitoring)),
+    )
+    expect(rules).toEqual([{ from: [monitoring], ports: [{ port: 'metrics' }] }])
+    const { METRICS_PORT } = named('ConfigMap', name).data ?? {}
+    expect(containerOf(name).ports).toContainEqual({ name: 'metrics', containerPort: Number(METRICS_PORT) })
   })
 
   it('publish neither the operator API nor metrics nor fulfilment', () => {
