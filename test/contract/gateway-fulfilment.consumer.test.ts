@@ -490,6 +490,13 @@ describe('the gateway, which answers for orders', () => {
       ...{ request: ['GET', '/ord_encrypted'], told: [503, 'key_unknown'] },
     },
     {
+      does: 'reads an order that is damaged',
+      states: [state('an order cannot be shown', { orderId: 'ord_torn' })],
+      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_torn' } },
+      answer: refusal(409, 'order_unreadable'),
+      ...{ request: ['GET', '/ord_torn'], told: [409, 'order_unreadable'] },
+    },
+    {
       does: 'reads a page of orders',
       states: [pending('older'), pending('newest')],
       ...{ procedure: 'orders.list', kind: 'query', input: { limit: 1 } },

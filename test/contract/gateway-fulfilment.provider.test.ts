@@ -61,6 +61,10 @@ function orderStates(fulfilment: RunningFulfilment) {
       const { email } = sealMembers(id, { email: 'a@example.com' }, createTestKeys().encryption('gone'))
       expect((await orders.updateOne({ _id: id }, { $set: { email } })).modifiedCount).toBe(1)
     },
+    'an order cannot be shown': async ({ orderId: id }: { orderId: string }) => {
+      await client.orders.put.mutate({ id, order: CONTENT })
+      expect((await orders.updateOne({ _id: id }, { $unset: { items: '' } })).modifiedCount).toBe(1)
+    },
     'an order is damaged': async ({ orderId: id }: { orderId: string }) => {
       await client.orders.put.mutate({ id, order: CONTENT })
       expect((await orders.updateOne({ _id: id }, { $unset: { applied: '' } })).modifiedCount).toBe(1)

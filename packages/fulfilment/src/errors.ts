@@ -6,6 +6,12 @@ export const orderNotFound = defineError('order_not_found', {
   retry: 'never',
   says: 'No order is known under this id',
 })
+/** The stored order is not what its representation is made of: something else wrote to the database. */
+export const orderUnreadable = defineError('order_unreadable', {
+  status: 409,
+  retry: 'never',
+  says: 'The stored order is damaged and cannot be shown: delete it, or have it put right',
+})
 /** A paid order keeps its items and its currency. */
 export const orderPaid = defineError('order_paid', {
   status: 409,

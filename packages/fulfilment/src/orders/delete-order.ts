@@ -1,5 +1,5 @@
 import { type Conditions, readConditions } from '../conditions.ts'
-import { orderNotFound } from '../errors.ts'
+import { orderNotFound, orderUnreadable } from '../errors.ts'
 import { asLiterals, type ByPrincipal, changedBy } from './by-principal.ts'
 import { forgottenReceipt } from './forgotten-receipt.ts'
 import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
@@ -30,7 +30,7 @@ export const GONE = [
 /**
  * Deletes an order; what is gone already, or never was, is left so, whatever the condition. A tombstone keeps the
  * version, the payments, the events applied and the receipts; those that were sent lose their customer.
- * @throws orderNotFound for an order of another principal, preconditionFailed
+ * @throws orderNotFound for an order of another principal, orderUnreadable where the version is damaged, preconditionFailed
  */
 export function deleteOrder(
   deps: OrderDeps,
@@ -41,6 +41,7 @@ export function deleteOrder(
     const found = await readOrder(deps.orders, id)
     if (isForeign(found, owner)) throw orderNotFound()
     if (!isLive(found)) return { deleted: false }
+    if (!Number.isSafeInteger(found.version)) throw orderUnreadable({ orderId: id })
     check(found.version)
     return (await bury(deps, found, principal)) === null ? null : { deleted: true }
   })

@@ -1,4 +1,5 @@
 import { isSealed } from '@oncehook/kernel/encryption'
+import { orderUnreadable } from '../errors.ts'
 import type { LiveOrder } from './order-document.ts'
 
 /** Whether a stored order has what its representation is made of. An imported document may lack it. */
@@ -12,6 +13,14 @@ export function isReadable(stored: LiveOrder): boolean {
     isInstant(createdAt) &&
     isInstant(updatedAt)
   )
+}
+
+/**
+ * Refuses an order that is not readable.
+ * @throws orderUnreadable
+ */
+export function demandReadable(stored: LiveOrder): void {
+  if (!isReadable(stored)) throw orderUnreadable({ orderId: stored._id })
 }
 
 function isInstant(stored: unknown): boolean {

@@ -91,6 +91,31 @@ describe('orders.list', () => {
     expect((await orders.list.query({ limit: 100 })).items.map(({ id }) => id)).toEqual(shown)
   })
 
+  it.each([
+    ['items', { items: 'none' }],
+    ['a version', { version: '1' }],
+    ['a time', { createdAt: 7 }],
+    ['a payment', { payment: { id: 'pay_1' } }],
+  ])('leaves out an order without %s that can be read, whose readers are told why', async (what, damage) => {
+    await stored.deleteMany({})
+    const [whole, damaged] = [newId(), newId()]
+    await put(whole)
+    await put(damaged)
+    await stored.updateOne({ _id: damaged }, { $set: damage as object })
+    const refusal = { reason: 'order_unreadable', httpStatus: 409, code: 'CONFLICT' }
+    expect(await refusalOf(orders.get.query({ id: damaged }))).toMatchObject(refusal)
+    expect(await refusalOf(orders.put.mutate({ id: damaged, order: sampleOrder() }))).toMatchObject(refusal)
+    const patch = { id: damaged, patch: { note: 'x' }, ifMatch: '*' }
+    expect(await refusalOf(orders.patch.mutate(patch))).toMatchObject(refusal)
+    expect((await orders.list.query({ limit: 10 })).items.map(({ id }) => id)).toEqual([whole])
+    if (what === 'a version') {
+      expect(await refusalOf(orders.delete.mutate({ id: damaged }))).toMatchObject(refusal)
+      return
+    }
+    expect(await orders.delete.mutate({ id: damaged })).toEqual({ deleted: true })
+    expect((await put(damaged)).version).toBe(3)
+  })
+
   it('examines little more than a page', async () => {
     await stored.deleteMany({})
     const made = sampleOrder()

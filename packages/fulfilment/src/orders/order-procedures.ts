@@ -4,6 +4,7 @@ import { orderNotFound } from '../errors.ts'
 import { type Context, procedure } from '../trpc.ts'
 import { createOrder } from './create-order.ts'
 import { deleteOrder } from './delete-order.ts'
+import { demandReadable } from './is-readable.ts'
 import { listOrders } from './list-orders.ts'
 import type { Order } from './order.ts'
 import { isForeign, isLive, toOrder } from './order-document.ts'
@@ -16,12 +17,13 @@ import { putOrder } from './put-order.ts'
 const conditionSchema = z.string().max(4_096).optional()
 const keyText = z.string().min(1).max(255)
 
-/** `orders.get`: one order, or NOT_FOUND. */
+/** `orders.get`: one order, NOT_FOUND, or CONFLICT for a damaged one. */
 export const getOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, owner: ownerSchema }))
   .query(async ({ ctx, input }) => {
     const found = await readOrder(ctx.useCases.orders.orders, input.id)
     if (!isLive(found) || isForeign(found, input.owner)) throw orderNotFound()
+    demandReadable(found)
     return tagged(ctx, toOrder(openOrder(found, ctx.useCases.orders.encryption)))
   })
 

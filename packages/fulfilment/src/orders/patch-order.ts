@@ -3,6 +3,7 @@ import { invalidRequest, preconditionRequired } from '@oncehook/kernel/error-cod
 import { readConditions } from '../conditions.ts'
 import { orderNotFound, patchUnprocessable } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
+import { demandReadable } from './is-readable.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
 import { isForeign, isLive, toOrder } from './order-document.ts'
@@ -22,13 +23,14 @@ export interface PatchRequest extends ByPrincipal {
 
 /**
  * Patches an order, all or nothing. A patch that gives an equal order changes nothing.
- * @throws orderNotFound, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in this order
+ * @throws orderNotFound, orderUnreadable, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in this order
  */
 export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Order> {
   const check = readConditions(request)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
     if (!isLive(found) || isForeign(found, request.owner)) throw orderNotFound()
+    demandReadable(found)
     if (request.ifMatch === undefined) throw preconditionRequired()
     check(found.version)
     const content = patchedContent(toOrder(openOrder(found, deps.encryption)), request.patch)

@@ -1,6 +1,7 @@
 import { type Conditions, readConditions } from '../conditions.ts'
 import { idMismatch, orderNotFound } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
+import { demandReadable } from './is-readable.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import {
@@ -33,13 +34,15 @@ export interface PutRequest extends Conditions, ByPrincipal {
 /**
  * Puts an order in place as RFC 9110 section 9.3.4 asks: what is left out is gone, an equal order changes nothing, a
  * deleted id goes on with the next version. Of any number of equal parallel calls one has created it.
- * @throws orderNotFound for an order of another principal, preconditionFailed, invalidRequest, idMismatch, orderPaid, unavailable
+ * @throws orderNotFound for an order of another principal, orderUnreadable, preconditionFailed, invalidRequest, idMismatch, orderPaid,
+ * unavailable
  */
 export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order: Order; created: boolean }> {
   const check = readConditions(request)
   return untilUnbeaten(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
     if (isForeign(found, request.owner)) throw orderNotFound()
+    if (isLive(found)) demandReadable(found)
     check(isLive(found) ? found.version : null)
     const content = readContent(request)
     const { principal = null } = request

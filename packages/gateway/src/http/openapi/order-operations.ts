@@ -78,7 +78,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       200: { ...representation('The order', []), links: LINKS_OF_KNOWN },
       304: { description: 'The caller has the current version', headers: ['ETag', 'CacheControl'] },
     },
-    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, preconditionFailed],
+    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
   },
   PUT: {
     operationId: 'putOrder',
@@ -100,6 +100,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       ...BODY,
       notFound,
       errors.order_not_found,
+      errors.order_unreadable,
       errors.id_mismatch,
       errors.order_paid,
       preconditionFailed,
@@ -125,6 +126,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       ...BODY,
       notFound,
       errors.order_not_found,
+      errors.order_unreadable,
       errors.order_paid,
       preconditionFailed,
       errors.patch_unprocessable,
@@ -138,7 +140,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: { 204: { description: 'There is no such order any more' } },
-    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, preconditionFailed],
+    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
   },
 }
 
