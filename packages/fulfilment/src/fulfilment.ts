@@ -23,6 +23,7 @@ import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { within } from '@oncehook/kernel/within'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { nameKeyedCustomers } from './erasures/name-keyed-customers.ts'
 import { createApp } from './http/app.ts'
 import { createUnboundTokens } from './http/unbound-tokens.ts'
 import {
@@ -110,7 +111,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   worker.start()
-  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register })
+  startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register, encryption })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
   return { port }
 }
@@ -174,12 +175,13 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   return { worker, sink }
 }
 
-interface HousekeepingParts extends Omit<WorkerParts, 'metrics' | 'encryption'> {
+interface HousekeepingParts extends Omit<WorkerParts, 'metrics'> {
   readonly register: KeyRegister
 }
 
 /** Starts what removes personal data when its time has come, and what notes the keys that are used. */
-function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle, register }: HousekeepingParts): void {
+function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingParts): void {
+  const { errors, mongo, lifecycle, register, encryption } = housekeeping
   const { settings, logger, random } = parts
   const onError = (error: unknown): void => {
     errors.count(error)
@@ -189,6 +191,7 @@ function startHousekeeping(parts: FulfilmentParts, { errors, mongo, lifecycle, r
     await forgetReceipts(mongo.db, stopping)
     await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
     await nameFormerCustomers(mongo.db, stopping)
+    await nameKeyedCustomers({ db: mongo.db, encryption }, stopping)
   }
   const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
   const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })

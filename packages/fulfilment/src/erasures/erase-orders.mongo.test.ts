@@ -1,11 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow } from '../idempotency-keys.ts'
 import { nameFormerCustomers } from '../orders/name-former-customers.ts'
 import { ORDERS, type OrderDocument } from '../orders/order-document.ts'
 import { fulfilmentClient } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { nameKeyedCustomers } from './name-keyed-customers.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -107,10 +110,42 @@ it('finds orders of an earlier release by a customer whom only receipts name, on
   expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
   const going = new AbortController().signal
   await nameFormerCustomers(database.db, going)
+  expect(await erasures.find.query({ customerId: first })).toMatchObject({ isComplete: false })
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
   expect(await erasures.find.query({ customerId: first })).toEqual({
     ...{ orders: [{ id, isSettled: true }], isComplete: true },
   })
   expect(await stored.findOne({ _id: id })).toMatchObject({ customerId: second, formerCustomers: [first] })
+})
+
+it('finds answers to keys of an earlier release by the customer of then, once they are looked through', async () => {
+  const [first, second] = [newCustomer(), newCustomer()]
+  const keys = fulfilment.db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
+  const make = async (customerId: string): Promise<string> => {
+    const idempotency = { principal: 'shop', key: randomUUID(), fingerprint: hash('sha256', customerId) }
+    return (await orders.create.mutate({ order: sampleOrder({ customerId }), idempotency })).order.id
+  }
+  const [id, other] = [await make(first), await make(second)]
+  await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
+  // As release 0.1.0 leaves them.
+  await keys.updateMany({ orderId: { $in: [id, other] } }, { $unset: { customerId: '' } })
+  expect(await erase(first)).toEqual([])
+
+  await fulfilment.db.collection('housekeeping').deleteMany({})
+  const going = new AbortController().signal
+  await nameFormerCustomers(database.db, going)
+  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
+  expect(await keys.findOne({ orderId: other })).toMatchObject({ customerId: second })
+  expect(await erase(first)).toEqual([id])
+  expect(JSON.stringify(await keys.findOne({ orderId: id }))).not.toContain(first)
+  expect(await orders.get.query({ id })).toMatchObject({ customerId: second })
+  expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: true })
+
+  // What was emptied is not named again.
+  await fulfilment.db.collection('housekeeping').deleteMany({})
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
+  expect(await keys.findOne({ orderId: id })).toMatchObject({ customerId: null })
 })
 
 describe('a new customer of an order', () => {

@@ -11,8 +11,10 @@ import { mapReceipts } from '../orders/map-receipts.ts'
 import { FORMER_CUSTOMERS_WALK } from '../orders/name-former-customers.ts'
 import { isLive, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import type { Orders } from '../orders/order-store.ts'
-import { isWalked, type WalkProgress } from '../orders/walk-orders.ts'
+import { areWalked, type WalkProgress } from '../orders/walk-orders.ts'
 import type { ReceiptSink } from '../receipts/receipt-sink.ts'
+import { customerOf, withoutPerson } from './keyed-answer.ts'
+import { KEYED_CUSTOMERS_WALK } from './name-keyed-customers.ts'
 
 /** What erasing works with. */
 export interface EraseDeps {
@@ -38,10 +40,11 @@ export type EraseTarget = { readonly customerId: string } | { readonly orderIds:
 export const MOST_ORDERS = 100
 
 const SEARCH_MS = 4_000
+const WALKS = [FORMER_CUSTOMERS_WALK, KEYED_CUSTOMERS_WALK]
 
 /**
  * Finds orders that hold something of a person, `MOST_ORDERS` at most: after these are erased, others may be left. Not complete:
- * orders of an earlier release are not yet found by a customer whom only their receipts name.
+ * what an earlier release wrote is not yet found by a customer whom only receipts, or only the answer of a key, name.
  */
 export function findErasable(
   deps: EraseDeps,
@@ -50,7 +53,7 @@ export function findErasable(
   const customerId = 'customerId' in target ? target.customerId : undefined
   return reachable(async () => {
     // Asked first: a walk that ends meanwhile has not served this search.
-    const isComplete = customerId === undefined || (await isWalked(deps.walks, FORMER_CUSTOMERS_WALK))
+    const isComplete = customerId === undefined || (await areWalked(deps.walks, WALKS))
     const keyed = await findKeyed(deps, target)
     const named = new Set(keyed.map(({ orderId }) => orderId))
     const meant = await findOrders(deps, 'orderIds' in target ? target : { ...target, orderIds: [...named] })
@@ -188,21 +191,15 @@ async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], custom
   const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
   for (let rows = await find(); rows.length > 0; rows = await find()) {
     for (const { _id, stored = '', answer = '' } of rows) {
-      const erased = { $set: { answer: withoutPerson(answer) }, $unset: { customerId: '' } } as const
+      // Not absent: an earlier release leaves it out where the answer names the customer.
+      const erased = { $set: { answer: withoutPerson(answer), customerId: null } }
       await deps.keys.updateOne({ _id: _id as never, answer: stored }, erased)
     }
   }
 }
 
 function names({ customerId: kept, answer = '{}' }: Row, customerId: string | undefined): boolean {
-  if (customerId === undefined || kept === customerId) return true
-  return (JSON.parse(answer) as { customerId?: unknown }).customerId === customerId
-}
-
-/** The answer of a key, still an order by its schema. */
-function withoutPerson(answer: string): string {
-  const { email: _, note: __, metadata: ___, ...order } = JSON.parse(answer) as Record<string, unknown>
-  return JSON.stringify({ ...order, customerId: 'erased' })
+  return customerId === undefined || kept === customerId || customerOf(answer) === customerId
 }
 
 async function reachable<T>(call: () => Promise<T>): Promise<T> {
