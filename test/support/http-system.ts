@@ -60,6 +60,9 @@ export interface HttpSystem extends AsyncDisposable {
   delivery(body: string | Buffer | object, headers?: HttpCall['headers']): HttpCall
 }
 
+// Longer than any answer takes: the end of the connection ends the wait.
+const ANSWERED_MS = 15_000
+
 /** Where the deliveries of these tests go. */
 export const WEBHOOK = '/api/webhooks/acme'
 /** The origin that may use the orders API. */
@@ -102,7 +105,7 @@ export async function startHttpSystem(options: HttpSystemOptions = {}): Promise<
 
   const send: HttpSystem['send'] = (octets, deadlineMs) => exchangeOctets(port, octets, deadlineMs)
   const call: HttpSystem['call'] = async (request) => {
-    const exchange = await send(writeRequest(request))
+    const exchange = await send(writeRequest(request), ANSWERED_MS)
     const answers = parseAnswers(exchange.octets, [request.method ?? 'GET'])
     const [answer, ...more] = answers
     if (answer === undefined || more.length > 0) throw new Error(`${answers.length} answers where one belongs`)
