@@ -163,4 +163,24 @@ describe('fulfilment with keys', () => {
     expect(left).not.toContain('encrypted')
     expect((await client.erasures.find.query({ customerId: 'cus_erased' })).orders).toEqual([])
   })
+
+  it('rotates past records that something else has written, and leaves in them what is no text', async () => {
+    const id = await make('cus_rotated')
+    const alien = { email: 5, note: { key: 'first' }, metadata: 'text' }
+    const receipts = [null, 'text', { key: 'r', email: 5 }]
+    const [before, after] = ['0-alien', 'zz-alien'].map((_id) => ({ _id, status: 'pending', ...alien, receipts }))
+    if (before === undefined || after === undefined) throw new Error('No records')
+    const answered = { ...keyed(), answer: 5 }
+    await db.collection<typeof before>(ORDERS).insertMany([before, after])
+    await db.collection(IDEMPOTENCY_KEYS).insertOne(answered)
+    await write('third', 'second', 'first')
+    for (const collection of ['orders', 'idempotency_keys'] as const) {
+      const part = await client.encryption.rotate.mutate({ collection, after: null, dryRun: false })
+      expect(part).toMatchObject({ next: null, unknown: 0 })
+      expect(part.changed).toBeGreaterThan(0)
+    }
+    expect(await orders.findOne({ _id: id })).toMatchObject({ email: { key: 'third' } })
+    expect(await db.collection<typeof before>(ORDERS).findOne({ _id: after._id })).toEqual(after)
+    expect(await db.collection(IDEMPOTENCY_KEYS).findOne({ key: answered.key })).toMatchObject({ answer: 5 })
+  })
 })

@@ -78,6 +78,22 @@ describe('encryption at rest', () => {
     )
   })
 
+  it('refuses what something else has written in place of a value', () => {
+    const { key, wrapped, text } = seal(Buffer.from('a value'))
+    for (const written of [
+      null,
+      'text',
+      {},
+      { key, wrapped },
+      { key, wrapped, text: 'text' },
+      { key: 5, wrapped, text },
+    ]) {
+      const read: { sealed: Sealed } = JSON.parse('{}')
+      Object.assign(read, { sealed: written })
+      expect(recordAltered.is(thrownBy(() => encryptionBy('old').open(read.sealed, PLACE)))).toBe(true)
+    }
+  })
+
   it('refuses a value whose data key was put in from another one', () => {
     const [one, other] = [seal(Buffer.from('one')), seal(Buffer.from('other'))]
     const error = thrownBy(() => encryptionBy('old').open({ ...one, wrapped: other.wrapped }, PLACE))

@@ -74,6 +74,8 @@ export function createEncryption(keys: () => EncryptionKeys | null): Encryption 
       return { key: first.id, wrapped: wrap(dataKey, first.key), text: new Binary(text) }
     },
     open(sealed, place) {
+      // The database may hold anything.
+      if (!isSealed(sealed)) throw recordAltered({ ...place })
       return decrypt(sealed.text.value(), { dataKey: unwrap(sealed, keys()), place })
     },
     rewrap(sealed) {

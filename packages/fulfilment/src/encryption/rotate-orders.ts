@@ -2,7 +2,7 @@ import { type Encryption, isSealed, type Sealed } from '@oncehook/kernel/encrypt
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
 import type { Db, Document } from 'mongodb'
-import { isLive, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-encryption.ts'
 
 /** Where records are, and by what they are encrypted. */
@@ -51,8 +51,9 @@ function memberStatements(order: OrderDocument, encryption: Encryption): Documen
   if (!isLive(order) || encryption.firstKey === null) return []
   return ENCRYPTED_MEMBERS.flatMap((member) => {
     const stored = order[member]
-    if (stored === undefined) return []
     if (isSealed(stored)) return rewrapped(order._id, { field: member, stored }, encryption)
+    // Something else may have written what is no text, and no list. It stays.
+    if (!(member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string')) return []
     const sealed = sealMembers(order._id, { [member]: stored }, encryption)
     return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
   })
@@ -70,9 +71,11 @@ function rewrapped(_id: string, { field, stored }: StoredField, encryption: Encr
 
 /** A receipt is named by its key: the worker may add others before it. */
 function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encryption): Document[] {
-  if (!Array.isArray(receipts) || encryption.firstKey === null) return []
-  return receipts.flatMap(({ key, email }) => {
-    if (email === null || email === undefined) return []
+  const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
+  if (encryption.firstKey === null) return []
+  return entries.flatMap((one) => {
+    const { key, email } = one ?? {}
+    if (typeof key !== 'string' || !(typeof email === 'string' || isSealed(email))) return []
     const next = isSealed(email)
       ? encryption.rewrap(email)
       : encryption.seal(Buffer.from(email), memberPlace(_id, 'email'))

@@ -1,7 +1,7 @@
 import type { WrappedKey } from '@oncehook/kernel/encryption'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { type Rotated, type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
-import { type Document, ObjectId } from 'mongodb'
+import { Binary, type Document, ObjectId } from 'mongodb'
 import { BODIES, type BodyDocument, type BodySource, sealBody } from './bodies.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
@@ -34,7 +34,8 @@ export async function rotateEvents(source: BodySource, { after, dryRun }: Rotati
   const encrypt = async (_id: ObjectId): Promise<Rotated> => {
     const found = await events.findOne({ _id, sealed: { $exists: false } })
     if (found === null) return 'current'
-    const { raw, headers, query = '' } = found
+    const { headers, query = '' } = found
+    const raw = found.raw instanceof Binary ? found.raw : NO_BODY
     const { sealed } = storeEvidence(_id, { raw, headers, query }, encryption)
     // What was removed meanwhile, at the end of its time or on request, must not come back.
     const demands =

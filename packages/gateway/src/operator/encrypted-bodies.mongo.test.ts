@@ -3,6 +3,7 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -42,6 +43,18 @@ describe('an operator', () => {
     await events.replay.mutate({ ids: [id], reason: 'a test' })
     const replayed = await system.until(eventId, ({ state, replays }) => state === 'dead' && replays?.length === 1)
     expect(replayed.replays?.[0]).not.toHaveProperty('notRead')
+  })
+
+  it('is shown the rest of an event whose body was altered', async () => {
+    const { eventId, id } = await storeDead()
+    const other = await storeDead()
+    const records = database.db.collection<EventDocument>(EVENTS)
+    const stranger = await records.findOne({ eventId: other.eventId })
+    if (stranger?.sealed === undefined) throw new Error('No encrypted event')
+    await records.updateOne({ eventId }, { $set: { sealed: stranger.sealed } })
+    const altered = { eventId, state: 'dead', notReadable: 'record_altered', headers: {}, raw: null }
+    expect(await events.get.query({ id })).toMatchObject(altered)
+    expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({ reason: 'record_altered' })
   })
 
   it('is told that the key is unknown, and the event keeps its state until the key is back', async () => {

@@ -1,4 +1,4 @@
-import { keyUnknown, notFound } from '@oncehook/kernel/error-codes'
+import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { type BodySource, withBody } from '../inbox/bodies.ts'
@@ -24,7 +24,8 @@ const oneEvent = z.strictObject({ id: idSchema })
 
 /**
  * `events.get`: one event with every try. With `body`, which needs the role `bodies`, also its body and the headers that
- * prove it; the audit has an entry before they are shown. Without `body` an event is shown too whose key is gone.
+ * prove it; the audit has an entry before they are shown. Without `body` an event is shown too whose key is gone, or whose body
+ * was altered.
  */
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
@@ -53,7 +54,7 @@ async function findEvent({ db }: BodySource, id: string): Promise<EventDocument>
   return withGone(found)
 }
 
-/** The event with its body, or as it is stored where the key is gone. */
+/** The event with its body, or as it is stored where the key is gone or the body was altered. */
 async function readEvent(
   source: BodySource,
   stored: EventDocument,
@@ -61,7 +62,7 @@ async function readEvent(
   try {
     return { event: await withBody(source, stored), notReadable: null }
   } catch (error) {
-    if (!keyUnknown.is(error)) throw error
-    return { event: stored, notReadable: error }
+    if (keyUnknown.is(error) || recordAltered.is(error)) return { event: stored, notReadable: error }
+    throw error
   }
 }

@@ -70,7 +70,7 @@ export interface ShownEventDetails extends ShownEvent {
   readonly raw: string | null
   /** The length of the body; 0 where it cannot be read. */
   readonly bytes: number
-  /** `key_unknown` where body and headers are encrypted by a key that is not there; null where they can be read. */
+  /** `key_unknown` or `record_altered` where body and headers are encrypted and cannot be read; null where they can. */
   readonly notReadable: string | null
   readonly secretId: string
   readonly attempts: readonly {
