@@ -32,7 +32,34 @@ describe('CheckTurns', () => {
     void third.then(() => {
       isTurn = true
     })
-    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
+    await goRoundThrice()
     expect(isTurn).toBe(true)
   })
+
+  it('waits after a check in vain until cheap deliveries are answered, and not without one', async () => {
+    const turns = new CheckTurns(now)
+    turns.enter()
+    await turns.next()
+    turns.rest(0)
+    const order: string[] = []
+    const waiting = turns.next().then(() => order.push('turn'))
+    await goRoundThrice()
+    order.push('answered')
+    turns.leave()
+    await waiting
+    expect(order).toEqual(['answered', 'turn'])
+  })
+
+  it('waits for no more than a moment: under load there is always a cheap one', async () => {
+    const turns = new CheckTurns(now)
+    turns.enter()
+    turns.rest(0)
+    await turns.next()
+    await turns.next()
+    turns.leave()
+  })
 })
+
+function goRoundThrice(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
+}

@@ -38,7 +38,7 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly known: Pick<KnownAddresses, 'add' | 'has'>
   /** Processor time for deliveries that are not authentic. */
   readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
-  readonly turns: Pick<CheckTurns, 'next' | 'rest'>
+  readonly turns: Pick<CheckTurns, 'next' | 'rest' | 'enter' | 'leave'>
   readonly strangers: Pick<Strangers, 'ask'>
   readonly summary: Pick<RefusalSummary, 'add' | 'takeLine' | 'takeAlarm'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
@@ -100,13 +100,16 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
   let share: BodyShare | undefined
   let rawBody: Buffer | undefined
   let workMs = 0
+  let isCheap = false
   try {
     refuseAnnounced(request, provider)
     refuseExhausted(deps, call)
     share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
     rawBody = await readAffordable(deps, call, share)
     share.complete()
-    if (rawBody.length > MOST_FREE_BYTES) await deps.turns.next()
+    isCheap = rawBody.length <= MOST_FREE_BYTES
+    if (isCheap) deps.turns.enter()
+    else await deps.turns.next()
     // Others may have used the time up while it arrived.
     refuseCostly(deps, call, rawBody.length)
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
@@ -134,6 +137,7 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     logRefused(deps, { ids, provider: provider.name, address, startedAt, error })
     await sendRefused(call, error)
   } finally {
+    if (isCheap) deps.turns.leave()
     share?.release()
   }
 }
