@@ -89,8 +89,10 @@ describe('an event that cannot succeed', () => {
     expect((await stack.receipts()).filter(({ orderId }) => orderId === order.id)).toHaveLength(1)
     const audit = await callOperator(stack, 'audit.list', undefined)
     const entry = { by: 'operator', action: 'events.replay', reason: replay.reason, at: expect.any(String) }
-    const change = { by: 'api:tests', action: 'orders.patch', details: { orderId: order.id, version: 2 } }
-    expect(audit).toMatchObject({ items: [entry, change] })
+    const details = expect.objectContaining({ orderId: order.id, version: 2 })
+    const change = { by: 'api:tests', action: 'orders.patch', details }
+    const both = [expect.objectContaining(entry), expect.objectContaining(change)]
+    expect(audit).toMatchObject({ items: expect.arrayContaining(both) })
     log.push(...source.log)
     mended.push(order.id)
   })
