@@ -8,9 +8,6 @@ const repository = resolve(import.meta.dirname, '..')
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const args = process.argv.slice(2)
 
-// One late timer in 9,000 tests must not hide what the others say. What passes only then is named at the end, as a defect.
-const CI_RETRIES = 1
-
 const SLOW_ROWS: Readonly<Record<string, string>> = {
   'test/fault/!(kill).fault.test.ts': 'rows of faults, minutes long: npm run test:fault',
   'test/container/*.fault.test.ts': 'faults of containers, minutes long: npm test -- test/container',
@@ -42,8 +39,7 @@ async function check(): Promise<Tally> {
 
 async function test(filtersAndOptions: readonly string[]): Promise<Tally> {
   const { filter, options } = parseCLI(['vitest', 'run', ...filtersAndOptions], { allowUnknownOptions: false })
-  const retries = process.env.CI ? { retry: CI_RETRIES } : {}
-  const vitest = await startVitest('test', filter, { ...options, ...retries, root: repository, watch: false })
+  const vitest = await startVitest('test', filter, { ...options, root: repository, watch: false })
   try {
     const tally = countTests(vitest.state.getTestModules(), vitest.state.getUnhandledErrors().length)
     return process.exitCode && tally.failed === 0 ? { ...tally, failed: 1 } : tally // no test began, or none was found

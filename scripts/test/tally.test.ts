@@ -39,12 +39,4 @@ describe('the closing lines of npm test', () => {
       '7 passed, 3 failed, 1 skipped',
     ])
   })
-
-  it('name each test that passed only when it was run again', () => {
-    const repeated = { ...tests, repeated: ['a.test.ts > works'] }
-    expect(describeTally(addTallies(checks, repeated))[0]).toBe('Passed only when it was run again: a.test.ts > works')
-    expect(describeTally(countSkippedAsFailed(repeated))[0]).toBe(
-      'Passed only when it was run again: a.test.ts > works',
-    )
-  })
 })

@@ -9,8 +9,6 @@ export interface Tally {
   readonly reasons: ReadonlyMap<string, number>
   /** Why tests that were skipped count as failed -> how many for that reason. Default: none do. */
   readonly refused?: ReadonlyMap<string, number>
-  /** The tests that failed once and passed when they were run again: each is a defect of the test or of the code. Default: none. */
-  readonly repeated?: readonly string[]
 }
 
 /** How the reason begins of a test that CI may skip too: what it needs is in no registry that this machine reaches. */
@@ -35,20 +33,14 @@ export function countTests(modules: readonly TestModule[], strayErrors: number):
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     }
   }
-  return { ...count, reasons, repeated: modules.flatMap(findRepeated) }
-}
-
-function findRepeated({ relativeModuleId, children }: TestModule): string[] {
-  const repeated = [...children.allTests()].filter((test) => test.diagnostic()?.flaky === true)
-  return repeated.map(({ fullName }) => `${relativeModuleId} > ${fullName}`)
+  return { ...count, reasons }
 }
 
 /** The sum of two tallies. */
 export function addTallies(a: Tally, b: Tally): Tally {
   const reasons = new Map(a.reasons)
   for (const [reason, count] of b.reasons) reasons.set(reason, (reasons.get(reason) ?? 0) + count)
-  const repeated = [...(a.repeated ?? []), ...(b.repeated ?? [])]
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, reasons, repeated }
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, reasons }
 }
 
 /** A tally by the rule of CI, where whatever cannot run has failed, unless nothing on the machine can change that. */
@@ -60,11 +52,9 @@ export function countSkippedAsFailed(tally: Tally): Tally {
   return { ...tally, failed: tally.failed + tally.skipped - skipped, skipped, reasons, refused }
 }
 
-/** The closing lines: what failed once, why anything was skipped, then the counts alone on the last line. */
-export function describeTally(tally: Tally): string[] {
-  const { passed, failed, skipped, reasons, refused = new Map(), repeated = [] } = tally
+/** The closing lines: why anything was skipped, then the counts alone on the last line. */
+export function describeTally({ passed, failed, skipped, reasons, refused = new Map() }: Tally): string[] {
   return [
-    ...repeated.map((name) => `Passed only when it was run again: ${name}`),
     ...describeReasons('Failed, because CI is set and nothing may be skipped:', refused),
     ...describeReasons('Skipped', reasons),
     `${passed} passed, ${failed} failed, ${skipped} skipped`,
