@@ -68,7 +68,7 @@ function toRequest(head: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body])
 }
 
-/** A body of exactly so many bytes. */
+/** Pads a body to exactly the given number of bytes. */
 function padded(open: string, close: string, bytes: number): Buffer {
   const length = bytes - open.length - close.length
   const padding = randomBytes(Math.ceil(length / 2))

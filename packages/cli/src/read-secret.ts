@@ -20,7 +20,7 @@ export function addSecretOptions(command: Command, name: 'secret' | 'token', wha
 
 /**
  * The secret or token that `--…-file` or `--…-env` names, a file without its line end; undefined without either.
- * @throws UsageError when it is an argument, named twice, blank or cannot be read
+ * @throws UsageError when the secret is an argument, is named twice, is empty or cannot be read
  */
 export async function readSecret(
   name: 'secret' | 'token',

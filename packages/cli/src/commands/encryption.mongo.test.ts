@@ -186,7 +186,7 @@ describe('encryption at rest', () => {
     expect(left).toBeLessThan(1_200)
     const rest = await rotate()
     expect(rest.exitCode).toBe(0)
-    // It goes on where the first was, and not from the beginning.
+    // The second run continues where the first one stopped.
     expect(rest.examined).toBeLessThan(1_200)
     expect(await countText(database.db, CANARY)).toEqual({})
     expect(await keysInUse()).toEqual(['newest'])
