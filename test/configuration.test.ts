@@ -36,8 +36,8 @@ describe('docs/configuration.md', () => {
 
   it('names the size of a batch of a backlog, as docs/failure-modes.md does', () => {
     const [row] = text.match(/^\| `DISPATCH_BATCH` .*$/m) ?? []
-    expect(row).toContain(`${MOST_OF_BACKLOG} at most while a backlog is worked off`)
+    expect(row).toContain(`at most ${MOST_OF_BACKLOG} while a backlog is processed`)
     const failureModes = readFileSync(resolve(import.meta.dirname, '../docs/failure-modes.md'), 'utf8')
-    expect(failureModes).toMatch(new RegExp(`backlog goes in batches of up to ${MOST_OF_BACKLOG}\\b`))
+    expect(failureModes).toMatch(new RegExp(`backlog in batches of up to ${MOST_OF_BACKLOG}\\b`))
   })
 })
