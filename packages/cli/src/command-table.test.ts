@@ -17,8 +17,8 @@ function commandsWith(option: string): string[] {
   ].toSorted()
 }
 
-it('README.md names the commands that want a reason, and no other', () => {
+it('README.md names the commands that require a reason, and no other', () => {
   const text = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8').replaceAll(/\s+/g, ' ')
-  const [, named = ''] = /A `--reason` is wanted by (.+?);/.exec(text) ?? []
+  const [, named = ''] = /These commands require a `--reason`: (.+?);/.exec(text) ?? []
   expect(Array.from(named.matchAll(/`(.+?)`/g), ([, command]) => command)).toEqual(commandsWith('--reason'))
 })
