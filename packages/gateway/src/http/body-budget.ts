@@ -13,7 +13,7 @@ const LARGE_SHARE = 0.75
 
 /** What one body takes of the budget; it watches while the body arrives. */
 export interface BodyShare extends BodyWatch {
-  /** The body is whole, and stays until its answer. */
+  /** The body is whole and will be checked now: it stays until its answer. */
   complete(): void
   /** Gives everything back. */
   release(): void
@@ -40,7 +40,7 @@ export interface BodyOrigin {
 /**
  * Memory that bodies may take together, from their first byte until their answer. What has arrived counts, for anybody
  * can announce anything. A quarter is kept for bodies that were announced as small. Where it is full, a body that is still
- * arriving gives way, of unknown addresses first: the oldest one of the address that holds most, if that is more than the
+ * arriving, or waits for its check, gives way, of unknown addresses first: the oldest one of the address that holds most, if that is more than the
  * one that needs memory holds, or if only that one is known; else the oldest body of all, once it has been arriving for a
  * second. Bodies of known addresses give way to those of other known addresses only.
  */

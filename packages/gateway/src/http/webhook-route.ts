@@ -5,7 +5,7 @@ import { AppError, toAppError } from '@oncehook/kernel/errors'
 import { freeBytes } from '@oncehook/kernel/http/free-bytes'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
-import { notChecked, signatureInvalid } from '../errors.ts'
+import { notChecked, overloaded, signatureInvalid } from '../errors.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import { CERTIFICATE_ASKED_IN_VAIN } from '../providers/paypal-certificates.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -106,10 +106,10 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     refuseExhausted(deps, call)
     share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
     rawBody = await readAffordable(deps, call, share)
-    share.complete()
     isCheap = rawBody.length <= MOST_FREE_BYTES
     if (isCheap) deps.turns.enter()
-    else await deps.turns.next()
+    else await untilTurn(deps, call, { share, rawBody })
+    share.complete()
     // Others may have used the time up while it arrived.
     refuseCostly(deps, call, rawBody.length)
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
@@ -231,6 +231,25 @@ async function readAffordable(
   } catch (error) {
     throw payloadTooLarge.is(error) ? closing(refusal) : error
   }
+}
+
+interface Costly {
+  readonly share: BodyShare
+  readonly rawBody: Buffer
+}
+
+/** Waits until a large body may be checked. Until then it gives way to other bodies, as one that is still arriving does. */
+async function untilTurn(
+  { turns, known }: WebhookRouteDeps,
+  { address }: Call,
+  { share, rawBody }: Costly,
+): Promise<void> {
+  const leaving = new AbortController()
+  share.onReading(() => {
+    freeBytes(rawBody)
+    leaving.abort(overloaded({ reason: 'no_turn' }, { headers: { 'Retry-After': '1', ...CLOSE.headers } }))
+  })
+  await turns.next({ isKnown: known.has(address), signal: leaving.signal })
 }
 
 // Far more than a provider that signs in the body sends, and read in a millisecond.
