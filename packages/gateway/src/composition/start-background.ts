@@ -70,5 +70,5 @@ async function openAccessTokens({ settings, fetch, clock, logger }: Foundation):
   const keys = await createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
   // Whatever fails is in the log already.
   keys.reload().catch(() => undefined)
-  return createAccessTokens({ issuer: operatorIssuer, keys, clock })
+  return createAccessTokens({ issuer: operatorIssuer, keys: keys.find, clock })
 }

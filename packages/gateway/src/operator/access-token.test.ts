@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { AppError } from '@oncehook/kernel/errors'
 import { createLocalJWKSet, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -126,6 +126,12 @@ describe('an access token', () => {
     ['an ID token, by its nonce', { nonce: 'n' }, 'JWT'],
     ['an ID token, by a hash', { at_hash: 'h' }, undefined],
     ['a token for logout', {}, 'logout+jwt'],
+    [
+      'a token for logout, by its events',
+      { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
+      'JWT',
+    ],
+    ['a token to refresh others', { typ: 'Refresh' }, 'JWT'],
     ['a token of Oncehook itself', {}, 'oncehook-call+jwt'],
   ])('is not %s', async (_, claims, typ) => {
     expect(await refusalOf(await sign({ ...CLAIMS, ...claims }, { typ }))).toEqual({ reason: 'invalid', claim: 'typ' })
@@ -145,6 +151,22 @@ describe('an access token', () => {
       .digest('base64url')
     expect(await refusalOf(`${text}.${mac}`)).toMatchObject({ problem: 'ERR_JOSE_ALG_NOT_ALLOWED' })
     expect(await refusalOf('no.token.atall')).toMatchObject({ reason: 'invalid' })
+  })
+
+  it.each([
+    [
+      'too short',
+      () => generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey.export({ format: 'jwk' }),
+      'RS256',
+    ],
+    ['broken', () => ({ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }), 'ES256'],
+  ])('that names a key of the issuer which is %s is refused', async (_, makeKey, alg) => {
+    const keys = createLocalJWKSet({ keys: [{ kty: '', ...makeKey(), kid: 'bad' }] })
+    const tokens = createAccessTokens({ issuer: rules, keys, clock: { now: () => NOW } })
+    const [, claims, signature] = (await sign(CLAIMS)).split('.')
+    const header = Buffer.from(JSON.stringify({ alg, kid: 'bad', typ: 'at+jwt' })).toString('base64url')
+    const refused = await refusalOf(`${header}.${claims}.${signature}`, tokens)
+    expect(refused).toEqual({ reason: 'invalid', problem: 'key_unusable' })
   })
 
   it('shows a name on one line, and of a bounded length', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import type { JWTVerifyGetKey } from 'jose'
 import { CHALLENGE } from '../http/bearer-token.ts'
@@ -43,8 +44,13 @@ const ALGORITHMS = [
 ]
 const LEEWAY_SECONDS = 30
 const ACCESS_TOKEN_TYPE = 'at+jwt'
-/** What ID tokens alone have: OpenID Connect Core 1.0 sections 2 and 3.3.2.11. */
-const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash']
+/**
+ * What access tokens do not have: ID tokens do (OpenID Connect Core 1.0 sections 2 and 3.3.2.11), and tokens that report events,
+ * such as a logout (RFC 8417 section 2.2).
+ */
+const OTHER_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events']
+/** The same in the words of Keycloak, whose header does not say it. */
+const OTHER_KINDS: readonly unknown[] = ['ID', 'Logout', 'Refresh', 'Offline']
 const SUBJECT = /^[\x21-\x7e]{1,255}$/
 const NAME_CLAIMS = ['email', 'preferred_username', 'name']
 const MAX_NAME = 128
@@ -74,9 +80,12 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
 }
 
 function toRefusal(error: unknown, { errors }: Awaited<ReturnType<typeof loadJose>>): unknown {
+  if (error instanceof AppError) return error
   if (error instanceof errors.JWTExpired) return unauthenticated({ reason: 'expired', claim: error.claim }, CHALLENGE)
   if (error instanceof errors.JWTClaimValidationFailed) return refusal({ claim: error.claim })
-  return error instanceof errors.JOSEError ? refusal({ problem: error.code }) : error
+  if (error instanceof errors.JOSEError) return refusal({ problem: error.code })
+  // The issuer names a key that is broken, or too short: whoever names it is refused, and no failure of ours.
+  return refusal({ problem: 'key_unusable' }, error)
 }
 
 type Claims = Readonly<Record<string, unknown>>
@@ -88,8 +97,8 @@ function checkPurpose(claims: Claims, typ: string | undefined): void {
   const type = typ?.toLowerCase().replace(/^application\//, '')
   if (type === ACCESS_TOKEN_TYPE) return
   const isOther = type !== undefined && type !== 'jwt'
-  const isIdToken = ID_TOKEN_CLAIMS.some((name) => Object.hasOwn(claims, name)) || claims.typ === 'ID'
-  if (isOther || isIdToken) throw refusal({ claim: 'typ' })
+  const hasOther = OTHER_CLAIMS.some((name) => Object.hasOwn(claims, name)) || OTHER_KINDS.includes(claims.typ)
+  if (isOther || hasOther) throw refusal({ claim: 'typ' })
 }
 
 function subjectOf({ sub }: Claims): string {
@@ -122,6 +131,6 @@ function shownName(claims: Claims): string | null {
     .slice(0, MAX_NAME)
 }
 
-function refusal(details: Readonly<Record<string, unknown>>) {
-  return unauthenticated({ reason: 'invalid', ...details }, CHALLENGE)
+function refusal(details: Readonly<Record<string, unknown>>, cause?: unknown) {
+  return unauthenticated({ reason: 'invalid', ...details }, { ...CHALLENGE, cause })
 }

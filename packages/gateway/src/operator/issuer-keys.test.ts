@@ -23,7 +23,7 @@ async function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs 
   }
   return createAccessTokens({
     ...{ issuer: rules, clock },
-    keys: await createIssuerKeys({ issuer, fetch, clock, logger, timeoutMs }),
+    keys: (await createIssuerKeys({ issuer, fetch, clock, logger, timeoutMs })).find,
   })
 }
 
@@ -107,6 +107,16 @@ describe('with a real issuer', () => {
     expect(lines.map(({ msg }) => msg).slice(-2)).toEqual(['operator.issuer-failed', 'operator.issuer-read'])
   })
 
+  it('its keys are asked for anew once the clock was set back, and not once more', async () => {
+    const old = await issuer.token('alice')
+    await tokens(old)
+    await issuer.rotateKeys()
+    pass(-3_000)
+    expect((await tokens(await issuer.token('alice'))).name).toBe('oidc:alice')
+    expect(await codeOf(tokens(old))).toBe('unauthenticated')
+    expect(questions()).toEqual([...ASKED, ...ASKED])
+  })
+
   it('known keys count on while it is away, for 10 minutes', async () => {
     const token = await issuer.token('alice')
     await tokens(token)
@@ -126,6 +136,7 @@ describe('an issuer', () => {
   it.each([
     ['that names another', [document({ issuer: `${ISSUER}/` })]],
     ['whose keys are in the clear', [document({ jwks_uri: 'http://login.example.com/keys' })]],
+    ['whose keys are in the clear on this machine', [document({ jwks_uri: 'http://127.0.0.1:9/keys' })]],
     ['whose keys are no address', [document({ jwks_uri: '/keys' })]],
     ['without keys', [{ issuer: ISSUER }]],
     ['whose keys are no set', [document(), []]],

@@ -3,7 +3,7 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import type { Logger } from '@oncehook/kernel/logger'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import type { createRemoteJWKSet, FetchImplementation } from 'jose'
+import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { isSafeAddress } from '../operator-issuer.ts'
 import { readCapped } from '../providers/provider-api.ts'
@@ -18,8 +18,13 @@ export interface IssuerKeysDeps {
   readonly timeoutMs?: number
 }
 
-/** Finds the key that a token names. Throws unavailable where the issuer cannot be asked now. */
-export type IssuerKeys = ReturnType<typeof createRemoteJWKSet>
+/** The keys of an issuer. Both throw unavailable where it cannot be asked now. */
+export interface IssuerKeys {
+  /** Finds the key that a token names. */
+  readonly find: JWTVerifyGetKey
+  /** Asks the issuer, whatever is known. */
+  reload(): Promise<void>
+}
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 262_144
@@ -42,6 +47,7 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
   const jose = await loadJose()
   const discoveryUrl = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
   let failedAt = Number.NEGATIVE_INFINITY
+  let readAt = Number.NEGATIVE_INFINITY
   let isKnown = false
   const askForKeys: FetchImplementation = async (_, { signal }) => {
     // The clock may be set back meanwhile.
@@ -50,6 +56,7 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
       const keys = await readKeys(discoveryUrl, { ...deps, signal })
       if (!isKnown) logger.info({ issuer }, 'operator.issuer-read')
       isKnown = true
+      readAt = clock.now()
       return Response.json(keys)
     } catch (error) {
       failedAt = clock.now()
@@ -58,10 +65,18 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
       throw unreachable(error)
     }
   }
-  return jose.createRemoteJWKSet(discoveryUrl, {
+  const keys = jose.createRemoteJWKSet(discoveryUrl, {
     ...{ timeoutDuration: timeoutMs, cooldownDuration: COOL_DOWN_MS, cacheMaxAge: KEPT_MS },
     [jose.customFetch]: askForKeys,
   })
+  return {
+    async find(header, token) {
+      // The library would keep what it knows for as much longer as the clock was set back.
+      if (clock.now() < readAt) await keys.reload()
+      return await keys(header, token)
+    },
+    reload: keys.reload,
+  }
 }
 
 function unreachable(cause?: unknown) {
@@ -80,7 +95,9 @@ async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<t
   if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
   if (found.data.issuer !== reading.issuer) throw new Error('The discovery document is one of another issuer')
   const url = URL.parse(found.data.jwks_uri)
-  if (url === null || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https address')
+  // An issuer elsewhere has its keys elsewhere: what this machine says in the clear is not its word.
+  const isInClear = url?.protocol === 'http:' && discoveryUrl.protocol === 'https:'
+  if (url === null || isInClear || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https address')
   const keys = keysSchema.safeParse(await readJson(url, reading))
   if (!keys.success) throw new Error('The keys are no JSON Web Key Set')
   return keys.data
