@@ -82,7 +82,13 @@ describe.each(sections)('the section of $scheme', (section) => {
   })
 
   it('tells where the secret is, what the provider does and what is signed', () => {
-    for (const part of ['**Secret**: ', '- **Delivery behaviour**: ', '- **Signed**: ', '- **Paid**: ', '- **Failed**: ']) {
+    for (const part of [
+      '**Secret**: ',
+      '- **Delivery behaviour**: ',
+      '- **Signed**: ',
+      '- **Paid**: ',
+      '- **Failed**: ',
+    ]) {
       expect(body.split(`\n${part}`), part).toHaveLength(2)
     }
   })
