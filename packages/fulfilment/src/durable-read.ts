@@ -1,9 +1,9 @@
 import type { FindOptions } from 'mongodb'
 
 /**
- * The options of every read that an answer rests on: what a majority holds, asked of the primary, within 4 s. A local read
- * can show a write that is rolled back later. While the majority is away the read gives older data; a conditional write
- * that rests on it then changes nothing.
+ * Options for every read that affects an answer: majority read from the primary within 4 s. A local read can return a
+ * write that is rolled back later. If no majority is available, the read returns older data. A conditional write
+ * based on that data then changes nothing.
  */
 export const DURABLE_READ = {
   readPreference: 'primary',

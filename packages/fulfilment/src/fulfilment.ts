@@ -47,19 +47,19 @@ import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
 import type { FulfilmentSettings } from './settings.ts'
 import type { UseCases } from './use-cases.ts'
 
-/** What fulfilment is made of besides its settings: everything that tests may want in their own hands. */
+/** Dependencies of fulfilment besides its settings. Tests replace some of them. */
 export interface FulfilmentParts {
   readonly settings: FulfilmentSettings
   readonly logger: Logger
-  /** Where the lines go, for the count of those that it lost. */
+  /** The log output, used to count lost lines. */
   readonly logOutput?: LogOutput
   readonly clock: Clock
   readonly random: () => number
-  /** By which receipts are posted. */
+  /** Posts receipts. */
   readonly fetch: typeof globalThis.fetch
-  /** Milliseconds that a run holds an idempotency key: longer than any request. */
+  /** Milliseconds that a run holds an idempotency key. Longer than any request. */
   readonly keyLeaseMs: number
-  /** Milliseconds that a worker holds a receipt: longer than a batch of attempts. */
+  /** Milliseconds that a worker holds a receipt. Longer than a batch of attempts. */
   readonly receiptLeaseMs: number
 }
 
@@ -70,9 +70,9 @@ const LAST_WORK_MS = 800
 const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
 
 /**
- * Starts fulfilment: the listener first, which says that it is not ready; then, when the sink of receipts has been looked at,
- * the database and its indexes; then the receipt worker. Each part adds its stop stage to the lifecycle.
- * @throws SettingsError for what a person must put right
+ * Starts fulfilment: first the listener, which reports not ready; then, after the check of the receipt sink, the
+ * database and its indexes; then the receipt worker. Each part registers its stop stage with the lifecycle.
+ * @throws SettingsError for a setting that an operator must correct
  */
 export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycle): Promise<{ port: number }> {
   const { settings, logger } = parts
@@ -101,11 +101,12 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     lifecycle,
   })
   await sink.check?.()
-  // Before the listener waits for its calls: a slow database leaves the worker little time to write its outcomes.
+  // Stopped before the listener waits for its calls, because a slow database leaves the worker little time to write
+  // its outcomes.
   lifecycle.onStop({ name: 'receipt claims', withinMs: 100, stop: () => worker.beginStop() })
   await mongo.serving.open((db) => ensureIndexes(db, [ORDER_INDEXES, IDEMPOTENCY_INDEXES]))
   await mongo.background.open()
-  // What is started from then on would not be stopped.
+  // Anything started after this point would not be stopped.
   if (lifecycle.isStopping) return { port }
   ready = true
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
@@ -116,7 +117,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   return { port }
 }
 
-/** Follows the file of keys until the service stops. */
+/** Watches the key file until the service stops. */
 function startEncryption(
   { settings, logger }: FulfilmentParts,
   lifecycle: Lifecycle,
@@ -128,7 +129,7 @@ function startEncryption(
   return createEncryption(keys.current)
 }
 
-/** Two pools, so that receipts never queue ahead of a call. */
+/** Two connection pools, so that receipts never queue ahead of calls. */
 function createConnections(
   { settings, logger }: FulfilmentParts,
   { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
@@ -179,7 +180,7 @@ interface HousekeepingParts extends Omit<WorkerParts, 'metrics'> {
   readonly register: KeyRegister
 }
 
-/** Starts what removes personal data when its time has come, and what notes the keys that are used. */
+/** Starts the tasks that remove expired personal data and register the encryption keys in use. */
 function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingParts): void {
   const { errors, mongo, lifecycle, register, encryption } = housekeeping
   const { settings, logger, random } = parts
@@ -195,7 +196,7 @@ function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingPar
   }
   const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
   const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
-  // Work that the next process takes up where it stopped.
+  // Work that the next process resumes where it stopped.
   const stop = async (): Promise<void> =>
     void (await within(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })

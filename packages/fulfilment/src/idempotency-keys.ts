@@ -8,42 +8,42 @@ import { DURABLE_READ } from './durable-read.ts'
 /** The collection of idempotency keys. */
 export const IDEMPOTENCY_KEYS = 'idempotency_keys'
 
-/** One request under an Idempotency-Key: the key belongs to its principal, the fingerprint to the request. */
+/** A request with an Idempotency-Key. The key belongs to the principal, the fingerprint to the request. */
 export interface KeyedRequest {
   readonly principal: string
   readonly key: string
   readonly fingerprint: string
 }
 
-/** What a key has reserved: the order that its request makes, whoever finishes it. */
+/** The order id reserved by a key. Every run of the request uses it. */
 interface Reservation {
   readonly orderId: string
   readonly createdAt: Date
 }
 
-/** The stored form of a key. All times are the database's. */
+/** The stored form of a key. All times come from the database clock. */
 export interface IdempotencyRow extends KeyedRequest, Reservation {
   readonly state: 'running' | 'done'
   /** The run that holds the key. */
   readonly run: string
   readonly leaseUntil: Date
   /**
-   * From then on the key is as if it had never been used, whether or not the row has been removed yet. Counts from the
-   * answer. While there is none, the row may be removed a year after its last claim.
+   * When the key becomes free again, even if the row still exists. Counts from the answer. A row without an answer
+   * may be removed one year after its last claim.
    */
   readonly expiresAt: Date
-  /** The JSON of the order as it was made, perhaps encrypted. */
+  /** The JSON of the order as it was created; may be encrypted. */
   readonly answer?: string | Sealed
-  /** Whose order it is, as long as the answer names the customer. */
+  /** The customer of the order, as long as the answer names the customer. */
   readonly customerId?: string | null
 }
 
-/** A key with its answer in clear. */
+/** A key with its decrypted answer. */
 export interface KeyRow extends IdempotencyRow {
   readonly answer?: string
 }
 
-/** The indexes of the collection; the one on expiry is housekeeping only. */
+/** The indexes of the collection. The index on expiry only cleans up. */
 export const IDEMPOTENCY_INDEXES: NeededIndexes = {
   collection: IDEMPOTENCY_KEYS,
   indexes: [
@@ -60,27 +60,30 @@ interface KeyTimes {
   readonly leaseMs: number
 }
 
-/** The keys in the database. */
+/** The idempotency keys in the database. */
 export interface IdempotencyKeys {
   /**
-   * Takes the key for a run when it is free, expired, or its run of the same request is dead (lease lapsed), and tells
-   * what the row says then: the caller holds the key if `run` is its own.
+   * Claims the key for a run if it is free or expired, or if the lease of an earlier run of the same request has
+   * lapsed. Returns the row afterwards. The caller holds the key if `run` is the run it passed.
    */
   claim(request: KeyedRequest, fresh: { run: string; orderId: string }): Promise<KeyRow>
-  /** The row of a key that has not expired; null when the key is free. */
+  /** The row of a key that has not expired, or null if the key is free. */
   find(request: KeyedRequest): Promise<KeyRow | null>
-  /** Stores the answer, unless another run of the same request has stored one; returns the one that stands. */
+  /** Stores the answer unless another run of the same request has stored one. Returns the stored answer. */
   finish(row: KeyRow, answer: string, customerId?: string): Promise<string>
   /** Lets the next request take over from this run at once. */
   release(request: KeyedRequest, run: string): Promise<void>
 }
 
-/** How long keys are kept, and by what their answers are encrypted. */
+/** How long keys are kept, and the encryption of their answers. */
 export interface KeyOptions extends KeyTimes {
   readonly encryption: Encryption
 }
 
-/** Creates the keys of this database. Where an answer cannot be decrypted, they throw keyUnknown or recordAltered. */
+/**
+ * Creates the idempotency keys of a database. Its functions throw keyUnknown or recordAltered if an answer cannot be
+ * decrypted.
+ */
 export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptions): IdempotencyKeys {
   const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
   const open = (row: IdempotencyRow): KeyRow => openAnswer(row, encryption)
@@ -89,7 +92,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
       try {
         return open(await claim(rows, claimPipeline(request, fresh, times), request))
       } catch (error) {
-        // Two first requests at once: the unique index let one in, and the row is there now.
+        // Two first requests arrived at once. The unique index admitted one, so the row exists now.
         if (isDuplicateKey(error)) return open(await claim(rows, claimPipeline(request, fresh, times), request))
         throw toUnavailable(error) ?? error
       }
@@ -122,7 +125,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
 type Keyed = Pick<KeyedRequest, 'principal' | 'key'>
 
 /**
- * A row with its answer in clear.
+ * Decrypts the answer of a row.
  * @throws keyUnknown, recordAltered
  */
 export function openAnswer<Row extends Keyed & Pick<IdempotencyRow, 'answer'>>(
@@ -134,7 +137,7 @@ export function openAnswer<Row extends Keyed & Pick<IdempotencyRow, 'answer'>>(
   return { ...others, answer: isSealed(answer) ? encryption.open(answer, answerPlace(row)).toString() : answer }
 }
 
-/** Where the answer of a key is. */
+/** The location of an answer, which its encryption is bound to. */
 export function answerPlace({ principal, key }: Keyed): Place {
   return { collection: IDEMPOTENCY_KEYS, id: JSON.stringify([principal, key]), field: 'answer' }
 }
@@ -144,21 +147,21 @@ function ofKey({ principal, key }: Keyed) {
 }
 
 const UNANSWERED = { $eq: [{ $type: '$answer' }, 'missing'] }
-// Not before, however far ahead it is: it is what keeps a repeated request from a second order.
-// A key without an answer does not expire, be its run dead: the retry would make a second order.
+// Keep the key until then, even if the date is far ahead: it prevents a second order from a repeated request. A key
+// without an answer never expires, even if its run is dead, because a retry would create a second order.
 const EXPIRED = { $and: [{ $eq: ['$state', 'done'] }, { $lte: ['$expiresAt', '$$NOW'] }] }
 const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 
-// Never absent: release 0.1.0 takes a row without a date for one that has expired, and would make a second order.
+// Always set: release 0.1.0 treats a row without a date as expired, and would create a second order.
 const UNANSWERED_TTL_MS = 365 * 86_400_000
 
-/** A lease that ends later than any that is given was given by a clock that was ahead. */
+/** A lease longer than the maximum was set by a clock that was ahead, so treat it as lapsed. */
 function lapsed({ leaseMs }: KeyTimes): object {
   const latest = { $add: ['$$NOW', leaseMs + CLOCK_STEP_MS] }
   return { $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', latest] }] }
 }
 
-/** One statement decides on the database's clock, so that no two runs can hold a key. */
+/** A single statement on the database clock decides, so that two runs can never hold the same key. */
 function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
   const after = (ms: number) => ({ $add: ['$$NOW', ms] })
   const lease = {

@@ -1,15 +1,15 @@
 import { addLiveGauges } from '@oncehook/kernel/live-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** What fulfilment counts as it works. */
+/** Counters of fulfilment. */
 export interface FulfilmentMetrics {
-  /** An event was answered: its outcome, or the code of its refusal. */
+  /** Counts an answered event by outcome or refusal code. */
   verdict(verdict: string): void
-  /** An attempt to send a receipt ended in this state. */
+  /** Counts an attempt to send a receipt by the resulting state. */
   receipt(state: string): void
-  /** A call passed with a token that is not bound to it. */
+  /** Counts a call accepted with an unbound service token. */
   unboundToken(): void
-  /** A call was answered. */
+  /** Records an answered call. */
   request(call: { readonly procedure: string; readonly status: number; readonly seconds: number }): void
 }
 
@@ -48,14 +48,14 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   }
 }
 
-/** The receipts that are not sent yet, at this instant. */
+/** The current number of unsent receipts. */
 export interface ReceiptBacklog {
   readonly unsettled: number
   readonly parked: number
   readonly oldestSeconds: number
 }
 
-/** Adds gauges that ask for the backlog of receipts when they are read. */
+/** Adds gauges that query the receipt backlog at each scrape. */
 export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<ReceiptBacklog>): void {
   addLiveGauges(registry, readBacklog, [
     {

@@ -16,7 +16,7 @@ import { applyEventsProcedure, versionsProcedure } from './payments/payment-proc
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipts/receipt-procedures.ts'
 import { router } from './trpc.ts'
 
-/** All procedures of fulfilment, one line each. */
+/** All procedures of fulfilment, one per line. */
 export const fulfilmentRouter = router({
   orders: router({
     get: getOrderProcedure,
@@ -42,5 +42,5 @@ export const fulfilmentRouter = router({
   }),
 })
 
-/** What a client of fulfilment is typed by. */
+/** The type of a client of fulfilment. */
 export type FulfilmentRouter = typeof fulfilmentRouter

@@ -7,16 +7,16 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { openFulfilment } from './fulfilment.ts'
 import { type FulfilmentSettings, readFulfilmentSettings } from './settings.ts'
 
-/** What the process was started with. */
+/** Properties of the process at its start. */
 export interface FulfilmentProcess {
   readonly env: NodeJS.ProcessEnv
-  /** Whether its young generation is bounded. */
+  /** Whether the size of the young generation is limited. */
   readonly heapIsBound: boolean
-  /** By which others are asked. */
+  /** Calls other services. */
   readonly fetch: typeof globalThis.fetch
 }
 
-/** Runs fulfilment as this process until a signal stops it. */
+/** Runs fulfilment in this process until a signal stops it. */
 export async function runFulfilment({ env, heapIsBound, fetch }: FulfilmentProcess): Promise<void> {
   const settings = readOrRefuse(env)
   const logOutput = new LogOutput()
@@ -25,7 +25,8 @@ export async function runFulfilment({ env, heapIsBound, fetch }: FulfilmentProce
   await runService({
     logger,
     async start(lifecycle) {
-      // A caller gives up after 10 s. Two runs of one request would be harmless too: the key has reserved the order's id.
+      // Callers give up after 10 s. Two runs of one request would be harmless, because the key has reserved the order
+      // id.
       const times = { keyLeaseMs: 30_000, receiptLeaseMs: 30_000 }
       await openFulfilment(
         { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch, ...times },

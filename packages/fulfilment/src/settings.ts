@@ -27,7 +27,7 @@ import { sinkProblem } from './receipts/sinks/receipt-sinks.ts'
 
 const DAY_SECONDS = 86_400
 
-/** The settings of fulfilment, one member a variable of the environment. */
+/** The settings of fulfilment. Each property is an environment variable. */
 export const fulfilmentSchema = z.object({
   FULFILMENT_HOST: textSetting('127.0.0.1'),
   FULFILMENT_PORT: portSetting(8090),
@@ -60,13 +60,13 @@ const READ_APART = {
   FULFILMENT_TLS_CLIENT_CA: true,
 } as const
 
-/** What fulfilment runs with. */
+/** The parsed settings of fulfilment. */
 export type FulfilmentSettings = Omit<z.output<typeof fulfilmentSchema>, keyof typeof READ_APART> & {
   /** The keys that verify service tokens. */
   readonly serviceKeys: FileSource<readonly ServiceKey[]>
-  /** The keys of what is encrypted at rest; null: nothing is. */
+  /** The keys for encryption at rest; null if it is off. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
-  /** The certificate of the listener; null: it is plain http. */
+  /** The certificate of the listener; null for plain HTTP. */
   readonly tls: FileSource<ServerTls | null>
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
@@ -98,7 +98,7 @@ export function readFulfilmentSettings(env: NodeJS.ProcessEnv): FulfilmentSettin
 
 const MOST_RECEIPT_KEYS = 3
 
-/** Secrets of Standard Webhooks, separated by blanks: each signs, so that a receiver can change over. */
+/** Standard Webhooks secrets, separated by whitespace. Each one signs, so that receivers can rotate. */
 function receiptKeysSetting() {
   return z
     .string()
@@ -118,7 +118,7 @@ function receiptKeysSetting() {
     })
 }
 
-/** Whether a secret of receipts is one of service tokens, in either spelling. */
+/** Whether a receipt secret is also a service token secret, in either notation. */
 function isSameSecret(receipts: KeyObject, service: KeyObject): boolean {
   if (service.type !== 'secret') return false
   const base64 = receipts.export().toString('base64')

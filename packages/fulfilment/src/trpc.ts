@@ -6,32 +6,32 @@ import { LATE, within } from '@oncehook/kernel/within'
 import { initTRPC } from '@trpc/server'
 import type { UseCases } from './use-cases.ts'
 
-/** What a procedure gets beside its input. */
+/** The context of a procedure. */
 export interface Context {
   readonly useCases: UseCases
-  /** The header If-Match of the request, which a single-order procedure takes in place of its input member. */
+  /** The If-Match header of the request. A single-order procedure uses it if its input property is absent. */
   readonly ifMatch: string | undefined
-  /** The principal for whom the gateway calls; null where it names none, as release 0.1.0 does. */
+  /** The principal on whose behalf the gateway calls; null if not given, as in release 0.1.0. */
   readonly principal: string | null
-  /** What the procedure adds to the HTTP answer (the version behind its ETag) and to the log line of its call. */
+  /** What the procedure adds to the HTTP response (the version for its ETag) and to the log line of the call. */
   readonly answer: { version?: number; facts?: Readonly<Record<string, unknown>> }
 }
 
-/** The headers that a good answer carries. */
+/** The headers of a successful response. */
 export function answerHeaders({ answer }: Context): Record<string, string> {
   return answer.version === undefined ? {} : { ETag: formatEntityTag(answer.version) }
 }
 
 const t = initTRPC.context<Context>().create({ isDev: false, errorFormatter: formatTrpcError })
 
-/** Joins procedures into a router. */
+/** Combines procedures into a router. */
 export const router = t.router
 
 const LATE_MS = 9_000
 
 /**
- * The base of every procedure: catalogue errors keep their status, and every call ends inside the 10 s of a request.
- * What goes on behind a late answer is safe to be asked for again.
+ * The base of every procedure. Catalogue errors keep their status, and every call ends within the 10 s of a request.
+ * Work that continues after a late answer is safe to request again.
  */
 export const procedure = t.procedure.use(async ({ next }) => {
   const result = await within(next(), LATE_MS)

@@ -4,12 +4,12 @@ import type { EraseDeps } from './erasures/erase-orders.ts'
 import type { CreateDeps } from './orders/create-order.ts'
 import type { ApplyDeps } from './payments/apply-events.ts'
 
-/** What the procedures work with; the composition root joins it. */
+/** The dependencies of the procedures, created by the composition root. */
 export interface UseCases {
   readonly orders: CreateDeps
   readonly payments: ApplyDeps
   readonly erasures: EraseDeps
   readonly encryption: RotationSource & { readonly register: KeyRegister }
-  /** Counts what events did, by outcome or code of refusal. */
+  /** Counts event outcomes and refusal codes. */
   readonly countVerdict: (verdict: string) => void
 }

@@ -5,7 +5,7 @@ import { rotateOrders } from './rotate-orders.ts'
 
 const nothing = z.strictObject({})
 
-/** `encryption.status`: the keys that this process has, and those that something is encrypted by and that it lacks. */
+/** `encryption.status`: the keys this process has, and the keys it lacks although records are encrypted with them. */
 export const encryptionStatusProcedure = procedure
   .input(nothing)
   .query(({ ctx }) => ctx.useCases.encryption.register.status())
@@ -26,7 +26,7 @@ const requestSchema = z.discriminatedUnion('collection', [
   }),
 ])
 
-/** `encryption.rotate`: a part of a collection is encrypted by the first key, or only counted. Again does no harm. */
+/** `encryption.rotate`: encrypts a slice of a collection with the first key, or only counts it. Safe to repeat. */
 export const rotateEncryptionProcedure = procedure
   .input(requestSchema)
   .mutation(({ ctx, input: { collection, ...request } }) =>
@@ -35,7 +35,7 @@ export const rotateEncryptionProcedure = procedure
       : rotateAnswers(ctx.useCases.encryption, request),
   )
 
-/** `encryption.retire`: after a rotation through all records, no other key than the first is needed. */
+/** `encryption.retire`: retires every key except the first, after a rotation of all records. */
 export const retireKeysProcedure = procedure.input(nothing).mutation(async ({ ctx }) => ({
   retired: await ctx.useCases.encryption.register.retire(),
 }))

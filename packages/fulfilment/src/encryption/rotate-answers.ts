@@ -8,7 +8,7 @@ import type { RotationRequest, RotationSource } from './rotate-orders.ts'
 const AT_ONCE = 200
 const SEARCH_MS = 4_000
 
-/** Encrypts a part of the answers of idempotency keys by the first key, as `rotateOrders` does it with orders. */
+/** Encrypts a slice of the stored idempotency answers with the first key, in the same way as `rotateOrders`. */
 export async function rotateAnswers(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
   const { db, encryption } = source
   const rows = await db
@@ -29,7 +29,7 @@ export async function rotateAnswers(source: RotationSource, { after, dryRun }: R
         const change = rewrapField('answer', answer, encryption)
         return change === null ? 'current' : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
       }
-      // None is there, or something else has written it.
+      // There is no answer, or another program wrote it.
       if (typeof answer !== 'string') return 'current'
       const sealed = encryption.seal(Buffer.from(answer), answerPlace(row))
       return [{ q: { _id, answer: { $eq: answer } }, u: { $set: { answer: sealed } } }]

@@ -5,15 +5,15 @@ import type { Db, Document } from 'mongodb'
 import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-encryption.ts'
 
-/** Where records are, and by what they are encrypted. */
+/** The database that holds the records, and their encryption. */
 export interface RotationSource {
   readonly db: Db
   readonly encryption: Encryption
 }
 
-/** Where a part of a rotation begins, and whether it changes anything. */
+/** Where a slice of a rotation begins, and whether it changes anything. */
 export interface RotationRequest {
-  /** The id of the last record that was looked at; null: from the beginning. */
+  /** Id of the last record processed; null to start at the beginning. */
   readonly after: string | null
   readonly dryRun: boolean
 }
@@ -22,8 +22,8 @@ const AT_ONCE = 200
 const SEARCH_MS = 4_000
 
 /**
- * Encrypts what is personal of a part of the orders by the first key: what is encrypted by others, and what is in clear. The orders
- * keep their versions, for nobody sees a difference.
+ * Encrypts the personal data of a slice of the orders with the first key. This covers plaintext and data encrypted
+ * with other keys. Order versions do not change, because readers see no difference.
  */
 export async function rotateOrders(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
   const { db, encryption } = source
@@ -46,13 +46,13 @@ export async function rotateOrders(source: RotationSource, { after, dryRun }: Ro
   })
 }
 
-/** One statement for each member: what somebody has changed meanwhile stays. */
+/** One statement per field, so that concurrent changes are kept. */
 function memberStatements(order: OrderDocument, encryption: Encryption): Document[] {
   if (!isLive(order) || encryption.firstKey === null) return []
   return ENCRYPTED_MEMBERS.flatMap((member) => {
     const stored = order[member]
     if (isSealed(stored)) return rewrapped(order._id, { field: member, stored }, encryption)
-    // Something else may have written what is no text, and no list. It stays.
+    // Another program may have written a value of another type. Leave it alone.
     if (!(member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string')) return []
     const sealed = sealMembers(order._id, { [member]: stored }, encryption)
     return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
@@ -69,7 +69,7 @@ function rewrapped(_id: string, { field, stored }: StoredField, encryption: Encr
   return change === null ? [] : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
 }
 
-/** A receipt is named by its key: the worker may add others before it. */
+/** Receipts are matched by key, because the worker may insert others before them. */
 function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encryption): Document[] {
   const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
   if (encryption.firstKey === null) return []

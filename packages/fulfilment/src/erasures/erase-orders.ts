@@ -16,35 +16,36 @@ import type { ReceiptSink } from '../receipts/receipt-sink.ts'
 import { customerOf, withoutPerson } from './keyed-answer.ts'
 import { KEYED_CUSTOMERS_WALK } from './name-keyed-customers.ts'
 
-/** What erasing works with. */
+/** Dependencies of an erasure. */
 export interface EraseDeps {
   readonly orders: Orders
   readonly keys: Collection<IdempotencyRow>
   readonly walks: Collection<WalkProgress>
   readonly sink: ReceiptSink
-  /** By which the answers of keys are read. */
+  /** Decrypts the stored answers of idempotency keys. */
   readonly encryption: Encryption
 }
 
-/** An order that holds something of a person. */
+/** An order that holds personal data. */
 export interface ErasableOrder {
   readonly id: string
-  /** Whether no receipt that is to be emptied is still to be sent. */
+  /** True if every receipt to be erased is settled. */
   readonly isSettled: boolean
 }
 
-/** Whose orders: of one customer, or named. */
+/** Which orders to erase: those of one customer, or those listed. */
 export type EraseTarget = { readonly customerId: string } | { readonly orderIds: readonly string[] }
 
-/** The most orders of one call. */
+/** The maximum number of orders per call. */
 export const MOST_ORDERS = 100
 
 const SEARCH_MS = 4_000
 const WALKS = [FORMER_CUSTOMERS_WALK, KEYED_CUSTOMERS_WALK]
 
 /**
- * Finds orders that hold something of a person, `MOST_ORDERS` at most: after these are erased, others may be left. Not complete:
- * what an earlier release wrote is not yet found by a customer whom only receipts, or only the answer of a key, name.
+ * Finds up to `MOST_ORDERS` orders that hold personal data. More may remain after these are erased. The result is
+ * incomplete while records written by an earlier release are still being indexed by customer: until then, a customer
+ * named only in receipts or in a stored answer is not found.
  */
 export function findErasable(
   deps: EraseDeps,
@@ -52,7 +53,7 @@ export function findErasable(
 ): Promise<{ orders: ErasableOrder[]; isComplete: boolean }> {
   const customerId = 'customerId' in target ? target.customerId : undefined
   return reachable(async () => {
-    // Asked first: a walk that ends meanwhile has not served this search.
+    // Read this first: a walk that ends during the search came too late for it.
     const isComplete = customerId === undefined || (await areWalked(deps.walks, WALKS))
     const keyed = await findKeyed(deps, target)
     const named = new Set(keyed.map(({ orderId }) => orderId))
@@ -65,11 +66,12 @@ export function findErasable(
 }
 
 /**
- * Erases orders: each is deleted, its receipts name nobody, neither does the answer that an idempotency key repeats, nor a
- * receipt that the sink keeps. Versions, payments, markers of events, keys and hashes stay. With a customer only what names
- * that one goes, so an order that has another customer now stays live. Again does no harm. Resolves to how many were erased.
- * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased. keyUnknown when an answer of an
- * idempotency key cannot be decrypted
+ * Erases orders. Each order is deleted, and the customer is removed from its receipts, from stored idempotency
+ * answers and from receipts kept by the sink. Versions, payments, event markers, keys and hashes are kept. With a
+ * customer id, only that customer's data is removed, so an order that now belongs to another customer stays live.
+ * Safe to repeat. Resolves to the number of erased orders.
+ * @throws eraseUnsettled if a receipt is still to be sent; earlier orders may already be erased. keyUnknown if a
+ * stored answer cannot be decrypted
  */
 export function eraseOrders(
   deps: EraseDeps,
@@ -89,7 +91,7 @@ export function eraseOrders(
   })
 }
 
-/** Each write decides whose order it is: it may have got another customer since it was read. */
+/** Each write checks the owner again, because the customer may have changed since the read. */
 async function eraseOrder({ orders }: EraseDeps, id: string, customerId?: string): Promise<boolean> {
   const write = async (whose: Document, update: Document[]): Promise<boolean> =>
     (await orders.findOneAndUpdate({ _id: { $eq: id }, ...whose, ...owesNone(customerId) }, update)) !== null
@@ -103,7 +105,7 @@ type StoredRow = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer'
   readonly _id: unknown
 }
 
-/** A key with its answer in clear, and as it is stored. */
+/** A key with its decrypted answer, and the answer as stored. */
 type Row = Omit<StoredRow, 'answer'> & { readonly answer?: string; readonly stored: IdempotencyRow['answer'] }
 
 async function findKeyed({ keys, encryption }: EraseDeps, target: EraseTarget): Promise<Row[]> {
@@ -148,7 +150,7 @@ function owesReceipt(order: OrderDocument, customerId?: string): boolean {
   return receiptsOf(order, customerId).some(({ state }) => state === 'owed' || state === 'sending')
 }
 
-/** The receipts that name the customer, or all. Something else may have written what is no list of receipts. */
+/** Receipts that name the customer, or all receipts. Another program may have written a value that is not a list. */
 function receiptsOf({ receipts }: OrderDocument, customerId?: string): StoredReceipt[] {
   const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
   return entries
@@ -161,7 +163,7 @@ function owesNone(customerId?: string): Document {
   return { receipts: { $not: { $elemMatch: { state: { $in: ['owed', 'sending'] }, ...whose } } } }
 }
 
-// A parked receipt has nobody left to go to: without a due time nothing lists or counts it.
+// A parked receipt no longer has a recipient. Without a due time it is neither listed nor counted.
 const EMPTIED = { $unsetField: { field: 'dueAt', input: forgottenReceipt('$$one') } }
 
 function emptiedReceipts(customerId?: string, otherwise?: []): Document {
@@ -172,7 +174,7 @@ function emptiedReceipts(customerId?: string, otherwise?: []): Document {
 
 const IS_DELETED = { $eq: ['$status', 'deleted'] }
 
-/** The stages that delete an order. What is no list of receipts may name anybody. */
+/** Pipeline stages that delete an order. A value that is not a list of receipts is removed, because it may name anybody. */
 function buried(customerId?: string): Document[] {
   return [
     {
@@ -191,7 +193,7 @@ async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], custom
   const find = async (): Promise<Row[]> => (await findKeyed(deps, { orderIds })).filter((row) => names(row, customerId))
   for (let rows = await find(); rows.length > 0; rows = await find()) {
     for (const { _id, stored = '', answer = '' } of rows) {
-      // Not absent: an earlier release leaves it out where the answer names the customer.
+      // Null rather than absent: earlier releases omit the field although the answer names the customer.
       const erased = { $set: { answer: withoutPerson(answer), customerId: null } }
       await deps.keys.updateOne({ _id: _id as never, answer: stored }, erased)
     }

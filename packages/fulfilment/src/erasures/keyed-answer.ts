@@ -1,13 +1,13 @@
-// Still an order by its schema, which demands a customer.
+// Still valid against the order schema, which requires a customer.
 const ERASED = 'erased'
 
-/** The customer whom the answer of an idempotency key names; null where it names none. */
+/** The customer named in a stored idempotency answer, or null. */
 export function customerOf(answer: string): string | null {
   const { customerId } = parse(answer)
   return typeof customerId === 'string' && customerId !== ERASED ? customerId : null
 }
 
-/** The answer of a key without what names a person, still an order by its schema. */
+/** A stored idempotency answer without personal data, still valid against the order schema. */
 export function withoutPerson(answer: string): string {
   const { email: _, note: __, metadata: ___, ...order } = parse(answer)
   return JSON.stringify({ ...order, customerId: ERASED })

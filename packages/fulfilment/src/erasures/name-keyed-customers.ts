@@ -5,10 +5,10 @@ import { IDEMPOTENCY_KEYS, type IdempotencyRow, openAnswer } from '../idempotenc
 import { walk } from '../orders/walk-orders.ts'
 import { customerOf } from './keyed-answer.ts'
 
-/** The walk by which answers to idempotency keys of earlier releases are found by their customers. */
+/** The walk that indexes idempotency answers of earlier releases by customer. */
 export const KEYED_CUSTOMERS_WALK = 'idempotency_keys.customerId'
 
-/** Where the answers are, and by what they are read. */
+/** The database that holds the answers, and their encryption. */
 export interface KeyedAnswers {
   readonly db: Db
   readonly encryption: Encryption
@@ -17,9 +17,9 @@ export interface KeyedAnswers {
 type Nameless = Pick<IdempotencyRow, 'principal' | 'key' | 'answer'> & { readonly _id: ObjectId }
 
 /**
- * Gives `customerId` to the idempotency keys that an earlier release has answered: the name stood in the answer alone. Until it
- * is done, `erase --customer` does not find those whose order has another customer now.
- * @throws keyUnknown when an answer cannot be decrypted
+ * Adds `customerId` to idempotency keys answered by an earlier release, which stored the customer in the answer only.
+ * Until the walk is done, `erase --customer` misses answers whose order now belongs to another customer.
+ * @throws keyUnknown if an answer cannot be decrypted
  */
 export function nameKeyedCustomers({ db, encryption }: KeyedAnswers, stopping: AbortSignal): Promise<void> {
   const change = async (ids: readonly unknown[]): Promise<void> => {

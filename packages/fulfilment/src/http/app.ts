@@ -12,17 +12,17 @@ import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
 import { answerHeaders, type Context } from '../trpc.ts'
 import type { UseCases } from '../use-cases.ts'
 
-/** What the listener works with. */
+/** Dependencies of the listener. */
 export interface AppDeps {
   readonly useCases: UseCases
   readonly verifyToken: ServiceTokenVerifier
-  /** A call came with a token that is good for any call, and passes. */
+  /** Called for each call accepted with a service token that is not bound to its request. */
   readonly onUnbound: () => void
-  /** Whether a call needs a client certificate that the listener trusts. Probes need none. */
+  /** Whether a call needs a client certificate that the listener trusts. Probes do not. */
   readonly demandsCertificate: boolean
-  /** Whether the database is open and its indexes are in place. */
+  /** Whether the database is open and its indexes exist. */
   readonly isReady: () => boolean
-  /** Answers the probes; false leaves the request alone. */
+  /** Answers probes. Returns false if the request is not a probe. */
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   readonly logger: Logger
   readonly metrics: FulfilmentMetrics
@@ -33,7 +33,7 @@ const CALLS = '/trpc/'
 const NO_CERTIFICATE = { says: 'A client certificate that is trusted here is needed' }
 const ALLOW = 'GET, HEAD, POST, OPTIONS'
 
-/** Creates the handler of the one listener of fulfilment: probes, metrics and the procedures under `/trpc`. */
+/** Creates the request handler of fulfilment's only listener: probes, metrics and the procedures under `/trpc`. */
 export function createApp(deps: AppDeps): RequestListener {
   const endpoint = createEndpoint(deps)
   const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
@@ -60,7 +60,7 @@ export function createApp(deps: AppDeps): RequestListener {
   }
 }
 
-/** A service that calls, and the principal for whom it calls; null where it names none. */
+/** The calling service, and the principal on whose behalf it calls; null if not given. */
 interface CallingService extends Caller {
   readonly principal: string | null
 }

@@ -2,17 +2,17 @@ import type { Logger } from '@oncehook/kernel/logger'
 
 const WARN_EVERY_MS = 60_000
 
-/** What counts the calls whose tokens are not bound to them. */
+/** Dependencies of the count of unbound service tokens. */
 export interface UnboundTokensDeps {
   readonly logger: Logger
   readonly count: () => void
-  /** Milliseconds, never set back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number
 }
 
 /**
- * Creates what notes a call with a token that is good for any call, as a gateway of release 0.1.0 makes them: each is
- * counted, and one warning a minute says how many there were since the last one.
+ * Counts calls with an unbound service token, which a gateway of release 0.1.0 sends. Logs at most one warning per
+ * minute, with the number of calls since the last one.
  */
 export function createUnboundTokens({ logger, count, now }: UnboundTokensDeps): () => void {
   let calls = 0

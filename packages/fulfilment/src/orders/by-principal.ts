@@ -1,17 +1,17 @@
-/** For whom an order is written, and whose orders that one may touch. */
+/** The principal on whose behalf an order is written, and the limit on the orders it may access. */
 export interface ByPrincipal {
-  /** Null, or left out, where it is not known. */
+  /** Null or absent if unknown. */
   readonly principal?: string | null
-  /** The principal whose orders alone count; absent: all of them. */
+  /** Restricts access to the orders of this principal. Absent: all orders. */
   readonly owner?: string | undefined
 }
 
-/** The operators of an update that name who changed an order. An unknown one takes the place of an earlier one too. */
+/** Update operators that record who changed an order. An unknown principal also overwrites an earlier one. */
 export function changedBy(principal: string | null): { $set: object; $unset: Record<string, ''> } {
   return principal === null ? { $set: {}, $unset: { changedBy: '' } } : { $set: { changedBy: principal }, $unset: {} }
 }
 
-/** Members for the `$set` of a pipeline: there a text that begins with `$` would name a field. */
+/** Fields for `$set` in a pipeline, as literals: a string that starts with `$` would be read as a field path. */
 export function asLiterals(members: object): Record<string, { readonly $literal: unknown }> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, { $literal: value }]))
 }

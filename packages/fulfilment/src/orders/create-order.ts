@@ -7,33 +7,33 @@ import { openOrder } from './order-encryption.ts'
 import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
-/** What making orders works with. */
+/** Dependencies of order creation. */
 export interface CreateDeps extends OrderDeps {
   readonly keys: IdempotencyKeys
   readonly logger: Logger
   readonly newOrderId: () => string
-  /** Makes a name for each run under an idempotency key. */
+  /** Creates a unique id for each run under an idempotency key. */
   readonly newRunId: () => string
 }
 
-/** An order to be made under an id of ours, perhaps under an Idempotency-Key. */
+/** A request to create an order with a generated id, optionally with an Idempotency-Key. */
 export interface CreateRequest {
-  /** The order as sent: it is looked at after the key. */
+  /** The order as sent. It is validated after the key is checked. */
   readonly order: unknown
   readonly idempotency?: KeyedRequest | undefined
-  /** For whom; null where it is not known. */
+  /** The principal that creates it; null if unknown. */
   readonly principal?: string | null
 }
 
-/** The order as it was made; `replayed` when an earlier request with the same key made it. */
+/** The order as it was created. `replayed` is true if an earlier request with the same key created it. */
 export interface Created {
   readonly order: Order
   readonly replayed: boolean
 }
 
 /**
- * Makes an order, once for each idempotency key. The key reserves the id before the order is inserted, so a crash
- * between the two heals at the retry: it inserts under the same id, or finds it there.
+ * Creates an order, once per idempotency key. The key reserves the order id before the insert. A retry after a crash
+ * in between inserts under the same id, or finds the order there.
  * @throws invalidRequest, idempotencyKeyReused, idempotencyInProgress, unavailable
  */
 export async function createOrder(deps: CreateDeps, request: CreateRequest): Promise<Created> {
@@ -45,7 +45,7 @@ export async function createOrder(deps: CreateDeps, request: CreateRequest): Pro
   try {
     content = parseOrderContent(order)
   } catch (error) {
-    // What the key says comes before what the body says, and an invalid body never takes a key.
+    // Key errors take precedence over body errors, and an invalid body never claims a key.
     const row = await deps.keys.find(idempotency)
     if (row !== null) return replay(row, idempotency)
     throw error
@@ -65,9 +65,10 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
     const row = await deps.keys.claim(request, fresh)
     const isOurs = row.run === fresh.run
     if (!isOurs && !(await isMadeUnanswered(deps, row, request))) return replay(row, request)
-    // The database's time too, but that of the key: the answer must be known where the order is there already.
+    // Uses the time stored with the key, which also comes from the database clock: the answer must be the same if the
+    // order already exists.
     const document = { ...newOrder(row.orderId, content, row.createdAt), ...madeBy(request.principal) }
-    // Not inserted: an earlier run of this request died after it had inserted the order under the reserved id.
+    // No insert means that an earlier run of this request died after inserting the order under the reserved id.
     if (isOurs) await insertOrder(deps, document)
     const answer = await deps.keys.finish(row, JSON.stringify(toOrder(document)), content.customerId)
     return { order: JSON.parse(answer) as Order, replayed: !isOurs }
@@ -78,8 +79,8 @@ async function runKeyed(deps: CreateDeps, request: KeyedRequest, content: OrderC
 }
 
 /**
- * Whether another run of this request has made the order and not stored its answer: it died in between, or is about to.
- * The answer is known then, so nobody waits for the end of its lease.
+ * Whether another run of this request has created the order without storing its answer yet, because it died or is
+ * still running. The answer is known in this case, so there is no need to wait for its lease to end.
  */
 async function isMadeUnanswered(deps: CreateDeps, row: KeyRow, request: KeyedRequest): Promise<boolean> {
   if (row.answer !== undefined || row.fingerprint !== request.fingerprint) return false
@@ -92,7 +93,7 @@ function replay(row: KeyRow, request: KeyedRequest): Created {
   return { order: JSON.parse(row.answer) as Order, replayed: true }
 }
 
-// Not waited for: the caller's answer is due, and where this fails the lease lapses by itself.
+// Not awaited: the answer must not be delayed. If the release fails, the lease lapses.
 function releaseLater({ keys, logger }: CreateDeps, request: KeyedRequest, run: string): void {
   keys.release(request, run).catch((error: unknown) => logger.warn({ error }, 'idempotency.release-failed'))
 }

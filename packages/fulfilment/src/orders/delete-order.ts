@@ -8,12 +8,12 @@ import { isForeign, isLive, type LiveOrder, type OrderDocument } from './order-d
 import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
-/** The end of an order. */
+/** A request to delete an order. */
 export interface DeleteRequest extends Conditions, ByPrincipal {
   readonly id: string
 }
 
-/** What an order loses when it is deleted. */
+/** The fields removed from a deleted order. */
 export const GONE = [
   'access',
   'customerId',
@@ -28,9 +28,10 @@ export const GONE = [
 ]
 
 /**
- * Deletes an order; what is gone already, or never was, is left so, whatever the condition. A tombstone keeps the
- * version, the payments, the events applied and the receipts; those that were sent lose their customer.
- * @throws orderNotFound for an order of another principal, orderUnreadable where the version is damaged, preconditionFailed
+ * Deletes an order. Succeeds without a change if the order does not exist, whatever the precondition. The tombstone
+ * keeps the version, payments, applied events and receipts. The customer is removed from sent receipts.
+ * @throws orderNotFound for an order of another principal, orderUnreadable if the version is damaged,
+ * preconditionFailed
  */
 export function deleteOrder(
   deps: OrderDeps,

@@ -3,8 +3,8 @@ import type { Document } from 'mongodb'
 const NAMED = { $cond: [{ $isArray: ['$receipts'] }, '$receipts.customerId', []] }
 
 /**
- * A stage of an update: an order names the customers whom only its receipts still name, so that an index finds it by them.
- * It comes behind the stage that changes the customer or the receipts.
+ * Update stage that lists the customers who are named only in the receipts of an order, so that an index can find it.
+ * Must follow the stage that changes the customer or the receipts.
  */
 export const NAME_FORMER_CUSTOMERS: Document = {
   $set: {

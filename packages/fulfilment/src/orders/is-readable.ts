@@ -2,7 +2,7 @@ import { isSealed } from '@oncehook/kernel/encryption'
 import { orderUnreadable } from '../errors.ts'
 import type { LiveOrder } from './order-document.ts'
 
-/** Whether a stored order has what its representation is made of. An imported document may lack it. */
+/** Whether a stored order has every field that its representation needs. Imported documents may lack some. */
 export function isReadable(stored: LiveOrder): boolean {
   const { version, items, payment, metadata, createdAt, updatedAt } = stored
   return (
@@ -16,7 +16,7 @@ export function isReadable(stored: LiveOrder): boolean {
 }
 
 /**
- * Refuses an order that is not readable.
+ * Checks that an order is readable.
  * @throws orderUnreadable
  */
 export function demandReadable(stored: LiveOrder): void {

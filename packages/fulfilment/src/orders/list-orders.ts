@@ -8,19 +8,19 @@ import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts
 import { openOrder } from './order-encryption.ts'
 import { HIDDEN, type OrderCollection, type Orders } from './order-store.ts'
 
-/** Where a page ended: when its last order was made (milliseconds, in the range of a Date), and the id of it. */
+/** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
 
-/** Which page of the orders is asked for; `after` is the `next` of the page before. */
+/** The requested page of orders. `after` is the `next` of the previous page. */
 export interface ListRequest {
   readonly limit: number
   readonly after?: string | undefined
   readonly status?: OrderStatus | undefined
-  /** The principal whose orders alone are listed; absent: all of them. */
+  /** Restricts the list to the orders of this principal. Absent: all orders. */
   readonly owner?: string | undefined
 }
 
-/** One page, newest first; `next` is null on the last. */
+/** One page, newest first. `next` is null on the last page. */
 export interface OrderPage {
   readonly items: Order[]
   readonly next: string | null
@@ -29,10 +29,10 @@ export interface OrderPage {
 const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
 
 /**
- * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
- * so no later page repeats or omits one. A document that cannot be shown as an order is left out, so a page may hold
- * fewer than `limit`.
- * @throws invalidRequest when `after` is no cursor, keyUnknown when an order of the page cannot be decrypted
+ * Lists orders, newest first, without deleted ones. Orders created while a client is paging appear on the first page
+ * only, so later pages neither repeat nor omit an order. Documents that are not readable orders are skipped, so a
+ * page may have fewer than `limit` orders.
+ * @throws invalidRequest if `after` is not a valid cursor, keyUnknown if an order of the page cannot be decrypted
  */
 export async function listOrders(
   { orders, encryption }: OrderCollection,
@@ -41,7 +41,7 @@ export async function listOrders(
   const filter: Filter<OrderDocument> = {
     status: { $in: status === undefined ? LIVE : [status] },
     ...(owner === undefined ? {} : { createdBy: { $eq: owner } }),
-    // No cursor can name the others.
+    // A cursor cannot represent the others.
     _id: ORDER_ID,
     ...(after === undefined ? { createdAt: { $gte: OLDEST, $lt: PAST_CURSORS } } : olderThan(after)),
   }

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
 
 /**
- * An expression: the receipts of an order, with those changed that match; `$$one` is a receipt. An entry that is no receipt
- * stays. What is no list becomes `otherwise`: it stays too, unless told.
+ * Aggregation expression: the receipts of an order, with the matching ones changed. `$$one` refers to a receipt.
+ * Entries that are not receipts are kept. A value that is not a list becomes `otherwise`, by default itself.
  */
 export function mapReceipts(matches: Document, changed: Document, otherwise: '$receipts' | [] = '$receipts'): Document {
   const isReceipt = { $eq: [{ $type: '$$one' }, 'object'] }

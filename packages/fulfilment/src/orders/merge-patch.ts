@@ -1,13 +1,13 @@
 type Members = Readonly<Record<string, unknown>>
 
-/** Whether a JSON value is an object, neither null nor an array. */
+/** Whether a JSON value is an object, not null and not an array. */
 export function isJsonObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * Applies a JSON Merge Patch (RFC 7396 section 2) and leaves its arguments alone: null removes, objects merge, all
- * else replaces. A member called `__proto__` is a member like any other.
+ * Applies a JSON Merge Patch (RFC 7396 section 2) without changing its arguments: null removes, objects merge, other
+ * values replace. `__proto__` is an ordinary property.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch

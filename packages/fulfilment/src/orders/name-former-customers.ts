@@ -2,12 +2,12 @@ import type { Db } from 'mongodb'
 import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
 import { walkOrders } from './walk-orders.ts'
 
-/** The walk by which orders of earlier releases are found by their former customers. */
+/** The walk that indexes orders of earlier releases by former customer. */
 export const FORMER_CUSTOMERS_WALK = 'orders.formerCustomers'
 
 /**
- * Gives `formerCustomers` to the orders that an earlier release deleted or gave another customer: it named nobody there. Until
- * it is done, `erase --customer` does not find these orders.
+ * Adds `formerCustomers` to orders that an earlier release deleted or moved to another customer without recording it.
+ * Until the walk is done, `erase --customer` does not find these orders.
  */
 export function nameFormerCustomers(db: Db, stopping: AbortSignal): Promise<void> {
   const needed = { receipts: { $elemMatch: { customerId: { $type: 'string' } } } }

@@ -5,89 +5,98 @@ import { amountDueOf, type Order, type OrderContent, type OrderPayment, type Ord
 /** The collection of orders. */
 export const ORDERS = 'orders'
 
-/** How many applied events an order remembers; older ones fall back on `paidBy` and on the status that only goes up. */
+/**
+ * The number of applied events that an order remembers. Older events are recognised by `paidBy` and by the status,
+ * which never goes back.
+ */
 export const APPLIED_KEPT = 200
 
-/** What an event that was looked at did to its order. */
+/** The effect of an event on its order. */
 export type Outcome = 'applied' | 'superseded' | 'already_paid'
 
-/** The marker of an event that was applied: it answers every later delivery of that event. */
+/** The marker of an applied event. It answers every later delivery of the same event. */
 export interface AppliedEvent {
   readonly provider: string
   readonly eventId: string
-  /** Digest of what the event said, so that the same id with other contents shows. */
+  /** Digest of the event, to detect other contents under the same id. */
   readonly hash: string
   readonly outcome: Outcome
-  /** The version of the order when the event had taken effect. */
+  /** Version of the order after the event. */
   readonly version: number
   readonly at: Date
-  /** Which call wrote the marker. */
+  /** The call that wrote the marker. */
   readonly call: string
 }
 
-/** The payment that an order shows, as stored. */
+/** The payment shown on an order, as stored. */
 export interface StoredPayment extends Omit<OrderPayment, 'at'> {
   readonly at: Date
 }
 
-/** A payment object, named by its provider. */
+/** A payment, identified by its provider and id. */
 export interface PaymentKey {
   readonly provider: string
   readonly id: string
 }
 
-/** Where a receipt stands. `sending`: an attempt was begun and its outcome is not known yet. */
+/** State of a receipt. `sending`: an attempt started and its outcome is not known yet. */
 export type ReceiptState = 'owed' | 'sending' | 'sent' | 'parked'
 
-/** A receipt owed to a customer: it appears in the same write as the payment, and says what it said then for ever, but for the address. */
+/**
+ * A receipt owed to a customer. It is written together with the payment and never changes afterwards, except for its
+ * address.
+ */
 export interface StoredReceipt {
   /** The idempotency key of every attempt to send it. */
   readonly key: string
   readonly paymentId: string
-  /** Null once it was forgotten. */
+  /** Null after the customer was removed. */
   readonly customerId: string | null
-  /** Null where the order had none, and once it was forgotten. */
+  /** Null if the order had no e-mail, or after it was removed. */
   readonly email: string | Sealed | null
   readonly amount: number
   readonly currency: string
   readonly paidAt: Date
   readonly state: ReceiptState
-  /** Goes up with each attempt; a worker that lost its claim cannot settle a newer one. */
+  /** Fencing token, incremented by each attempt: a worker that lost its claim cannot settle a newer one. */
   readonly fence: number
-  /** The claim that holds it in `sending`. */
+  /** The claim that holds the receipt while it is `sending`. */
   readonly heldBy?: string
-  /** Database time from which a worker may take it; in `sending` the end of the lease, null when parked, absent when sent. */
+  /**
+   * Database time from which a worker may claim it. While `sending`, the end of the lease. Null if parked, absent if
+   * sent.
+   */
   readonly dueAt?: Date | null
   readonly attempts: number
   readonly lastError: { readonly code: string; readonly at: Date } | null
   readonly sentAt: Date | null
-  /** From then on customer and e-mail are forgotten; only where they are there. */
+  /** When the customer and e-mail are removed. Set only on sent receipts. */
   readonly forgetAt?: Date
 }
 
 interface KeptForEver {
   readonly _id: string
-  /** The principal that made the order; absent where it is not known. */
+  /** The principal that created the order; absent if unknown. */
   readonly createdBy?: string
-  /** The principal that changed the order last, through `/api/orders`; absent where it is not known. */
+  /** The principal that last changed the order through `/api/orders`; absent if unknown. */
   readonly changedBy?: string
   readonly version: number
   readonly payment: StoredPayment | null
   readonly applied: readonly AppliedEvent[]
   readonly receipts: readonly StoredReceipt[]
-  /** Payments that have paid this id, deleted orders of it included; absent when there is none. */
+  /** Payments that have paid this order id, including earlier deleted orders with the same id. Absent if there are none. */
   readonly paidBy?: readonly PaymentKey[]
-  /** Customers whom its receipts name, but not the order itself any more; absent when there is none. */
+  /** Customers named in receipts but no longer in the order itself. Absent if there are none. */
   readonly formerCustomers?: readonly string[]
 }
 
-/** A name and a value of the metadata: kept as pairs, for the caller's names are no names of ours. */
+/** A metadata entry. Stored as pairs, because metadata names are chosen by the caller and cannot be field names. */
 export interface MetadataPair {
   readonly name: string
   readonly value: string
 }
 
-/** The stored form of an order that exists. What is personal of it may be encrypted. */
+/** The stored form of a live order. Its personal data may be encrypted. */
 export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'email' | 'note' | 'metadata'> {
   readonly status: OrderStatus
   readonly access: 'locked' | 'unlocked'
@@ -99,28 +108,28 @@ export interface LiveOrder extends KeptForEver, Omit<OrderContent, 'email' | 'no
   readonly updatedAt: Date
 }
 
-/** An order with everything in clear. */
+/** An order with its personal data decrypted. */
 export interface ReadableOrder extends LiveOrder {
   readonly email?: string
   readonly note?: string
   readonly metadata?: readonly MetadataPair[]
 }
 
-/** What stays of a deleted order: enough for the version to go on and for no payment to be applied twice. */
+/** The remainder of a deleted order: enough to continue the version and to prevent a payment from being applied twice. */
 export interface Tombstone extends KeptForEver {
   readonly status: 'deleted'
   readonly deletedAt: Date
 }
 
-/** One document is one unit of change: the order, the events applied to it, the receipts it owes. */
+/** One document is one unit of change: the order, its applied events and the receipts it owes. */
 export type OrderDocument = LiveOrder | Tombstone
 
-/** Whether a stored order exists for its readers. */
+/** Whether a stored order is visible to readers. */
 export function isLive(document: OrderDocument | null): document is LiveOrder {
   return document !== null && document.status !== 'deleted'
 }
 
-/** The members that a content gives to the stored form. */
+/** The stored fields for the content of an order. */
 export function storedContent(content: OrderContent) {
   const { metadata, ...rest } = content
   return {
@@ -130,38 +139,38 @@ export function storedContent(content: OrderContent) {
   }
 }
 
-/** The optional members of a content: an update removes those that are left out. */
+/** The optional fields of an order. An update removes those that are left out. */
 export const OPTIONAL_MEMBERS = ['email', 'note', 'metadata'] as const
 
 type Times = 'createdAt' | 'updatedAt'
 
-/** An order that is not stored yet. The database gives it the times that it lacks. */
+/** An order that is not stored yet. The database sets missing times. */
 export type UnstoredOrder = Omit<ReadableOrder, Times> & Partial<Pick<ReadableOrder, Times>>
 
-/** An order that is to be made, without times. */
+/** Creates an order without times, for insertion. */
 export function unstoredOrder(id: string, content: OrderContent, principal: string | null = null): UnstoredOrder {
   return { _id: id, version: 1, ...FRESH, ...storedContent(content), ...madeBy(principal), applied: [], receipts: [] }
 }
 
-/** Names who has made an order; nothing where it is not known. */
+/** Fields that record who created an order. Empty if unknown. */
 export function madeBy(principal: string | null): Pick<LiveOrder, 'createdBy' | 'changedBy'> {
   return principal === null ? {} : { createdBy: principal, changedBy: principal }
 }
 
-/** The stored form of an order that has just been made. */
+/** The stored form of a new order. */
 export function newOrder(id: string, content: OrderContent, now: Date): ReadableOrder {
   return { ...unstoredOrder(id, content), createdAt: now, updatedAt: now }
 }
 
-/** Whether a stored order, deleted ones included, is of another principal than the one that may touch only its own. */
+/** Whether a stored order, deleted or not, belongs to another principal than the one that access is restricted to. */
 export function isForeign(order: OrderDocument | null, owner: string | undefined): boolean {
   return owner !== undefined && order !== null && order.createdBy !== owner
 }
 
-/** The state in which an order begins, also one that is made anew after a deletion. */
+/** The state of a new order, including one created again after a deletion. */
 export const FRESH = { status: 'pending', access: 'locked', payment: null } as const
 
-/** What the caller wrote of an order. */
+/** The part of an order that the caller wrote. */
 export function contentOf(order: ReadableOrder): OrderContent {
   const { customerId, currency, items, email, note, metadata } = order
   return {
@@ -176,7 +185,7 @@ export function contentOf(order: ReadableOrder): OrderContent {
   }
 }
 
-/** The representation of an order; its members always stand in the same order. */
+/** The representation of an order. The property order never changes. */
 export function toOrder(order: ReadableOrder): Order {
   const { payment } = order
   return {
@@ -195,10 +204,10 @@ export function toOrder(order: ReadableOrder): Order {
   }
 }
 
-/** The index that keeps one payment from paying two orders. */
+/** The index that prevents one payment from paying two orders. */
 export const PAYMENT_INDEX = 'payment_pays_one_order'
 
-/** The index by which sent receipts are found that are to forget their customer. */
+/** The index that finds sent receipts whose customer is due to be removed. */
 export const FORGET_INDEX = 'receipts_to_forget'
 
 /** The indexes of the collection. */
@@ -211,7 +220,7 @@ export const ORDER_INDEXES: NeededIndexes = {
       unique: true,
       partialFilterExpression: { paidBy: { $exists: true } },
     },
-    // Without the status, so that no payment changes it.
+    // Excludes the status, so that payments do not change index entries.
     {
       name: 'newest_by_maker',
       key: { createdBy: 1, createdAt: -1, _id: -1 },
@@ -221,7 +230,7 @@ export const ORDER_INDEXES: NeededIndexes = {
     { name: 'former_customers', key: { formerCustomers: 1 }, sparse: true },
     { name: 'newest_by_status', key: { status: 1, createdAt: -1, _id: -1 } },
     {
-      // Receipts that were sent have no due time, so the index holds only what is left to do.
+      // Sent receipts have no due time, so the index holds unsettled receipts only.
       name: 'receipts_unsettled',
       key: { 'receipts.dueAt': 1 },
       partialFilterExpression: { 'receipts.dueAt': { $exists: true } },

@@ -2,20 +2,23 @@ import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { isSealed } from '@oncehook/kernel/encryption'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 
-/** The members of an order that may be encrypted. */
+/** The fields of an order that may be encrypted. */
 export const ENCRYPTED_MEMBERS = ['email', 'note', 'metadata'] as const
 
 type Member = (typeof ENCRYPTED_MEMBERS)[number]
 
-/** What is encrypted of an order, in clear. */
+/** The encrypted fields of an order, decrypted. */
 type Personal = Pick<ReadableOrder, Member>
 
-/** Where a member of an order is. The e-mail of its receipts is a copy of its own, and opens at the same place. */
+/**
+ * The location of a field, which its encryption is bound to. The e-mail of a receipt is a copy and uses the location
+ * of the order's e-mail.
+ */
 export function memberPlace(orderId: string, member: Member): Place {
   return { collection: ORDERS, id: orderId, field: member }
 }
 
-/** Members that are to be stored in an order, with what is personal of them encrypted; as they are where encryption is off. */
+/** Encrypts the personal fields of an order that is about to be stored. Returns them unchanged if encryption is off. */
 export function sealMembers<Members extends Personal>(
   orderId: string,
   members: Members,
@@ -33,7 +36,7 @@ export function sealMembers<Members extends Personal>(
 }
 
 /**
- * A stored order with everything in clear.
+ * Decrypts a stored order.
  * @throws keyUnknown, recordAltered
  */
 export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrder {

@@ -17,7 +17,7 @@ import { putOrder } from './put-order.ts'
 const conditionSchema = z.string().max(4_096).optional()
 const keyText = z.string().min(1).max(255)
 
-/** `orders.get`: one order, NOT_FOUND, or CONFLICT for a damaged one. */
+/** `orders.get`: returns one order, NOT_FOUND, or CONFLICT if it is damaged. */
 export const getOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, owner: ownerSchema }))
   .query(async ({ ctx, input }) => {
@@ -27,12 +27,12 @@ export const getOrderProcedure = procedure
     return tagged(ctx, toOrder(openOrder(found, ctx.useCases.orders.encryption)))
   })
 
-/** `orders.list`: a page of orders, newest first. */
+/** `orders.list`: returns a page of orders, newest first. */
 export const listOrdersProcedure = procedure
   .input(listRequestSchema)
   .query(({ ctx, input }) => listOrders(ctx.useCases.orders, input))
 
-/** `orders.create`: a new order under an id of ours, once for each idempotency key. */
+/** `orders.create`: creates an order with a generated id, once per idempotency key. */
 export const createOrderProcedure = procedure
   .input(
     z.strictObject({
@@ -44,14 +44,14 @@ export const createOrderProcedure = procedure
   .mutation(async ({ ctx, input }) => {
     const created = await createOrder(ctx.useCases.orders, {
       ...input,
-      // Release 0.1.0 of the gateway names it with a key only.
+      // Release 0.1.0 of the gateway sends the principal with a key only.
       principal: ctx.principal ?? input.idempotency?.principal ?? null,
     })
     tagged(ctx, created.order)
     return created
   })
 
-/** `orders.put`: replaces an order, or makes it under the caller's id. */
+/** `orders.put`: replaces an order, or creates it under the id given by the caller. */
 export const putOrderProcedure = procedure
   .input(
     z.strictObject({
@@ -72,7 +72,7 @@ export const putOrderProcedure = procedure
     return result
   })
 
-/** `orders.patch`: changes an order by merge patch; the expected version is required. */
+/** `orders.patch`: changes an order by merge patch. The expected version is required. */
 export const patchOrderProcedure = procedure
   .input(
     z.strictObject({
@@ -94,7 +94,7 @@ export const patchOrderProcedure = procedure
     ),
   )
 
-/** `orders.delete`: the order is gone afterwards, whether or not it was there. */
+/** `orders.delete`: deletes an order. Succeeds if the order does not exist. */
 export const deleteOrderProcedure = procedure
   .input(
     z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }),
@@ -108,7 +108,7 @@ function tagged(ctx: Context, order: Order): Order {
   return order
 }
 
-/** The condition of a call: its input member, or the header in its place. */
+/** The precondition of a call: its input property, or else the header. */
 function conditionOf(ctx: Context, member: string | undefined): string | undefined {
   if (member !== undefined && ctx.ifMatch !== undefined && member !== ctx.ifMatch) {
     throw invalidRequest({}, { says: 'The header If-Match and the member ifMatch differ' })

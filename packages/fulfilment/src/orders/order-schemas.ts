@@ -5,12 +5,12 @@ import { ORDER_ID, type Order, orderContentSchema } from './order.ts'
 /** The id of an order. */
 export const orderIdSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
 
-/** The principal whose orders alone a call may touch. */
+/** Restricts a call to the orders of this principal. */
 export const ownerSchema = z.string().min(1).max(64).optional()
 
 const statusSchema = z.enum(['pending', 'payment_failed', 'paid'])
 
-/** Which page of the orders is asked for; `after` is the `next` of the page before. */
+/** The requested page of orders. `after` is the `next` of the previous page. */
 export const listRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).default(20),
   after: z.string().regex(ORDER_CURSOR, { error: 'is not a cursor of this list' }).optional(),
@@ -18,7 +18,7 @@ export const listRequestSchema = z.strictObject({
   owner: ownerSchema,
 })
 
-/** An order as its readers see it. */
+/** The representation of an order. */
 export const orderSchema: z.ZodType<Order> = orderContentSchema.extend({
   id: orderIdSchema,
   version: z.int().min(1),
@@ -37,7 +37,7 @@ export const orderSchema: z.ZodType<Order> = orderContentSchema.extend({
   updatedAt: z.iso.datetime(),
 })
 
-/** One page of orders, newest first; `next` is null on the last. */
+/** One page of orders, newest first. `next` is null on the last page. */
 export const orderPageSchema = z.strictObject({
   items: z.array(orderSchema).max(100),
   next: z.string().regex(ORDER_CURSOR).nullable(),

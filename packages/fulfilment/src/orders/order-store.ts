@@ -7,41 +7,42 @@ import { DURABLE_READ } from '../durable-read.ts'
 import { isLive, type LiveOrder, type OrderDocument, type UnstoredOrder } from './order-document.ts'
 import { sealMembers } from './order-encryption.ts'
 
-/** The orders as they are stored. */
+/** The collection of orders. */
 export type Orders = Collection<OrderDocument>
 
-/** Where orders are, and how what is personal of them is written and read. */
+/** The collection of orders, and the encryption of their personal data. */
 export interface OrderCollection {
   readonly orders: Orders
   readonly encryption: Encryption
 }
 
-/** Reads one order as a majority holds it, a tombstone included; null when the id was never used. */
+/** Reads one order with majority read concern. Returns tombstones too, and null if the id was never used. */
 export function readOrder(orders: Orders, id: string): Promise<OrderDocument | null> {
   return reachable(orders.findOne({ _id: { $eq: id } }, DURABLE_READ))
 }
 
-/** Whether an id is in use, tombstones included, durably on a majority. */
+/** Whether an id is in use by an order or tombstone, according to a majority. */
 export async function isStored(orders: Orders, id: string): Promise<boolean> {
   const found = orders.findOne({ _id: { $eq: id } }, { ...DURABLE_READ, projection: { _id: 1 } })
   return (await reachable(found)) !== null
 }
 
-/** What no reader of an order sees. */
+/** Fields that no reader of an order sees. */
 export const HIDDEN = { applied: 0, receipts: 0, paidBy: 0, formerCustomers: 0 } as const
 
-/** The times of an order that is made now, by the database's clock: the clocks of processes differ. */
+/** The times of a new order, by the database clock, because process clocks differ. */
 export const MADE_NOW = { createdAt: '$$NOW', updatedAt: '$$NOW' } as const
 
 /**
- * Inserts an order, durably on a majority, with what is personal of it encrypted where that is on; its answer is what is stored.
- * Null: the id is taken, durably too.
+ * Inserts an order with majority write concern and encrypts its personal data if encryption is on. Resolves to the
+ * stored order, or to null if a majority confirms that the id is taken.
  */
 export async function insertOrder(
   { orders, encryption }: OrderCollection,
   order: UnstoredOrder,
 ): Promise<LiveOrder | null> {
-  // No stored order matches, so a taken id is a duplicate key, as with an insert. Only an update knows `$$NOW`.
+  // The filter matches no stored order, so a taken id is a duplicate key, as with an insert. Only an update supports
+  // `$$NOW`.
   const filter = { _id: { $eq: order._id }, version: { $exists: false } }
   const pipeline = [
     { $replaceWith: { $mergeObjects: [MADE_NOW, { $literal: sealMembers(order._id, order, encryption) }] } },
@@ -51,15 +52,15 @@ export async function insertOrder(
     if (!isLive(made)) throw new Error('An upsert gave no order')
     return made
   } catch (error) {
-    // A mongos may leave out that no majority confirmed it: the order that has the id may yet be rolled back.
+    // mongos may hide that no majority confirmed it: the order with this id may still be rolled back.
     if (isDuplicateKey(error) && (await isStored(orders, order._id))) return null
     throw toUnavailable(error) ?? error
   }
 }
 
 /**
- * Changes an order, durably on a majority, if it still has the version that was read. Resolves to what is stored then,
- * without what no reader sees. Null: somebody was faster.
+ * Changes an order with majority write concern if it still has the version that was read. Resolves to the stored
+ * order without internal fields, or to null if a concurrent change won.
  */
 export function updateOrder(
   orders: Orders,
@@ -83,9 +84,9 @@ const LAST_ROUND_BEGINS_MS = 6_000
 const WAIT_MS = 20
 
 /**
- * Runs a round of "read, decide, write if nobody was faster" until one is not beaten: a beaten round gives null. In
- * every round of competing writers one of them gets through, so the bound is met only in a crowd.
- * @throws unavailable beyond the bound
+ * Repeats a "read, decide, conditional write" round until it succeeds. A round returns null on a conflict. One of the
+ * competing writers succeeds in every round, so only heavy contention exhausts the limit.
+ * @throws unavailable beyond the limit
  */
 export async function untilUnbeaten<T>(random: () => number, round: () => Promise<T | null>): Promise<T> {
   const startedAt = performance.now()

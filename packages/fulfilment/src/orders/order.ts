@@ -4,17 +4,20 @@ import { sayIssue } from '@oncehook/kernel/trpc/trpc-errors'
 import { z } from 'zod'
 import { hasLineText } from './line-text.ts'
 
-/** The id of an order, made by a client (PUT) or by us; `.` and `..` are steps of a path, no ids (RFC 3986). */
+/**
+ * The id of an order, chosen by a client (PUT) or generated. `.` and `..` are excluded because they are path segments
+ * (RFC 3986).
+ */
 export const ORDER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Makes the id of an order: `ord_` and 26 characters of base32 (130 bits) from the given source of random bytes. */
+/** Generates an order id: `ord_` and 26 base32 characters (130 bits) from the given source of random bytes. */
 export function createOrderId(randomBytes: (count: number) => Uint8Array): string {
   return `ord_${Array.from(randomBytes(26), (byte) => ALPHABET[byte & 31]).join('')}`
 }
 
-/** A well-formed Unicode text whose length is counted in UTF-8 bytes. */
+/** Well-formed Unicode text, with its length counted in UTF-8 bytes. */
 function bytesText(max: number) {
   return z
     .string()
@@ -24,7 +27,7 @@ function bytesText(max: number) {
     .refine((text) => Buffer.byteLength(text) <= max, { error: `is longer than ${max} bytes` })
 }
 
-/** A well-formed Unicode text whose length is counted in characters, as JSON Schema does. */
+/** Well-formed Unicode text, with its length counted in characters, as in JSON Schema. */
 function charactersText(min: number, max: number) {
   return z
     .string()
@@ -51,8 +54,8 @@ const metadataSchema = z
   .meta({ maxProperties: MAX_METADATA, description: 'Names and values of the caller’s own' })
 
 /**
- * What a caller may write of an order. Amounts are integers in minor units. The descriptions stand in the OpenAPI
- * document, and say what JSON Schema cannot.
+ * The properties of an order that a caller may write. Amounts are integers in minor units. The descriptions appear in
+ * the OpenAPI document and cover what JSON Schema cannot express.
  */
 export const orderContentSchema = z.strictObject({
   customerId: bytesText(255).meta({
@@ -71,10 +74,10 @@ export const orderContentSchema = z.strictObject({
   metadata: metadataSchema.exactOptional(),
 })
 
-/** What a caller may write of an order. */
+/** The properties of an order that a caller may write. */
 export type OrderContent = z.output<typeof orderContentSchema>
 
-/** The members that only the server sets, in the order of the representation. */
+/** The properties that only the server sets, in the order of the representation. */
 export const SERVER_MEMBERS = [
   'id',
   'version',
@@ -86,10 +89,10 @@ export const SERVER_MEMBERS = [
   'updatedAt',
 ] as const
 
-/** How far the payment of an order has come; `pending < payment_failed < paid`. */
+/** Payment status of an order: `pending < payment_failed < paid`. */
 export type OrderStatus = 'pending' | 'payment_failed' | 'paid'
 
-/** The payment that an order shows. Times are ISO 8601, UTC. */
+/** The payment shown on an order. Times are ISO 8601, UTC. */
 export interface OrderPayment {
   readonly id: string
   readonly provider: string
@@ -97,7 +100,7 @@ export interface OrderPayment {
   readonly at: string
 }
 
-/** An order as its readers see it: what the caller wrote and what the server adds. */
+/** The representation of an order: the properties from the caller and those from the server. */
 export interface Order extends OrderContent {
   readonly id: string
   readonly version: number
@@ -109,7 +112,7 @@ export interface Order extends OrderContent {
   readonly updatedAt: string
 }
 
-// Only what is written: orders of release 0.1.0 may have such a customer, and are read as they are.
+// Checked on writes only: orders of release 0.1.0 may have such a customer and stay readable.
 const orderInputSchema = orderContentSchema.extend({
   ...Object.fromEntries(SERVER_MEMBERS.map((name) => [name, z.unknown().optional()])),
   customerId: orderContentSchema.shape.customerId.refine((text) => !hasLineText(text), {
@@ -118,9 +121,9 @@ const orderInputSchema = orderContentSchema.extend({
 })
 
 /**
- * Reads an order as a caller sent it. Members that only the server sets are passed over, so that what was read can be
- * written back.
- * @throws invalidRequest naming the first wrong member, never a value
+ * Parses an order sent by a caller. Properties that only the server sets are ignored, so that a response can be sent
+ * back.
+ * @throws invalidRequest that names the first invalid property, never a value
  */
 export function parseOrderContent(input: unknown): OrderContent {
   const problem = problemOf(input)
@@ -141,7 +144,7 @@ export function parseOrderContent(input: unknown): OrderContent {
 function problemOf(input: unknown): string | null {
   const parsed = orderInputSchema.safeParse(input)
   if (!parsed.success) return sayIssue(parsed.error)
-  // A record drops this name without a word, for an assignment to it would change the prototype.
+  // A record silently drops this name, because assigning it would change the prototype.
   const metadata = parsed.data.metadata === undefined ? undefined : (input as { metadata: object }).metadata
   return metadata !== undefined && Object.hasOwn(metadata, '__proto__')
     ? 'metadata: has a member that is not allowed'
@@ -149,8 +152,8 @@ function problemOf(input: unknown): string | null {
 }
 
 /**
- * What is to be paid for these items, in minor units, exactly.
- * @throws invalidRequest beyond 2^53 - 1, which JSON readers do not keep exactly (RFC 7493 section 2.2)
+ * The exact total of these items in minor units.
+ * @throws invalidRequest above 2^53 - 1, which JSON parsers do not represent exactly (RFC 7493 section 2.2)
  */
 export function amountDueOf(items: OrderContent['items']): number {
   const total = items.reduce((sum, item) => sum + BigInt(item.quantity) * BigInt(item.unitAmount), 0n)

@@ -12,18 +12,19 @@ import { readOrder, untilUnbeaten } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
 
-/** A change of an order by JSON Merge Patch (RFC 7396). */
+/** A request to change an order by JSON Merge Patch (RFC 7396). */
 export interface PatchRequest extends ByPrincipal {
   readonly id: string
-  /** The patch as sent: it is looked at after the conditions. */
+  /** The patch as sent. It is validated after the preconditions. */
   readonly patch: unknown
   readonly ifMatch: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
 
 /**
- * Patches an order, all or nothing. A patch that gives an equal order changes nothing.
- * @throws orderNotFound, orderUnreadable, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in this order
+ * Patches an order completely or not at all. A patch that results in an equal order changes nothing.
+ * @throws orderNotFound, orderUnreadable, preconditionRequired, preconditionFailed, patchUnprocessable, orderPaid, in
+ * this order
  */
 export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Order> {
   const check = readConditions(request)
@@ -48,7 +49,7 @@ function patchedContent(order: Order, patch: unknown): OrderContent {
   try {
     return parseOrderContent(result)
   } catch (error) {
-    // A result that is no order is the patch's fault: 422 rather than 400 (RFC 5789 section 2.2).
+    // An invalid result is the fault of the patch: 422 rather than 400 (RFC 5789 section 2.2).
     if (invalidRequest.is(error)) throw patchUnprocessable({}, { says: error.message, cause: error })
     throw error
   }

@@ -19,23 +19,24 @@ import { openOrder, sealMembers } from './order-encryption.ts'
 import { insertOrder, MADE_NOW, type OrderCollection, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
 import { replaceContent } from './replace-content.ts'
 
-/** What writing orders works with. */
+/** Dependencies of order writes. */
 export interface OrderDeps extends OrderCollection {
   readonly random: () => number
 }
 
-/** A full replacement of an order, or its making under an id of the caller's. */
+/** A request to replace an order completely, or to create it under the id given by the caller. */
 export interface PutRequest extends Conditions, ByPrincipal {
   readonly id: string
-  /** The order as sent: it is looked at after the conditions (RFC 9110 section 13.2.1). */
+  /** The order as sent. It is validated after the preconditions (RFC 9110 section 13.2.1). */
   readonly order: unknown
 }
 
 /**
- * Puts an order in place as RFC 9110 section 9.3.4 asks: what is left out is gone, an equal order changes nothing, a
- * deleted id goes on with the next version. Of any number of equal parallel calls one has created it.
- * @throws orderNotFound for an order of another principal, orderUnreadable, preconditionFailed, invalidRequest, idMismatch, orderPaid,
- * unavailable
+ * Creates or replaces an order as defined in RFC 9110 section 9.3.4. Omitted properties are removed, an equal order
+ * changes nothing, and a deleted id continues with the next version. Exactly one of several equal parallel calls
+ * reports that it created the order.
+ * @throws orderNotFound for an order of another principal, orderUnreadable, preconditionFailed, invalidRequest,
+ * idMismatch, orderPaid, unavailable
  */
 export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order: Order; created: boolean }> {
   const check = readConditions(request)
@@ -60,14 +61,14 @@ function readContent({ id, order }: PutRequest): OrderContent {
   return content
 }
 
-/** The next life of a deleted order: all of it new, but for what must never be forgotten. */
+/** An order created again under a deleted id. Everything is new except the permanent fields. */
 async function revive(
   { orders, encryption }: OrderDeps,
   grave: Tombstone,
   { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
 ): Promise<LiveOrder | null> {
   const sealed = sealMembers(grave._id, storedContent(content), encryption)
-  // The receipts are the worker's, so they stay as they are now.
+  // The worker owns the receipts, so they are left as they are now.
   const members = { ...FRESH, ...sealed, ...madeBy(principal), version: grave.version + 1 }
   const written = await updateOrder(orders, grave, [
     { $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: members }, MADE_NOW] } },

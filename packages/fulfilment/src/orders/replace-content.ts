@@ -8,9 +8,9 @@ import { openOrder, sealMembers } from './order-encryption.ts'
 import { type OrderCollection, updateOrder } from './order-store.ts'
 
 /**
- * Gives a stored order another content, if it still has the version that was read. A content equal to the stored one
- * changes nothing at all. Null: somebody was faster.
- * @throws orderPaid when a paid order would get other items or another currency
+ * Replaces the content of a stored order if it still has the version that was read. Equal content changes nothing.
+ * Resolves to null if a concurrent change won.
+ * @throws orderPaid if the items or currency of a paid order would change
  */
 export async function replaceContent(
   { orders, encryption }: OrderCollection,
@@ -26,7 +26,7 @@ export async function replaceContent(
   const written = await updateOrder(orders, read, [
     { $set: { ...members, updatedAt: '$$NOW', version: { $add: ['$version', 1] } } },
     ...(left.length === 0 ? [] : [{ $unset: left }]),
-    // Of the receipts as they are in that write: they change without a new version.
+    // Computed from the receipts in the same write, because they change without a new version.
     NAME_FORMER_CUSTOMERS,
   ])
   return isLive(written) ? written : null

@@ -7,34 +7,34 @@ import { ORDERS } from './order-document.ts'
 const AT_ONCE = 500
 const SEARCH_MS = 4_000
 
-/** An id of a document that is walked over. */
+/** The id of a document in a walk. */
 type WalkedId = string | ObjectId
 
-/** How far a walk is. */
+/** Progress of a walk. */
 export interface WalkProgress {
   readonly _id: string
-  /** The id up to which documents are looked at. */
+  /** Documents up to this id are done. */
   readonly after: WalkedId
-  /** When the last one was looked at; null while the walk is not at its end. */
+  /** When the walk reached its end; null while it is running. */
   readonly doneAt: Date | null
-  /** Whether it has been at its end before. */
+  /** Whether it has reached its end before. */
   readonly wasDone?: true
 }
 
 const WEEK_MS = 7 * 86_400_000
 
-/** Work on all documents of a collection. */
+/** A task that visits all documents of a collection. */
 export interface Walk {
-  /** By which its progress is kept. */
+  /** The key under which its progress is stored. */
   readonly name: string
   readonly collection: string
   /** An id below all others. */
   readonly first: WalkedId
-  /** Changes those of a slice that need it. */
+  /** Changes the documents of a slice that need it. */
   readonly change: (ids: readonly WalkedId[]) => Promise<unknown>
 }
 
-/** A change of all orders that need it. */
+/** A change to all orders that need it. */
 export interface OrdersWalk extends Pick<Walk, 'name'> {
   readonly needed: Document
   readonly update: Document[]
@@ -45,14 +45,14 @@ export function walkProgress(db: Db): Collection<WalkProgress> {
   return db.collection<WalkProgress>('housekeeping')
 }
 
-/** Whether each of these walks has been at its end at least once. */
+/** Whether each of these walks has reached its end at least once. */
 export async function areWalked(walks: Collection<WalkProgress>, names: readonly string[]): Promise<boolean> {
   return (await walks.countDocuments({ _id: { $in: [...names] }, wasDone: true }, DURABLE_READ)) === names.length
 }
 
 /**
- * Walks a collection by its ids in slices. A process that comes next continues behind the last slice. A week after its end the
- * walk begins again: a process of an earlier release may have worked beside it.
+ * Visits a collection in slices, ordered by id. The next process resumes after the last slice. The walk starts again
+ * one week after its end, because a process of an earlier release may have been running at the same time.
  */
 export async function walk(db: Db, { name, collection, first, change }: Walk, stopping: AbortSignal): Promise<void> {
   const walks = walkProgress(db)
@@ -75,7 +75,7 @@ export async function walk(db: Db, { name, collection, first, change }: Walk, st
   }
 }
 
-/** Walks the orders, and changes those that need it. */
+/** Visits all orders and changes those that need it. */
 export function walkOrders(db: Db, { name, needed, update }: OrdersWalk, stopping: AbortSignal): Promise<void> {
   const change = (ids: readonly WalkedId[]) => {
     const q = { _id: { $in: ids }, ...needed }

@@ -13,23 +13,23 @@ import { type Decision, type DecisionContext, decideOrder, type IncomingEvent, t
 import { orderUpdate, type UpdateStatement } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 
-/** What applying events works with. */
+/** Dependencies of payment application. */
 export interface ApplyDeps {
   readonly db: Db
   readonly errors: DatabaseErrors
   readonly clock: Clock
   readonly logger: Logger
-  /** Makes a name for each call. */
+  /** Creates a unique id for each call. */
   readonly newCallId: () => string
-  /** Is told when receipts may be owed. */
+  /** Called when receipts may be owed. */
   readonly onApplied: () => void
 }
 
 const MAX_ROUNDS = 5
-// Inside the 10 s of a request: a round that begins by then can still end in time.
+// Leaves time to finish within the 10 s of a request.
 const LAST_ROUND_BEGINS_MS = 4_000
 
-/** An event on its way to a verdict; null as long as it is open. */
+/** An event that is being decided. The verdict is null while it is open. */
 interface Entry {
   readonly event: IncomingEvent
   verdict: Verdict | null
@@ -40,10 +40,10 @@ interface Entry {
 type Group = readonly Entry[]
 
 /**
- * Applies payment events to their orders, each at most once, and answers each in the order given. Orders are
- * independent of each other; the events of one order are one conditional update, and all updates of a round travel in
- * one command. A refusal is an answer, so one event never spoils the call for the others; an order that cannot be decided
- * about costs its own events a refusal with `internal`, to be tried again later.
+ * Applies each payment event to its order at most once. Answers are in input order. Orders are independent: the
+ * events of one order form one conditional update, and all updates of a round are sent in one command. A refusal is
+ * an answer, so one event never fails the whole call. If an order cannot be decided, only its own events are refused,
+ * with `internal`, and are retried later.
  */
 export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent[]): Promise<Verdict[]> {
   const startedAt = performance.now()
@@ -53,7 +53,7 @@ export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent
     verdict: null,
     paidTwice: false,
   }))
-  // More markers than an order keeps could not be recognised afterwards.
+  // An order could not recognise more events than it keeps markers for.
   for (const group of groupsOf(entries).values()) refuse(group.slice(APPLIED_KEPT), versionConflict)
   for (let round = 0; round < MAX_ROUNDS && performance.now() - startedAt < LAST_ROUND_BEGINS_MS; round += 1) {
     const open = entries.filter(({ verdict }) => verdict === null)
@@ -99,7 +99,7 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
   }
 }
 
-/** Settles the events of one order that need no write; null then. */
+/** Settles the events of one order if no write is needed. Otherwise returns the write. */
 function decide(group: Group, order: OrderDocument | null, context: DecisionContext): Sent | null {
   const incoming = group.map(({ event }) => event)
   const decision = decideOrder(order, incoming, context)
@@ -123,11 +123,11 @@ function close(deps: ApplyDeps, { group, decision }: Sent, landing: Landing): vo
   else if (landing === 'unchangeable') {
     refuseUndecidable(deps, group, new TypeError('The database refuses to change the stored order'))
   } else if (landing === 'payment_used') {
-    // The event that would have paid is refused; the rest of the group is decided again without it.
+    // Refuses the paying event. The rest of the group is decided again without it.
     const paying = group.filter(({ event }, index) => isPaying(event, decision.verdicts[index]))
     refuse(paying, paymentUsedElsewhere)
   }
-  // Perhaps: decided again; either its markers are found, or somebody else was faster.
+  // Unconfirmed: decide again. Either the markers are found, or a concurrent change won.
 }
 
 function isPaying(event: IncomingEvent, verdict: Verdict | undefined): boolean {
@@ -146,7 +146,7 @@ function refuse(group: Group, why: Parameters<typeof toRefusal>[0]): void {
   for (const entry of group) entry.verdict = toRefusal(why)
 }
 
-/** What every event got. Those still open after all rounds lost to others each time. */
+/** The verdict of each event. Events still open after all rounds lost every conflict. */
 function conclude(deps: ApplyDeps, entries: readonly Entry[]): Verdict[] {
   const outcomes = entries.map(({ verdict }) => outcomeOf(verdict))
   for (const [index, { event, paidTwice }] of entries.entries()) {
@@ -162,13 +162,16 @@ function short(id: string): string {
   return id.slice(0, 64)
 }
 
-/** Reads the orders as a majority holds them, for an answer must not rest on what can be rolled back. Null: not now. */
+/**
+ * Reads orders with majority read concern, because an answer must not rely on data that can be rolled back. Null if
+ * unavailable.
+ */
 async function readOrders(
   { db, errors }: ApplyDeps,
   ids: readonly string[],
 ): Promise<Map<string, OrderDocument> | null> {
   try {
-    // All of them in one batch: fewer than its size, or the cursor would stay open for another round trip.
+    // One batch for all orders: a smaller batch would leave the cursor open and cost another round trip.
     const batchSize = ids.length + 1
     const found = await db
       .collection<OrderDocument>(ORDERS)

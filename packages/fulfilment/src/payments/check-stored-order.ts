@@ -4,7 +4,7 @@ import type { OrderDocument } from '../orders/order-document.ts'
 type Check = readonly [property: string, isRight: (value: unknown) => boolean]
 
 const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'payment_failed', 'paid', 'deleted'])
-// More than any caller may write; it bounds what one order adds to a command.
+// More than any caller may write. Bounds what one order adds to a command.
 const MAX_TEXT = 1_024
 
 const OF_ALL: readonly Check[] = [
@@ -23,8 +23,9 @@ const OF_LIVE: readonly Check[] = [
 ]
 
 /**
- * Checks the properties of a stored order that a decision rests on. Another release or a person may have written them.
- * @throws TypeError that names the first wrong property, never its value
+ * Checks the properties of a stored order that decisions depend on. Another release or a person may have written
+ * them.
+ * @throws TypeError that names the first invalid property, never its value
  */
 export function checkStoredOrder(order: OrderDocument): void {
   const checks = order.status === 'deleted' ? OF_ALL : [...OF_ALL, ...OF_LIVE]

@@ -7,21 +7,21 @@ import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/order-docum
 import type { UpdateStatement } from './order-update.ts'
 
 /**
- * What became of one statement of the command: it holds on a majority; it may have held, the reply does not say which
- * did not match; its payment has paid another order; the stored order is such that it cannot be changed; or nothing is
- * known.
+ * Result of one statement of the command. `landed`: a majority has it. `perhaps`: the reply does not show which
+ * statement did not match. `payment_used`: the payment has paid another order. `unchangeable`: the stored order
+ * cannot be changed. `unknown`: no information.
  */
 export type Landing = 'landed' | 'perhaps' | 'payment_used' | 'unchangeable' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
 
-// What the server says of a document that does not take the change: BadValue, TypeMismatch, PathNotViable,
+// Server codes for a document that rejects the change: BadValue, TypeMismatch, PathNotViable,
 // DocumentValidationFailure, BSONObjectTooLarge and its two older codes.
 const UNCHANGEABLE = new Set([2, 14, 28, 121, 10_334, 17_419, 17_420])
 
 /**
- * Sends all statements as one unordered update command with majority and journal. None takes effect twice: where its
- * outcome is unknown, the markers in the orders answer the retry.
+ * Sends all statements as one unordered update command with majority write concern and journal. No statement takes
+ * effect twice: if its result is unknown, the markers in the orders answer the retry.
  */
 export async function commitChanges(
   { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
@@ -32,7 +32,7 @@ export async function commitChanges(
     reply = await sendUpdates(db, { update: ORDERS, updates: statements })
   } catch (error) {
     errors.count(error)
-    // Whatever the driver says, the statements may have been stored.
+    // The statements may have been stored, whatever error the driver reports.
     return statements.map(() => 'unknown')
   }
   errors.countReply({ writeErrors: reply.refused })
@@ -41,8 +41,8 @@ export async function commitChanges(
 }
 
 /**
- * Reads whether a majority holds the other payment: a mongos may leave out that none confirmed it. What it does not hold
- * may yet be rolled back, so that nothing is known.
+ * Checks that a majority has the other payment, because mongos may hide that it was not confirmed. Without a majority
+ * it may still be rolled back, so the result is unknown.
  */
 async function confirmPaymentsUsed(
   db: Db,
@@ -60,7 +60,7 @@ async function confirmPaymentsUsed(
   return Promise.all(landings.map(confirm))
 }
 
-/** Reads the reply of the update command, a landing for each of its `count` statements. */
+/** Converts the reply of the update command to one result for each of its `count` statements. */
 export function landingsOf({ n, refused }: UpdateReply, count: number): Landing[] {
   const rest: Landing = n === count - refused.length ? 'landed' : 'perhaps'
   const landings = Array<Landing>(count).fill(rest)

@@ -20,42 +20,42 @@ import { checkStoredOrder } from './check-stored-order.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'
 
-/** What an event did, and the version of the order after it; or why it is refused. */
+/** The effect of an event and the order version after it, or the reason for its refusal. */
 export type Verdict = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal
 
-/** An event with the digest of what it says. */
+/** An event with its digest. */
 export interface IncomingEvent extends PaymentEvent {
   readonly hash: string
 }
 
-/** When and for which call events are decided. */
+/** The time and the call for which events are decided. */
 export interface DecisionContext {
   readonly now: Date
-  /** Names the call, so that it recognises its own update when the reply did not say whether it landed. */
+  /** Identifies the call, so that it recognises its own update if the reply was inconclusive. */
   readonly call: string
 }
 
-/** What is to be written so that the verdicts become true. */
+/** The write that makes the verdicts true. */
 export interface OrderChange {
   readonly order: LiveOrder
   readonly markers: readonly AppliedEvent[]
-  /** The state after the events; null when only markers are written and nothing that a reader sees changes. */
+  /** The state after the events; null if only markers are written and readers see no change. */
   readonly state: PaymentState | null
   readonly versionsUp: number
 }
 
-/** A verdict for each event, in the order given, and the one change that they rest on, if any. */
+/** A verdict for each event, in input order, and the one change they require, if any. */
 export interface Decision {
   readonly verdicts: readonly Verdict[]
   readonly change: OrderChange | null
-  /** Events that tell of a second payment for an order that another one has paid. */
+  /** Events about a second payment for an order that is already paid. */
   readonly paidTwice: readonly IncomingEvent[]
 }
 
 /**
- * Decides what events do to one order, in the order given and without side effects: what was applied before is a
- * duplicate whatever `ifMatch` says; then the version, the amount and the currency; then the join of states.
- * @throws TypeError for a stored order, or a marker in it, that is not as this service writes it
+ * Decides the effect of events on one order, in input order and without side effects. An applied event is a duplicate
+ * regardless of `ifMatch`. The version, the amount and the currency are checked next. Then the states are joined.
+ * @throws TypeError if the stored order, or a marker in it, does not have the form that this service writes
  */
 export function decideOrder(
   order: OrderDocument | null,
@@ -104,7 +104,7 @@ function answerFromMarker(draft: Draft, event: IncomingEvent): Verdict | null {
   if (marker === undefined) return null
   if (!isMarker(marker)) throw new TypeError('The stored order has no valid marker of this event')
   if (marker.hash !== event.hash) return toRefusal(eventMismatch)
-  // Our own update of an earlier round: it has landed, and the event it was made for gets its true outcome once.
+  // Our own update from an earlier round was committed. Its event gets the true outcome once.
   const own = marker.call === draft.context.call && !draft.ownReported.has(key)
   draft.ownReported.add(key)
   return { outcome: own && !draft.markers.includes(marker) ? marker.outcome : 'duplicate', version: marker.version }

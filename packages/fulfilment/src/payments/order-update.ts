@@ -9,12 +9,12 @@ export interface UpdateStatement {
   readonly u: { readonly $push: { readonly applied?: object; readonly paidBy?: PaymentKey } }
 }
 
-// Due at once: the worker compares with the database's clock, which is past this in any case.
+// Due at once: the worker compares it with the database clock, which is always later.
 const AT_ONCE = new Date(0)
 
 /**
- * The statement that makes a change true, or does nothing: it matches only the version that was read, without any of
- * the events. It uses field operators, so that what the receipt worker writes meanwhile is not lost.
+ * The statement that makes a change. It matches only the version that was read, without any of these events;
+ * otherwise it does nothing. It uses field operators to keep concurrent writes of the receipt worker.
  */
 export function orderUpdate({ order, markers, state, versionsUp }: OrderChange): UpdateStatement {
   const q = {
@@ -34,7 +34,10 @@ export function orderUpdate({ order, markers, state, versionsUp }: OrderChange):
   return { q, u: { ...effect, $push: { applied, ...pays } } }
 }
 
-/** An order that has no marker at all has none of these, and the server looks at a length more cheaply than into a list. */
+/**
+ * An order without markers has none of these events. Checking the length is cheaper for the server than searching the
+ * list.
+ */
 function withoutMarkers(order: OrderChange['order'], markers: OrderChange['markers']): object {
   if (order.applied.length === 0) return { applied: { $size: 0 } }
   const isMarked = markers.map(({ provider, eventId }) => ({

@@ -7,7 +7,7 @@ const MAX_BYTES = 255
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/
 
-/** A text as events carry it: well-formed, 1 to 255 bytes, not only white space, no control characters. */
+/** A text in an event: well-formed, 1 to 255 bytes, not only whitespace, no control characters. */
 export const eventTextSchema = z
   .string()
   .min(1)
@@ -17,15 +17,15 @@ export const eventTextSchema = z
   })
   .refine((text) => text.trim() !== '' && !CONTROL.test(text), { error: 'is blank or has control characters' })
 
-/** A condition in the syntax of the If-Match header (RFC 9110 section 13.1.1). */
+/** A precondition in the syntax of the If-Match header (RFC 9110 section 13.1.1). */
 const ifMatchSchema = z
   .string()
   .max(4_096)
   .refine(isEntityTagList, { error: 'a list of entity tags in double quotes, or *, is needed' })
 
 /**
- * A payment event for an order, as the gateway hands it over. Amount and currency are what the provider claims; they
- * are compared, never taken. Unknown properties are dropped: a newer gateway may send more.
+ * A payment event for an order, as sent by the gateway. The amount and currency come from the provider: they are
+ * compared with the order, never stored. Unknown properties are dropped, because a newer gateway may send more.
  */
 export const paymentEventSchema = z.object({
   provider: eventTextSchema,
@@ -42,7 +42,7 @@ export const paymentEventSchema = z.object({
 /** A payment event for an order. */
 export type PaymentEvent = z.output<typeof paymentEventSchema>
 
-/** What of an event must be the same whenever its id comes back. */
+/** The properties that must not change when the same event id is delivered again. */
 export function eventHash(event: PaymentEvent): string {
   const said = [event.type, event.paymentId, event.orderId, event.amount ?? null, event.currency ?? null]
   return createHash('sha256').update(JSON.stringify(said)).digest('base64url')

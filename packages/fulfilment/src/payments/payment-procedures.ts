@@ -7,7 +7,7 @@ import { readVersions } from './read-versions.ts'
 
 const MAX_EVENTS = 500
 
-/** `payments.applyEvents`: applies each event to its order at most once and answers each in the order given. */
+/** `payments.applyEvents`: applies each event to its order at most once. Answers are in input order. */
 export const applyEventsProcedure = procedure
   .input(z.object({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
   .mutation(async ({ ctx, input }): Promise<{ results: Verdict[] }> => {
@@ -22,7 +22,7 @@ export const applyEventsProcedure = procedure
     return { results }
   })
 
-/** `payments.versions`: the version that each of these orders has now, to be named in `ifMatch`. */
+/** `payments.versions`: the current version of each order, for use in `ifMatch`. */
 export const versionsProcedure = procedure
   .input(z.strictObject({ orderIds: z.array(eventTextSchema).min(1).max(MAX_EVENTS) }))
   .query(({ ctx, input }) => readVersions(ctx.useCases.orders.orders, input.orderIds))

@@ -3,8 +3,8 @@ import { DURABLE_READ } from '../durable-read.ts'
 import type { Orders } from '../orders/order-store.ts'
 
 /**
- * The current versions of orders, null where an order is not there, was deleted, or has no valid version: applying says
- * which. Any id may be asked for.
+ * The current versions of orders. Null if an order does not exist, was deleted or has no valid version; applying an
+ * event then reports which. Accepts any id.
  */
 export async function readVersions(
   orders: Orders,
@@ -16,7 +16,7 @@ export async function readVersions(
       .project<{ _id: string; version: number; status: string }>({ version: 1, status: 1 })
       .toArray()
     const versions = new Map(found.map((order) => [order._id, versionOf(order)]))
-    // Entries, not assignments: an id may be called __proto__.
+    // Built from entries, not by assignment: an id may be `__proto__`.
     return Object.fromEntries(orderIds.map((id) => [id, versions.get(id) ?? null]))
   } catch (error) {
     throw toUnavailable(error) ?? error

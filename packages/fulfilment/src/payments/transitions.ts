@@ -1,13 +1,13 @@
 import type { OrderStatus } from '../orders/order.ts'
 import type { Outcome, PaymentKey, StoredPayment } from '../orders/order-document.ts'
 
-/** The types of event that change an order. */
+/** The event types that change an order. */
 export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as const
 
-/** A type of event that changes an order. */
+/** An event type that changes an order. */
 type PaymentEventType = (typeof PAYMENT_EVENT_TYPES)[number]
 
-/** The part of an order that payments decide. */
+/** The part of an order that payments determine. */
 export interface PaymentState {
   readonly status: OrderStatus
   readonly access: 'locked' | 'unlocked'
@@ -15,7 +15,7 @@ export interface PaymentState {
   readonly paidBy: readonly PaymentKey[]
 }
 
-/** What an event tells about a payment. */
+/** The payment reported by an event. */
 export interface PaymentFact {
   readonly type: PaymentEventType
   readonly provider: string
@@ -23,7 +23,7 @@ export interface PaymentFact {
   readonly at: Date
 }
 
-/** What an event does to an order. `applied` changes the state, the others leave it as it is. */
+/** The effect of an event on an order. `applied` changes the state; the others do not. */
 export interface Transition {
   readonly outcome: Outcome
   readonly state: PaymentState
@@ -35,9 +35,9 @@ const TRANSITIONS: Record<PaymentEventType, (state: PaymentState, fact: PaymentF
 }
 
 /**
- * Applies one payment to the state of an order. The status is a join, `pending < payment_failed < paid`, so that any
- * order of arrival, with any repetition, ends in the same state. A repetition changes nothing, so an event whose marker
- * is gone has no second effect.
+ * Applies one payment to the state of an order. The status is a join, `pending < payment_failed < paid`: any order of
+ * arrival, with any repetition, gives the same state. A repetition changes nothing, so an event without a marker has
+ * no second effect.
  */
 export function applyPayment(state: PaymentState, fact: PaymentFact): Transition {
   return TRANSITIONS[fact.type](state, fact)
@@ -55,17 +55,17 @@ function fail(state: PaymentState, fact: PaymentFact): Transition {
   const { provider, paymentId: id } = fact
   if (state.status === 'paid' || hasPaid(state, { provider, id })) return { outcome: 'superseded', state }
   const payment = latest(state.payment, { id, provider, status: 'failed', at: fact.at })
-  // An older attempt than the one shown, or that one again.
+  // An older attempt than the one shown, or the same attempt again.
   if (state.status === 'payment_failed' && payment === state.payment) return { outcome: 'superseded', state }
   return { outcome: 'applied', state: { ...state, status: 'payment_failed', payment } }
 }
 
-/** Whether a payment has paid this id before, be it an order that was deleted since. */
+/** Whether a payment has already paid this order id, including orders deleted since. */
 export function hasPaid(state: Pick<PaymentState, 'paidBy'>, payment: PaymentKey): boolean {
   return state.paidBy.some((paid) => paid.provider === payment.provider && paid.id === payment.id)
 }
 
-// Of several failed attempts the order shows the latest, whatever their order of arrival; names decide a tie.
+// If several attempts failed, the order shows the latest, regardless of arrival order. Ids break a tie.
 function latest(shown: StoredPayment | null, failed: StoredPayment): StoredPayment {
   if (shown === null) return failed
   const later = shown.at.getTime() - failed.at.getTime() || compare(rank(shown), rank(failed))

@@ -1,12 +1,12 @@
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 
-/** Writes the place where a page ended as an opaque text for the next request. */
+/** Encodes the end of a page as an opaque string for the next request. */
 export function writeCursor(parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
 /**
- * Reads a place that `writeCursor` wrote, its parts of the given types.
+ * Decodes a cursor created by `writeCursor`. Its parts must have the given types.
  * @throws invalidRequest for anything else
  */
 export function readCursor<const Types extends readonly ('string' | 'number')[]>(

@@ -2,7 +2,7 @@ import type { Db, Document } from 'mongodb'
 import { mapReceipts } from '../orders/map-receipts.ts'
 import { walkOrders } from '../orders/walk-orders.ts'
 
-/** Gives receipts that release 0.1.0 has sent the date from which customer and e-mail are removed: there they had none. */
+/** Sets the date for removing the customer and e-mail on receipts sent by release 0.1.0, which did not set one. */
 export function dateSentReceipts(db: Db, keepMs: number, stopping: AbortSignal): Promise<void> {
   const needed = { receipts: { $elemMatch: UNDATED } }
   return walkOrders(db, { name: 'receipts.forgetAt', needed, update: date(keepMs) }, stopping)

@@ -9,8 +9,8 @@ const AT_ONCE = 200
 const SEARCH_MS = 4_000
 
 /**
- * Removes customer and e-mail of receipts that were sent long enough ago. The receipt itself stays, with its key. In slices;
- * what a stop leaves undone is done the next time.
+ * Removes the customer and e-mail from receipts whose retention has ended. The receipt and its key are kept. Works in
+ * slices; the next run resumes after a stop.
  */
 export async function forgetReceipts(db: Db, stopping: AbortSignal): Promise<void> {
   const isDue = { 'receipts.forgetAt': { $type: 'date' }, $expr: IS_ANY_DUE }

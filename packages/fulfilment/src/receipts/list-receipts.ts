@@ -4,7 +4,7 @@ import type { ReceiptState, StoredReceipt } from '../orders/order-document.ts'
 import type { Orders } from '../orders/order-store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 
-/** Which page of the receipts is asked for; `after` is the `next` of the page before. */
+/** The requested page of receipts. `after` is the `next` of the previous page. */
 export interface ReceiptListRequest {
   readonly orderId?: string | undefined
   readonly state?: ReceiptState | undefined
@@ -12,7 +12,7 @@ export interface ReceiptListRequest {
   readonly after?: string | undefined
 }
 
-/** A receipt as an operator sees it. Times are ISO 8601, UTC. */
+/** A receipt as shown to an operator. Times are ISO 8601, UTC. */
 interface ReceiptView {
   readonly key: string
   readonly orderId: string
@@ -26,7 +26,7 @@ interface ReceiptView {
   readonly sentAt: string | null
 }
 
-/** One page, by order id; `next` is null on the last. */
+/** One page, ordered by order id. `next` is null on the last page. */
 export interface ReceiptPage {
   readonly items: ReceiptView[]
   readonly next: string | null
@@ -38,9 +38,9 @@ interface Row {
 }
 
 /**
- * Lists receipts by order id and key, those of deleted orders included. Those without a key are left out, and a time that
- * is none is shown as 1970.
- * @throws invalidRequest when `after` is no cursor
+ * Lists receipts by order id and key, including those of deleted orders. Receipts without a key are skipped. An
+ * invalid time is shown as 1970.
+ * @throws invalidRequest if `after` is not a valid cursor
  */
 export async function listReceipts(orders: Orders, request: ReceiptListRequest): Promise<ReceiptPage> {
   const rows = await readRows(orders, request)
@@ -58,12 +58,12 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
       $match: {
         _id: orderId === undefined ? { $gte: afterId } : { $gte: afterId, $eq: orderId },
         receipts: { $elemMatch: { ...HAS_KEY, ...(state === undefined ? {} : { state }) } },
-        // Only the index of what is unsettled holds these; a receipt that was sent has no due time.
+        // The index of unsettled receipts has these only, because a sent receipt has no due time.
         ...(state === undefined || state === 'sent' ? {} : { 'receipts.dueAt': { $exists: true } }),
       },
     },
     { $sort: { _id: 1 } },
-    // Each of these has a receipt for the page, but for the first, which may have shown all of its own.
+    // Each order has a receipt for the page, except perhaps the first: its receipts may all be on the previous page.
     { $limit: limit + 2 },
     { $project: { receipts: 1 } },
     { $unwind: '$receipts' },
@@ -85,7 +85,7 @@ async function readRows(orders: Orders, { orderId, state, limit, after }: Receip
   }
 }
 
-// An imported order may hold other things there.
+// An imported order may contain other values here.
 const HAS_KEY = { key: { $type: 'string' } } as const
 
 function toView({ _id, receipt }: Row): ReceiptView {

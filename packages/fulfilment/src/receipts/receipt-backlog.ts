@@ -1,10 +1,10 @@
 import type { ReceiptBacklog } from '../metrics.ts'
 import type { Orders } from '../orders/order-store.ts'
 
-/** Beyond this many orders nobody needs an exact count, and counting must end. */
+/** Counting stops at this number of orders. An exact count beyond it is of no use. */
 const MOST = 100_000
 
-/** Counts the receipts that are not sent yet, up to a bound, on the database's clock. */
+/** Counts the unsent receipts by the database clock, up to a limit. */
 export async function readReceiptBacklog(orders: Orders): Promise<ReceiptBacklog> {
   const isOpen = { $in: ['$receipts.state', ['owed', 'sending']] }
   const [found] = await orders

@@ -3,37 +3,36 @@ import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Db, Filter } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 
-/** A receipt that this worker alone may send until its lease ends. */
+/** A receipt that only this worker may send until its lease ends. */
 export interface ReceiptClaim {
   readonly orderId: string
-  /** The receipt as it was before the claim. */
+  /** The receipt before the claim. */
   readonly receipt: StoredReceipt
-  /** Names the claim: a later one is higher. */
+  /** Fencing token of the claim. Later claims have a higher one. */
   readonly fence: number
 }
 
-/** What became of a claimed receipt. */
+/** The outcome of a claimed receipt. */
 export type Settlement =
   | { readonly state: 'sent' }
-  /** Not begun: whoever comes next may take it, in the state in which it was found. */
+  /** Not attempted: the receipt returns to its previous state and is due at once. */
   | { readonly state: 'put_back'; readonly as: StoredReceipt['state'] }
   | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
   | { readonly state: 'parked'; readonly code: string }
 
-/** The receipts owed, as workers share them. Leases and due times are the database's. */
+/** The outbox of receipts, shared by the workers. Leases and due times use the database clock. */
 export interface ReceiptClaims {
   /**
-   * Claims up to `limit` receipts that are due; each is marked `sending` on a majority before this resolves. Once `ended` is
-   * aborted it claims nothing. Claims of which it is not known whether they hold are first put back: nothing was sent by
-   * them.
+   * Claims up to `limit` due receipts. A majority has them as `sending` when this resolves. Claims nothing after
+   * `ended` is aborted. First releases earlier claims whose write was not confirmed, because none of them was sent.
    */
   claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
   /**
-   * Claims receipts that were deferred, before they are due, those due soonest first. A receipt is left alone for 2 s after
-   * its last attempt, for 30 s once it had eight, and until it is due after an error of one of `exceptCodes`.
+   * Claims deferred receipts before they are due, earliest due time first. Skips a receipt for 2 s after its last
+   * attempt, for 30 s after eight attempts, and until it is due if its last error is one of `exceptCodes`.
    */
   claimDeferred(limit: number, exceptCodes: readonly string[]): Promise<ReceiptClaim[]>
-  /** Writes what became of claimed receipts; a claim that was lost to a later one changes nothing. */
+  /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
   settle(settled: readonly { readonly claim: ReceiptClaim; readonly settlement: Settlement }[]): Promise<void>
 }
 
@@ -59,7 +58,7 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
       statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
     )
     try {
-      // A refused statement claims nothing; the others are ours.
+      // A refused statement claims nothing; the others succeeded.
       const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
       return matched === claims.length ? claims : await onlyHeld(db, claims, claimId)
     } catch (error) {
@@ -89,12 +88,12 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
   }
 }
 
-/** How long a claim holds, what names it, and the longest that a receipt is ever put off. Milliseconds. */
+/** The lease time, the source of claim ids, and the maximum delay of a receipt. Milliseconds. */
 export interface ClaimOptions {
   readonly leaseMs: number
   readonly maxWaitMs: number
   readonly newClaimId: () => string
-  /** Milliseconds for which a sent receipt keeps its customer and e-mail. Default: 90 days. */
+  /** Milliseconds that a sent receipt keeps its customer and e-mail. Default: 90 days. */
   readonly keepMs?: number | undefined
 }
 
@@ -119,12 +118,12 @@ interface DueOptions extends Pick<ClaimOptions, 'leaseMs' | 'maxWaitMs'> {
   readonly limit: number
 }
 
-/** A time that is later than any that is ever set was set by a clock that was ahead, and counts as passed. */
+/** A due time later than the maximum was set by a clock that was ahead, so it counts as due. */
 async function findDue(db: Db, { now, limit, leaseMs, maxWaitMs }: DueOptions): Promise<Due[]> {
   const latest = new Date(now.getTime() + Math.max(leaseMs, maxWaitMs) + CLOCK_STEP_MS)
   const ranges = [{ $lte: now }, { $gt: latest }]
   const isDue = { ...IS_RECEIPT, $or: ranges.map((dueAt) => ({ dueAt })) }
-  // An $elemMatch does not bound the search of the index.
+  // $elemMatch does not set index bounds.
   const bounds = { $or: ranges.map((range) => ({ 'receipts.dueAt': range })) }
   const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDue } }, limit)
   return found.filter(({ receipt: { dueAt } }) => dueAt && (dueAt <= now || dueAt > latest)).slice(0, limit)
@@ -143,7 +142,7 @@ interface Deferred {
 async function findDeferred(db: Db, { now, limit, exceptCodes }: Deferred): Promise<Due[]> {
   const rested = new Date(now.getTime() - REST_MS)
   const longRested = new Date(now.getTime() - LONG_REST_MS)
-  // An attempt that has yet to come was noted by a clock that was ahead.
+  // The clock that recorded an attempt in the future was ahead.
   const yetToCome = new Date(now.getTime() + CLOCK_STEP_MS)
   const isDeferred = {
     ...IS_RECEIPT,
@@ -167,7 +166,8 @@ async function findDeferred(db: Db, { now, limit, exceptCodes }: Deferred): Prom
   return found.filter(({ receipt }) => mayGo(receipt)).slice(0, limit)
 }
 
-// The hinted index yields the longest due first; a sort would have to hold the whole backlog, the index being multikey.
+// The hinted index returns the earliest due time first. A sort would load the whole backlog, because the index is
+// multikey.
 async function findReceipts(db: Db, filter: Filter<OrderDocument>, limit: number): Promise<Due[]> {
   const orders = await db
     .collection<OrderDocument>(ORDERS)
@@ -179,20 +179,20 @@ async function findReceipts(db: Db, filter: Filter<OrderDocument>, limit: number
   return orders.flatMap(({ _id, receipts }) => receipts.filter(isReceipt).map((receipt) => ({ orderId: _id, receipt })))
 }
 
-// An imported order may hold other things there: they must not take the place of receipts that can be sent.
+// An imported order may contain other values here. They must not take the place of receipts that can be sent.
 const IS_RECEIPT = { key: { $type: 'string' }, fence: { $type: 'number' } } as const
 
 function isReceipt(stored: Partial<StoredReceipt> | null): boolean {
   return typeof stored?.key === 'string' && Number.isSafeInteger(stored.fence)
 }
 
-/** Claims whose write has failed, or could not be read back: some of them may hold. */
+/** Claims whose write failed or could not be read back. Some of them may be stored. */
 interface UnconfirmedClaims {
   readonly claims: readonly ReceiptClaim[]
   readonly claimId: string
 }
 
-/** One statement for each state in which receipts were found; it changes only what this claim holds. */
+/** One statement for each previous state. It changes only the receipts held by this claim. */
 function putBackStatements({ claims, claimId }: UnconfirmedClaims, now: Date): Statement[] {
   const byState = Map.groupBy(claims, ({ receipt }) => receipt.state)
   return [...byState].map(([as, group]) => {
@@ -218,8 +218,8 @@ function settleStatement(group: Settled, { now, keepMs }: SettlementTimes): Stat
 }
 
 /**
- * One statement for many receipts, each changed only while it has this fence: the server pays for every statement.
- * Keys occur once, so no receipt is changed but those of the claims.
+ * One statement for many receipts, because the server's cost is per statement. It changes a receipt only if the
+ * receipt has this fencing token. Keys are unique, so it changes only the claimed receipts.
  */
 function statement(claims: readonly ReceiptClaim[], fence: number, u: object): Statement {
   const ids = [...new Set(claims.map(({ orderId }) => orderId))]
@@ -251,7 +251,7 @@ function settlementUpdate(settlement: Settlement, { now, keepMs = KEEP_MS }: Set
   }
 }
 
-/** The members of the receipts that a statement names. */
+/** Update paths for the receipts matched by a statement. */
 function at(members: object): object {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [`receipts.$[receipt].${name}`, value]))
 }
@@ -264,7 +264,7 @@ interface Statement {
   readonly hint: object
 }
 
-/** Those of the claims that are ours: others were faster with some. */
+/** The claims that succeeded. Other workers got the rest. */
 async function onlyHeld(db: Db, claims: readonly ReceiptClaim[], claimId: string): Promise<ReceiptClaim[]> {
   const orders = await db
     .collection<OrderDocument>(ORDERS)

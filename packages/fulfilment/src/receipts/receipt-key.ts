@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { PaymentKey } from '../orders/order-document.ts'
 
-/** The key of the receipt for this payment of this order: always the same, so that no retry makes a second receipt. */
+/**
+ * The key of the receipt for this payment of this order. It is deterministic, so a retry never creates a second
+ * receipt.
+ */
 export function receiptKey(orderId: string, payment: PaymentKey): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([orderId, payment.provider, payment.id]))

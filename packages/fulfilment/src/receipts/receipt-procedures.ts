@@ -4,7 +4,7 @@ import { procedure } from '../trpc.ts'
 import { listReceipts } from './list-receipts.ts'
 import { releaseReceipt } from './release-receipt.ts'
 
-/** `receipts.list`: a page of receipts, perhaps of one order or in one state. */
+/** `receipts.list`: returns a page of receipts, optionally of one order or in one state. */
 export const listReceiptsProcedure = procedure
   .input(
     z.strictObject({
@@ -16,7 +16,7 @@ export const listReceiptsProcedure = procedure
   )
   .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
 
-/** `receipts.release`: a parked receipt is to be sent after all. */
+/** `receipts.release`: queues a parked receipt again. */
 export const releaseReceiptProcedure = procedure
   .input(z.strictObject({ key: z.string().min(1).max(255) }))
   .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))

@@ -1,6 +1,6 @@
 import { defineError } from '@oncehook/kernel/errors'
 
-/** A receipt as sinks get it. Amounts are integers in minor units, times ISO 8601, UTC. */
+/** A receipt passed to a sink. Amounts are integers in minor units; times are ISO 8601, UTC. */
 export interface Receipt {
   readonly key: string
   readonly orderId: string
@@ -14,51 +14,54 @@ export interface Receipt {
 
 /** One attempt to send a receipt. */
 export interface SendAttempt {
-  /** An earlier attempt with this key was begun: it may have arrived. */
+  /** An earlier attempt with this key started and may have arrived. */
   readonly repeated: boolean
-  /** Ends the attempt when it takes too long. */
+  /** Aborts the attempt when it takes too long. */
   readonly signal: AbortSignal
 }
 
-/** Where receipts go. */
+/** A destination for receipts. */
 export interface ReceiptSink {
   /**
-   * Whether the same key sent twice shows once. If not, an attempt of unknown outcome is never repeated: the receipt is
-   * parked for an operator.
+   * Whether the receiver deduplicates by key. If not, an attempt with an unknown outcome is never repeated: the
+   * receipt is parked for an operator.
    */
   readonly keyed: boolean
-  /** Codes of errors that concern one receipt, and say nothing about others: a mailbox that is full. Default: none. */
+  /** Error codes that concern a single receipt, such as a full mailbox, and not the sink. Default: none. */
   readonly ownCodes?: readonly string[]
-  /** How many sends may run at once: more would wait inside the sink, and a wait is no part of an attempt. */
+  /**
+   * The maximum number of parallel sends. More would queue inside the sink, and queueing must not count as part of an
+   * attempt.
+   */
   readonly atOnce: number
   /**
-   * Looks whether receipts can be sent as things stand, before the first one. Default: nothing is known before.
-   * @throws SettingsError for what a person must put right
+   * Checks before the first receipt whether receipts can be sent. Default: no check.
+   * @throws SettingsError for a setting that an operator must correct
    */
   check?(): Promise<void>
   /**
-   * Sends a receipt, durably when it resolves.
-   * @throws receiptRefused when no retry can help, receiptOutcomeUnknown when it may have arrived and cannot be sent
-   * again safely; anything else is tried again
+   * Sends a receipt. The receipt is durable when this resolves.
+   * @throws receiptRefused if no retry can help, receiptOutcomeUnknown if it may have arrived and cannot safely be
+   * sent again; any other error is retried
    */
   send(receipt: Receipt, attempt: SendAttempt): Promise<void>
   /**
-   * Removes customer and e-mail of receipts that it keeps itself, by their keys. Default: it keeps none.
-   * @throws unavailable when it cannot do so now
+   * Removes the customer and e-mail from stored receipts, by key. Default: the sink stores none.
+   * @throws unavailable if it cannot do so now
    */
   forget?(keys: readonly string[]): Promise<void>
-  /** Ends what is open. */
+  /** Closes open resources. */
   close(): Promise<void>
 }
 
-/** The sink will never take this receipt: it is parked for an operator. */
+/** The sink will never accept this receipt. It is parked for an operator. */
 export const receiptRefused = defineError('receipt_refused', {
   status: 422,
   retry: 'never',
   says: 'The receipt cannot be sent',
 })
 
-/** A sink without keys cannot tell whether this attempt arrived: the receipt is parked, not sent blindly again. */
+/** A sink without keys cannot know whether this attempt arrived. The receipt is parked, not sent again. */
 export const receiptOutcomeUnknown = defineError('receipt_outcome_unknown', {
   status: 502,
   retry: 'never',

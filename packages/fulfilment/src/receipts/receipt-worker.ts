@@ -5,11 +5,11 @@ import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.t
 import { type SendDeps, sendClaimed } from './send-claimed.ts'
 import { type SettledReceipt, SinkHealth } from './sink-health.ts'
 
-/** What the worker works with. */
+/** Dependencies of the worker. */
 export interface ReceiptWorkerDeps extends SendDeps {
   readonly claims: ReceiptClaims
   readonly logger: Logger
-  /** Milliseconds that a claim holds; no attempt begins that could outlive it. */
+  /** Milliseconds that a claim lasts. No attempt starts that could outlast it. */
   readonly leaseMs: number
   readonly onSettled: (state: Settlement['state']) => void
 }
@@ -20,14 +20,14 @@ const SETTLE_TRIES = 5
 const SETTLE_AGAIN_MS = 500
 
 /**
- * Sends the receipts that are owed: claims what is due, marks it `sending`, sends, writes what became of it. Any number
- * of workers may run. It looks at once when nudged, otherwise every half second. A sink that failed is probed, and once a
- * receipt gets through, those that were deferred follow without waiting for their time.
+ * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
+ * may run in parallel. Polls every half second, and at once after a nudge. If the sink fails, the worker probes it.
+ * After the first success, deferred receipts are sent without waiting for their due time.
  */
 export class ReceiptWorker {
   readonly #deps: ReceiptWorkerDeps
   readonly #health: SinkHealth
-  /** Codes that say nothing about the sink. */
+  /** Error codes that do not concern the sink. */
   readonly #ownCodes: readonly string[]
   readonly #stopped = new AbortController()
   #troubled = false
@@ -40,23 +40,23 @@ export class ReceiptWorker {
     this.#health = new SinkHealth({ random: deps.random, ownCodes: this.#ownCodes })
   }
 
-  /** Begins to work. */
+  /** Starts the worker. */
   start(): void {
     this.#running ??= this.#run()
   }
 
-  /** Says that a receipt may be owed now. */
+  /** Notifies the worker that a receipt may be owed. */
   nudge(): void {
     this.#wake.resolve()
   }
 
-  /** Claims no more receipts and begins no more attempts. Does not wait. */
+  /** Stops claiming receipts and starting attempts. Does not wait. */
   beginStop(): void {
     this.#stopped.abort()
     this.nudge()
   }
 
-  /** Begins no more attempts, waits for those under way and writes what became of them. */
+  /** Starts no more attempts, waits for the running ones and writes their outcomes. */
   async stop(): Promise<void> {
     this.beginStop()
     await this.#running
@@ -82,13 +82,16 @@ export class ReceiptWorker {
     this.#wake = Promise.withResolvers()
   }
 
-  /** A claimed mail that was not begun looks like one of unknown outcome, so without keys none is claimed to wait. */
+  /**
+   * A claimed mail that was never attempted looks like one with an unknown outcome, so without keys no receipt is
+   * claimed ahead of time.
+   */
   #batchSize(): number {
     const { keyed, atOnce } = this.#deps.sink
     return keyed ? BATCH : atOnce
   }
 
-  /** Returns how many receipts were claimed; what goes wrong with the database is told once, then tried again. */
+  /** Returns the number of claimed receipts. A series of database errors is logged once, and retried. */
   async #runBatch(limit: number): Promise<number> {
     const { logger, leaseMs, sendTimeoutMs } = this.#deps
     try {
@@ -133,7 +136,7 @@ export class ReceiptWorker {
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
   }
 
-  /** An election is no reason to send twice: the outcomes are offered again for a while. */
+  /** Retries the write for a while: an election must not cause a second send. */
   async #settle(settled: readonly SettledReceipt[]): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {

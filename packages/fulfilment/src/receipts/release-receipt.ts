@@ -3,9 +3,9 @@ import { receiptNotParked } from '../errors.ts'
 import type { Orders } from '../orders/order-store.ts'
 
 /**
- * Makes a parked receipt due again: an operator has decided that a possible second copy is better than none. It goes to
- * the address that the order has now, for a missing or wrong one is a usual reason to park it.
- * @throws receiptNotParked when no parked receipt has this key, unavailable
+ * Makes a parked receipt due again. The operator accepts the risk of a second copy. It goes to the current address of
+ * the order, because a missing or wrong address is a common reason for parking.
+ * @throws receiptNotParked if no parked receipt has this key, unavailable
  */
 export async function releaseReceipt(orders: Orders, key: string): Promise<{ key: string; orderId: string }> {
   const parked = { receipts: { $elemMatch: { key: { $eq: key }, state: 'parked' } } }

@@ -6,24 +6,25 @@ import { memberPlace } from '../orders/order-encryption.ts'
 import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from './receipt-sink.ts'
 
-/** What sending a claimed receipt works with. */
+/** Dependencies of sending a claimed receipt. */
 export interface SendDeps {
   readonly sink: ReceiptSink
-  /** By which addresses are read that are encrypted. */
+  /** Decrypts addresses. */
   readonly encryption: Encryption
   readonly backoff: Backoff
   readonly sendTimeoutMs: number
   readonly random: () => number
 }
 
-/** The code of a receipt that was parked because nobody knows whether it arrived. */
+/** The error code of a receipt that was parked because its outcome is unknown. */
 const UNKNOWN = 'outcome_unknown'
 
-/** Sends one claimed receipt, if it may still begin, and tells what became of it; never throws. */
+/** Sends one claimed receipt if there is still time for it, and returns the outcome. Never throws. */
 export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin: boolean): Promise<Settlement> {
   const { receipt } = claim
   const { sink, sendTimeoutMs } = deps
-  // Found in `sending`: the worker that had it died, or lost its lease. That must not be forgotten, begun now or not.
+  // Found as `sending`: the worker that held it died or lost its lease. Keep this fact, whether or not an attempt
+  // starts now.
   if (receipt.state === 'sending' && !sink.keyed) return { state: 'parked', code: UNKNOWN }
   if (!mayBegin) return { state: 'put_back', as: receipt.state }
   const signal = AbortSignal.timeout(sendTimeoutMs)
@@ -37,7 +38,7 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
   } catch (error) {
     if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
     if (recordAltered.is(error)) return { state: 'parked', code: error.code }
-    // Nothing was begun. The key may be back at any time.
+    // Nothing was attempted. The key may be configured again at any time.
     if (keyUnknown.is(error)) return again(withCap(deps, KEY_CAP_MS), claim, error.code)
     if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
     return again(deps, claim, codeOf(error))
@@ -61,7 +62,7 @@ function codeOf(error: unknown): string {
 
 function toReceipt({ encryption }: SendDeps, { orderId, receipt }: ReceiptClaim): Receipt {
   const { key, paymentId, customerId, email: stored, amount, currency, paidAt } = receipt
-  // Only what was sent forgets its customer, and is not sent again.
+  // Only a sent receipt has its customer removed, and it is never sent again.
   if (customerId === null) throw new TypeError('A receipt that was forgotten cannot be sent')
   const email = isSealed(stored) ? encryption.open(stored, memberPlace(orderId, 'email')).toString() : stored
   return { key, orderId, paymentId, customerId, email, amount, currency, paidAt: paidAt.toISOString() }

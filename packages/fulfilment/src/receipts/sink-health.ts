@@ -12,9 +12,9 @@ const LEAST_PROBE_MS = 500
 const DRAIN_MS = 60_000
 
 /**
- * Decides when deferred receipts may be sent before their time, from what this process has seen of the sink. While the
- * sink fails, one of them is tried every few seconds; as soon as one receipt got through, all may go, until the sink fails
- * again. A process that has sent nothing yet knows of no outage and probes too. Times are milliseconds of one clock.
+ * Decides from the results of this process when deferred receipts may be sent early. While the sink fails, one
+ * receipt is tried every few seconds. After one success all may be sent, until the sink fails again. A process that
+ * has sent nothing yet knows of no outage and also probes. Times are milliseconds of one clock.
  */
 export class SinkHealth {
   readonly #random: () => number
@@ -29,7 +29,7 @@ export class SinkHealth {
     this.#ownCodes = ownCodes
   }
 
-  /** How many deferred receipts may be claimed now, of a batch with so much room. A probe counts as made by asking. */
+  /** How many deferred receipts a batch with this capacity may claim now. Calling this counts as a probe. */
   deferredAllowed(now: number, room: number): number {
     if (!this.#isFailing) return now < this.#drainUntil ? room : 0
     if (now < this.#probeAt || room < 1) return 0
@@ -37,7 +37,7 @@ export class SinkHealth {
     return 1
   }
 
-  /** Takes the outcomes of a batch into account. */
+  /** Records the outcomes of a batch. */
   observe(now: number, settled: readonly SettledReceipt[]): void {
     const sent = settled.filter(({ settlement }) => settlement.state === 'sent')
     if (sent.length > 0) {

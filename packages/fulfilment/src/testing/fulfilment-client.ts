@@ -4,7 +4,7 @@ import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError } from '@t
 import type { FulfilmentRouter } from '../router.ts'
 import type { RunningFulfilment } from './start-fulfilment.ts'
 
-/** A typed client of fulfilment for tests; `headers` go with every call. */
+/** Creates a typed client of fulfilment for tests. `headers` are sent with every call. */
 export function fulfilmentClient(
   fulfilment: Pick<RunningFulfilment, 'url' | 'tokens'>,
   headers: Readonly<Record<string, string>> = {},
@@ -21,7 +21,7 @@ export function fulfilmentClient(
   })
 }
 
-/** What a refused call was told; throws when it was not refused. */
+/** Resolves to the error of a refused call. Throws if it was not refused. */
 export async function refusalOf(call: Promise<unknown>): Promise<TrpcErrorData> {
   try {
     await call

@@ -1,26 +1,26 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
-/** Where a mail server fails: by an answer of this code, or by going away instead of answering. */
+/** How a mail server fails: it replies with this code, or disconnects without a reply. */
 export interface MailFaults {
   readonly greeting?: number
   readonly sender?: number
   readonly recipient?: number
-  /** The key and certificate for STARTTLS. Default: it is not offered. */
+  /** The key and certificate for STARTTLS. Default: not offered. */
   readonly tls?: { readonly key: string; readonly cert: string }
   readonly data?: number | 'hang up'
-  /** Runs when the server has read a mail, before it answers; says how many it has read. */
+  /** Called with the number of received mails after the server has read one and before it replies. */
   readonly beforeAnswer?: (read: number) => Promise<unknown>
 }
 
 /** A mail server on this machine. */
 export interface MailServer extends AsyncDisposable {
   readonly url: URL
-  /** The mails that it answered for, oldest first. */
+  /** The mails it accepted, oldest first. */
   readonly taken: readonly { readonly to: readonly string[]; readonly mail: string; readonly secure: boolean }[]
 }
 
-/** Starts a mail server that keeps what it takes, and fails where it is told to. */
+/** Starts a mail server that keeps accepted mails and fails as configured. */
 export async function startMailServer(faults: MailFaults = {}): Promise<MailServer> {
   const { data, beforeAnswer, tls } = faults
   const answer = (code: number | undefined) => (code === undefined ? null : refusal(code))

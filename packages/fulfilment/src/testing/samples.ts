@@ -1,13 +1,13 @@
 import type { OrderContent } from '../orders/order.ts'
 import type { PaymentEvent } from '../payments/payment-event.ts'
 
-/** An order over EUR 3.00, with the given members in place of its own. */
+/** A sample order over EUR 3.00, with the given properties replaced. */
 export function sampleOrder(members: Partial<OrderContent> = {}): OrderContent {
   const items = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
   return { customerId: 'cus_1', currency: 'EUR', items, ...members }
 }
 
-/** A payment that succeeded, of the sample order's amount, with the given members in place of its own. */
+/** A sample successful payment of the sample order's amount, with the given properties replaced. */
 export function sampleEvent(members: Partial<PaymentEvent> & Pick<PaymentEvent, 'orderId'>): PaymentEvent {
   const payment = {
     type: 'payment.succeeded',

@@ -12,45 +12,45 @@ import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { type Db, MongoClient } from 'mongodb'
 import { openFulfilment } from '../fulfilment.ts'
 
-/** The database a test gives to fulfilment, and what it wants otherwise than usual. */
+/** The database and the settings that a test overrides. */
 export interface StartOptions {
   readonly uri: Secret
   /** The name of the database. */
   readonly database: string
-  /** Default: one that is good for this process only. */
+  /** Default: a secret for this process only. */
   readonly secret?: Secret
-  /** In place of `secret`. */
+  /** Replaces `secret`. */
   readonly serviceKeys?: FileSource<readonly ServiceKey[]>
   readonly binding?: TokenBinding
-  /** Default: nothing is encrypted. */
+  /** Default: no encryption. */
   readonly encryptionKeys?: FileSource<EncryptionKeys | null>
-  /** Default: plain http. */
+  /** Default: plain HTTP. */
   readonly tls?: FileSource<ServerTls | null>
   readonly receiptSink?: string
   readonly receiptFrom?: string
   readonly idempotencyTtlSeconds?: number
   readonly keyLeaseMs?: number
   readonly maxConnections?: number
-  /** Default: metrics stay on the only port. */
+  /** Default: metrics are on the main port. */
   readonly metricsPort?: number
   readonly receiptLeaseMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
 }
 
-/** Fulfilment, running in this process. */
+/** A fulfilment service that runs in this process. */
 export interface RunningFulfilment extends AsyncDisposable {
   readonly url: string
-  /** The database it works on, over a connection of the test's own. */
+  /** Its database, over a connection of the test. */
   readonly db: Db
   /** The secret of its service tokens. */
   readonly secret: Secret
-  /** Makes the gateway's service tokens for it. */
+  /** Creates the gateway's service tokens for it. */
   readonly tokens: ServiceTokens
   close(): Promise<void>
 }
 
-/** Starts fulfilment in this process, on a port that the system chooses. */
+/** Starts fulfilment in this process on a free port. */
 export async function startFulfilment(options: StartOptions): Promise<RunningFulfilment> {
   const secret = options.secret ?? new Secret(`test-service-token-${crypto.randomUUID()}`)
   const clock = options.clock ?? systemClock

@@ -2,19 +2,19 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { within } from '@oncehook/kernel/within'
 import type { OpenReceiptFile } from './receipt-file.ts'
 
-/** What does not heal by itself: no right, no place for a file, or something else in its place. */
+/** Errors that need an operator: no permission, no valid path, or another kind of file at the path. */
 const TO_PUT_RIGHT: ReadonlySet<string> = new Set([
   ...['EACCES', 'EPERM', 'EROFS'],
   ...['EEXIST', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'ENXIO'],
 ])
 
-// A disk that stalls is no wrong setting: the sink waits for it.
+// A stalled disk is not a configuration error: the sink waits for it.
 const LONGEST_MS = 2_000
 
 /**
- * Opens the file of receipts for writing once, and makes it with its folder where it is missing. Resolves within 2 s, also
- * where the disk is full or stalls: that may pass.
- * @throws SettingsError when it can never be written as things stand
+ * Opens the receipt file once for writing. Creates the file and its folder if they are missing. Resolves within 2 s
+ * even if the disk is full or stalled, because that may pass.
+ * @throws SettingsError if the file cannot be written until an operator intervenes
  */
 export async function checkFile(path: string, openFile: OpenReceiptFile): Promise<void> {
   const opened = openFile(path, 'a+').then((file) => file.close())

@@ -7,9 +7,9 @@ import { type OpenReceiptFile, openOnDisk, ReceiptFile, type ReceiptLine } from 
 const LOCK_AGAIN_MS = 20
 
 /**
- * Creates a sink that appends each receipt to a file as one line of JSON, on disk when `send` resolves. Each key gets one
- * line, through stalls and failures of the disk, also where several processes of one machine (of one network namespace)
- * share the file. A line that was torn stays behind, and the next one begins afresh.
+ * Creates a sink that appends each receipt to a file as one line of JSON. The line is on disk when `send` resolves.
+ * Each key gets one line, despite disk stalls and failures, and even if several processes in one network namespace
+ * share the file. A torn line is left in place, and the next receipt starts on a new line.
  */
 export function createFileSink(path: string, openFile: OpenReceiptFile = openOnDisk): ReceiptSink {
   const queue = new LineQueue(new ReceiptFile(path, openFile))
@@ -35,7 +35,7 @@ interface Queued {
   waiters: number
 }
 
-/** Lines that arrive while others are being written wait and go together: one write and one sync for all of them. */
+/** Lines that arrive during a write are written together afterwards, with one write and one sync. */
 class LineQueue {
   readonly #file: ReceiptFile
   readonly #waiting = new Map<string, Queued>()
@@ -46,7 +46,7 @@ class LineQueue {
     this.#file = file
   }
 
-  /** Appends a line; one whose key waits already, or is being written, shares the outcome of that one. */
+  /** Appends a line. If its key is already queued or being written, both callers share the outcome. */
   append(line: ReceiptLine, signal: AbortSignal): Promise<void> {
     const queued = this.#underWay.get(line.key) ?? this.#waiting.get(line.key) ?? this.#enqueue(line)
     queued.waiters += 1
@@ -64,13 +64,13 @@ class LineQueue {
 
   #enqueue(line: ReceiptLine): Queued {
     const queued = { line, written: Promise.withResolvers<void>(), waiters: 0 }
-    // Nobody may listen any more when it fails.
+    // There may be no listener left when it fails.
     queued.written.promise.catch(() => undefined)
     this.#waiting.set(line.key, queued)
     return queued
   }
 
-  /** Nobody waits for this line any more: if it is not being written, it never will be. */
+  /** No caller waits for this line any more. If its write has not started, it never will. */
   #giveUp(queued: Queued): void {
     queued.waiters -= 1
     if (queued.waiters > 0 || this.#waiting.get(queued.line.key) !== queued) return

@@ -14,9 +14,9 @@ interface ReceiptLines {
 }
 
 /**
- * Removes customer and e-mail from the lines that have one of the keys. Each line keeps its length, padded with spaces, so that
- * what reads the file goes on where it was. Resolves when that is on disk.
- * @throws unavailable where another process holds the file for too long
+ * Removes the customer and e-mail from the lines with these keys. Each line keeps its length, padded with spaces, so
+ * that a reader of the file keeps its position. The changes are on disk when this resolves.
+ * @throws unavailable if another process holds the file for too long
  */
 export async function forgetLines({ path, openFile }: ReceiptLines, keys: readonly string[]): Promise<void> {
   const file = new ReceiptFile(path, openFile)
@@ -53,7 +53,7 @@ interface Line {
   readonly position: number
 }
 
-/** The lines that the file has now; the last one may be torn. */
+/** The current lines of the file. The last one may be torn. */
 async function* readLines(file: OpenFile): AsyncGenerator<Line> {
   const { size } = await file.stat()
   let rest = Buffer.alloc(0)
@@ -74,15 +74,15 @@ async function* readLines(file: OpenFile): AsyncGenerator<Line> {
   if (rest.length > 0) yield { line: rest, position: size - rest.length }
 }
 
-/** The line without what it says of a person, in the same length; null where there is nothing to change. */
+/** The line without personal data and with the same length; null if nothing needs to change. */
 function emptyLine(line: Buffer, keys: readonly string[]): Buffer | null {
   if (!keys.some((key) => line.includes(key))) return null
   const receipt = parse(line.toString())
-  // A torn line is no receipt, but it may hold all of a person: nothing of it is needed.
+  // A torn line is not a receipt, but it may contain personal data. None of it is needed.
   if (receipt === null) return Buffer.alloc(line.length, ' ')
   if (!keys.includes(String(receipt.key))) return null
   const emptied = Buffer.from(JSON.stringify({ ...receipt, customerId: '', email: null }))
-  // Something else wrote this line: there is no room in it.
+  // Another program wrote this line, so there is no room in it.
   if (emptied.length > line.length) return null
   return Buffer.concat([emptied, Buffer.alloc(line.length - emptied.length, ' ')])
 }

@@ -1,9 +1,6 @@
 import { decimalsOf } from '@oncehook/kernel/currencies'
 
-/**
- * An amount in minor units of ISO 4217 as people write it, by exact arithmetic: 1999 EUR is `19.99 EUR`, 500 JPY is
- * `500 JPY`.
- */
+/** Formats an amount in ISO 4217 minor units exactly: 1999 EUR is `19.99 EUR`, 500 JPY is `500 JPY`. */
 export function formatAmount(minorUnits: number, currency: string): string {
   const decimals = decimalsOf(currency)
   if (decimals === 0) return `${minorUnits} ${currency}`

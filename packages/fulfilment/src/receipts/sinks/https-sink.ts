@@ -3,22 +3,23 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { signWebhook } from '@oncehook/kernel/sign-webhook'
 import { type ReceiptSink, receiptRefused } from '../receipt-sink.ts'
 
-/** What the sink needs: where it posts, by which fetch, and how it signs. */
+/** Dependencies of the sink: the URL, the fetch function and the signing keys. */
 export interface HttpsSinkOptions {
   readonly url: URL
   readonly fetch: typeof globalThis.fetch
-  /** Each signs each receipt. With none, receipts are not signed. */
+  /** Each key signs each receipt. Without keys, receipts are not signed. */
   readonly keys: readonly KeyObject[]
   readonly clock: Clock
 }
 
-// Timeout, conflict with a request under way, too early, too many: another try may succeed.
+// Request timeout, conflict with a running request, too early, too many requests: a retry may succeed.
 const AGAIN = new Set([408, 409, 425, 429])
 
 /**
- * Creates a sink that posts each receipt as JSON with `Idempotency-Key: <key>`: the other side tells repetitions by it. With
- * keys it is signed as Standard Webhooks have it, and `webhook-id` is the receipt's key.
- * A 4xx other than a passing one is final. Redirects are not followed: a receipt goes where the settings say.
+ * Creates a sink that posts each receipt as JSON with `Idempotency-Key: <key>`, which lets the receiver detect
+ * duplicates. With signing keys, each request is signed as defined by Standard Webhooks, with the receipt key as
+ * `webhook-id`. A 4xx is final unless it is transient. Redirects are not followed: receipts only go to the configured
+ * URL.
  */
 export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): ReceiptSink {
   const { authorization, target } = splitCredentials(url)
@@ -45,7 +46,7 @@ export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): 
   }
 }
 
-/** Fetch refuses credentials in an address, so they travel as a header (RFC 7617). */
+/** Fetch rejects credentials in a URL, so they are sent as a header (RFC 7617). */
 function splitCredentials(url: URL): { target: URL; authorization: Record<string, string> } {
   if (url.username === '') return { target: url, authorization: {} }
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

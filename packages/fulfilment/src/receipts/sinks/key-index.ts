@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 
-/** What is needed of an open file to read it. */
+/** The functions needed to read an open file. */
 export type ReadableFile = Pick<FileHandle, 'stat' | 'read'>
 
 const CHUNK_BYTES = 262_144
@@ -8,13 +8,14 @@ const MOST_KEYS = 100_000
 const LINE_FEED = 10
 
 /**
- * The keys in a file of receipts that grows. Each look reads only what was appended since the last one, by any process.
- * The newest 100,000 keys are remembered; an older key is looked for in the whole file, all wanted keys in one pass.
+ * Index of the keys in a growing file of receipts. Each update reads only the lines appended since the last one, by
+ * any process. It remembers the newest 100,000 keys. An older key is searched for in the whole file, in one pass for
+ * all requested keys.
  */
 export class KeyIndex {
   readonly #file: ReadableFile
   readonly #keys = new Set<string>()
-  /** Keys that were looked for in the whole file and not found. */
+  /** Keys that a search of the whole file did not find. */
   readonly #absent = new Set<string>()
   #position: number
   #isComplete: boolean
@@ -26,7 +27,7 @@ export class KeyIndex {
     this.#isComplete = position === 0
   }
 
-  /** Begins at the end of a file: what is before is read when it is asked for. */
+  /** Starts at the end of the file. Earlier lines are read on demand. */
   static async atEndOf(file: ReadableFile): Promise<KeyIndex> {
     const { size } = await file.stat()
     const index = new KeyIndex(file, Math.max(0, size - 1))
@@ -34,21 +35,21 @@ export class KeyIndex {
     return index
   }
 
-  /** Whether the file ends inside a line: the next line would become a part of it. */
+  /** Whether the file ends in the middle of a line. The next line would then become part of it. */
   get endsInsideLine(): boolean {
     return this.#rest.length > 0
   }
 
-  /** Whether a whole line with this key is known. */
+  /** Whether a complete line with this key is known. */
   has(key: string): boolean {
     return this.#keys.has(key)
   }
 
-  /** Reads what was appended. The keys among `wanted` that were seen in whole lines. */
+  /** Reads the appended lines. Returns the `wanted` keys found in complete lines. */
   async catchUp(wanted: ReadonlySet<string> = new Set()): Promise<Set<string>> {
     const found = new Set<string>()
     const { size } = await this.#file.stat()
-    // Somebody has emptied or shortened the file: what was known of it is no longer there.
+    // The file was truncated, so the index no longer applies.
     if (size < this.#position) this.rewind(0)
     while (this.#position < size) {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - this.#position))
@@ -63,7 +64,7 @@ export class KeyIndex {
     return found
   }
 
-  /** Those of the keys that a whole line of the file has, at whatever place. */
+  /** Returns the keys that a complete line anywhere in the file has. */
   async find(keys: readonly string[]): Promise<Set<string>> {
     const found = new Set(keys.filter((key) => this.#keys.has(key)))
     const unknown = keys.filter((key) => !this.#keys.has(key) && !this.#absent.has(key))
@@ -75,7 +76,7 @@ export class KeyIndex {
     return new Set([...found, ...seen])
   }
 
-  /** Forgets all and reads on from here, the beginning of a line. */
+  /** Clears the index and continues from here, the start of a line. */
   rewind(position: number): void {
     this.#keys.clear()
     this.#absent.clear()
@@ -100,12 +101,12 @@ export class KeyIndex {
       if (key !== null) yield key
       begin = end + 1
     }
-    // No receipt is as long as a chunk: of such a line only the end matters.
+    // No receipt is as long as a chunk. Only the end of such a line matters.
     this.#rest = bytes.subarray(Math.max(begin, bytes.length - CHUNK_BYTES))
   }
 }
 
-/** The key of a whole line; null for a torn one. */
+/** The key of a complete line; null for a torn line. */
 function keyOf(line: string): string | null {
   try {
     const { key } = JSON.parse(line) as { key?: unknown }

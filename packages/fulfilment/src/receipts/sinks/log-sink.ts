@@ -3,8 +3,8 @@ import type { Logger } from '@oncehook/kernel/logger'
 import type { ReceiptSink } from '../receipt-sink.ts'
 
 /**
- * Creates a sink that writes a line of the log for each receipt, without what names the customer; who reads the log tells
- * repetitions by the key. A receipt whose line the output loses counts as not sent.
+ * Creates a sink that logs each receipt without customer data. Readers of the log detect duplicates by key. A receipt
+ * counts as not sent if the output loses its line.
  */
 export function createLogSink(logger: Logger, output?: Pick<LogOutput, 'dropped'>): ReceiptSink {
   return {

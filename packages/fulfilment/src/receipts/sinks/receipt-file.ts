@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { tryLock } from './file-lock.ts'
 import { KeyIndex } from './key-index.ts'
 
-/** A receipt as a line, by its key. */
+/** A receipt as a line, with its key. */
 export interface ReceiptLine {
   readonly key: string
   /** One line of JSON with its line feed. */
@@ -12,21 +12,21 @@ export interface ReceiptLine {
   readonly repeated: boolean
 }
 
-/** What is needed of an open file. */
+/** The functions needed from an open file. */
 export type OpenFile = Pick<FileHandle, 'stat' | 'read' | 'write' | 'datasync' | 'close'>
 
-/** Opens a file; a test may open one that is slow or fails. */
+/** Opens a file. Tests can pass a slow or failing one. */
 export type OpenReceiptFile = (path: string, flags: 'a+' | 'r+') => Promise<OpenFile>
 
-/** Opens a file of the file system, with its folder. Nobody else may read it. */
+/** Opens a file in the file system and creates its folder. Only the owner may read it. */
 export const openOnDisk: OpenReceiptFile = async (path, flags) => {
   await mkdir(dirname(path), { recursive: true })
   return open(path, flags, 0o600)
 }
 
 /**
- * The file of receipts, as one process writes it. Not to be used by two calls at once. It follows its path: a file that
- * was renamed or removed gets no more lines.
+ * Writer of a receipt file in one process. Not safe for concurrent calls. It follows the path: a renamed or deleted
+ * file gets no more lines.
  */
 export class ReceiptFile {
   readonly #path: string
@@ -34,7 +34,7 @@ export class ReceiptFile {
   #file: OpenFile | undefined
   #index: KeyIndex | undefined
   #identity = ''
-  /** All before this is on disk. */
+  /** Everything before this offset is on disk. */
   #syncedTo = 0
   #isSuspect = false
 
@@ -43,14 +43,17 @@ export class ReceiptFile {
     this.#open = openFile
   }
 
-  /** Becomes the only writer of the file, if no other process is. */
+  /** Becomes the only writer of the file unless another process is. */
   async lock(): Promise<AsyncDisposable | null> {
     if (this.#file !== undefined && (await identityAt(this.#path)) !== this.#identity) await this.close()
     await this.#opened()
     return tryLock(`oncehook-receipts-${this.#identity}`)
   }
 
-  /** Writes lines whose keys the file has not, to disk. The keys that are on disk then, each in a whole line. */
+  /**
+   * Writes the lines whose keys are not in the file, and syncs. Returns the keys that are then on disk in complete
+   * lines.
+   */
   async write(lines: readonly ReceiptLine[]): Promise<Set<string>> {
     const { file, index } = await this.#opened()
     if (this.#isSuspect) await this.#writeAgain(file, index)
@@ -59,13 +62,13 @@ export class ReceiptFile {
     const missing = lines.filter(({ key }) => !there.has(key) && !index.has(key)).map(({ line }) => line)
     if (missing.length > 0) {
       const bytes = Buffer.from(`${index.endsInsideLine ? '\n' : ''}${missing.join('')}`)
-      // One write call: with O_APPEND the lines of several processes do not mix.
+      // A single write call: with O_APPEND, lines of several processes do not interleave.
       const { bytesWritten } = await file.write(bytes)
       if (bytesWritten !== bytes.length) throw new Error('The receipt file took only a part of the lines')
     }
     const { size } = await file.stat()
     await this.#sync(file)
-    // Another process may have torn a line meanwhile, and the first of ours would be a part of it.
+    // Another process may have left a torn line, and our first line would become part of it.
     await index.catchUp()
     this.#syncedTo = size
     return new Set(lines.filter(({ key }) => there.has(key) || index.has(key)).map(({ key }) => key))
@@ -100,8 +103,8 @@ export class ReceiptFile {
   }
 
   /**
-   * After a failed sync the system takes its copy in memory for written, although it may not be. So the same bytes are
-   * written again to the same place: a second line of the same key would be a second receipt.
+   * After a failed sync, the kernel considers its cached pages written although they may not be. Write the same bytes
+   * to the same position again: a second line with the same key would be a second receipt.
    */
   async #writeAgain(file: OpenFile, index: KeyIndex): Promise<void> {
     const begin = this.#syncedTo
@@ -120,7 +123,7 @@ export class ReceiptFile {
   }
 }
 
-/** Tells one file from another; null where there is none. */
+/** Identifies a file; null if there is none. */
 async function identityAt(path: string): Promise<string | null> {
   try {
     const { dev, ino } = await stat(path)

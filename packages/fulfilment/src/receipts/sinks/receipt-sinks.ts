@@ -11,26 +11,26 @@ import { createHttpsSink } from './https-sink.ts'
 import { createLogSink } from './log-sink.ts'
 import { createSmtpSink } from './smtp-sink.ts'
 
-/** What sinks are made with. */
+/** Dependencies of the sinks. */
 export interface SinkParts {
   readonly logger: Logger
-  /** Where the lines of the logger go, to notice those that it loses. */
+  /** The log output, used to notice lost lines. */
   readonly logOutput?: LogOutput | undefined
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock
-  /** Whom mails are from; needed by `smtp:` only. */
+  /** Sender of the mails. Required for `smtp:` only. */
   readonly from: string | undefined
-  /** What signs posted receipts; needed by `https:` beyond this machine. */
+  /** Keys that sign posted receipts. Required for `https:` to another machine. */
   readonly keys: readonly KeyObject[]
 }
 
-/** The settings that a kind of sink may need besides its address, as they were set. */
+/** The raw settings that a kind of sink may need besides its URL. */
 export interface SinkTexts {
   readonly from?: string | undefined
   readonly secret?: string | undefined
 }
 
-/** One kind of sink: what is wrong with an address of its scheme, and how it is made from a right one. */
+/** One kind of sink: validates a URL of its scheme, and creates the sink from a valid URL. */
 interface SinkKind {
   problemOf(address: string, texts: SinkTexts): string | null
   create(address: string, parts: SinkParts): ReceiptSink
@@ -53,14 +53,17 @@ const mailKind: SinkKind = {
   },
 }
 
-/** Whether mail may be sent by TLS only: beyond this machine, unless the address says otherwise. Null: it says neither. */
+/**
+ * Whether mail requires TLS. Default: yes, unless the server is on this machine. Null if the value of `requireTLS` is
+ * invalid.
+ */
 export function demandsTls(url: URL): boolean | null {
   const said = url.searchParams.get('requireTLS')
   if (said === null) return !isLoopback(url)
   return said === 'true' || (said === 'false' ? false : null)
 }
 
-// Of the mail library: it takes every parameter of an address for a setting.
+// The mail library treats every query parameter as a setting.
 const TLS_SWITCHES = ['ignoreTLS', 'opportunisticTLS', 'secured', 'tls.rejectUnauthorized'] as const
 
 function isSwitchedOff(name: (typeof TLS_SWITCHES)[number], { searchParams }: URL): boolean {
@@ -73,7 +76,7 @@ const postKind: SinkKind = {
     const url = URL.parse(address)
     if (!url?.hostname) return 'names no server behind https://'
     if (isLoopback(url)) return null
-    // Receipts carry names and addresses of customers.
+    // Receipts contain names and addresses of customers.
     if (url.protocol !== 'https:') return 'must be https: beyond this machine'
     return secret === undefined ? SECRET_NEEDED : null
   },
@@ -98,14 +101,14 @@ const KINDS: Readonly<Record<string, SinkKind>> = {
   http: postKind,
 }
 
-/** Why receipts cannot go to this address, or null when they can. */
+/** The problem with this sink URL, or null if it is valid. */
 export function sinkProblem(address: string, texts: SinkTexts): string | null {
   const kind = KINDS[schemeOf(address)]
   const known = ['log:', 'file:', 'smtp:', 'https:']
   return kind === undefined ? `must begin with ${known.join(' or ')}` : kind.problemOf(address, texts)
 }
 
-/** Creates the sink of an address that has no problem. */
+/** Creates the sink for a valid URL. */
 export function createReceiptSink(address: string, parts: SinkParts): ReceiptSink {
   const kind = KINDS[schemeOf(address)]
   if (kind === undefined) throw new Error('The address of the sink was not checked')

@@ -3,11 +3,11 @@ import { toOneLine } from '../../orders/line-text.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
 import { formatAmount } from './format-amount.ts'
 
-/** Where the mail server is, and whom the mails are from. */
+/** The mail server and the sender address. */
 export interface SmtpSinkOptions {
   readonly url: URL
   readonly from: string
-  /** Whether a server that offers no TLS gets no mail. If not, TLS is used where it is offered. */
+  /** Whether the server must offer TLS. If not, TLS is used when offered. */
   readonly requireTls: boolean
 }
 
@@ -17,8 +17,8 @@ const SILENCE_MS = 3_500
 const OWN_CODES = ['EENVELOPE', 'EMESSAGE']
 
 /**
- * Creates a sink that mails each receipt (RFC 5321). Mail knows no idempotency key, so an attempt that ended after the
- * message was handed over and before the server's answer is of unknown outcome.
+ * Creates a sink that mails each receipt (RFC 5321). Mail has no idempotency key, so the outcome is unknown if an
+ * attempt ends after the message was handed over and before the server replies.
  */
 export function createSmtpSink({ url, from, requireTls }: SmtpSinkOptions): ReceiptSink {
   const transport = createTransport({
@@ -38,7 +38,7 @@ export function createSmtpSink({ url, from, requireTls }: SmtpSinkOptions): Rece
     async send(receipt, { signal }) {
       if (receipt.email === null) throw receiptRefused({ reason: 'no_email' })
       try {
-        // An attempt that takes too long gives its connection up: the next one must not wait behind it.
+        // An attempt that takes too long drops its connection, so that the next one does not wait for it.
         const to = { name: '', address: receipt.email }
         await transport.sendMail({ from, to, signal, ...toMail(receipt) })
       } catch (error) {
@@ -62,14 +62,14 @@ function toMail({ key, orderId, paymentId, customerId, amount, currency, paidAt 
     `Thank you. Your payment has arrived.`,
     '',
     `Order:    ${orderId}`,
-    // An order of release 0.1.0 may have a customer of several lines.
+    // In an order of release 0.1.0, the customer may have several lines.
     `Customer: ${toOneLine(customerId)}`,
     `Amount:   ${formatAmount(amount, currency)}`,
     `Payment:  ${paymentId}`,
     `Paid at:  ${paidAt}`,
     `Receipt:  ${key}`,
   ]
-  // The same for every attempt, so that mail servers and readers can tell a second copy.
+  // The same id for every attempt, so that mail servers and readers can recognise a second copy.
   const messageId = `<${key}@oncehook>`
   return { subject: `Receipt for order ${orderId}`, text: `${lines.join('\n')}\n`, messageId }
 }
@@ -83,7 +83,10 @@ interface MailFailure {
   readonly responseCode?: number
 }
 
-/** An answer of the server is a known outcome, and so is a connection that never stood. All else may have arrived. */
+/**
+ * The outcome is known if the server replied or the connection was never established. Otherwise the mail may have
+ * arrived.
+ */
 function readFailure(error: unknown): unknown {
   const failure = error as MailFailure
   const { code, responseCode } = failure
@@ -96,10 +99,10 @@ function readFailure(error: unknown): unknown {
     : receiptOutcomeUnknown({ code }, { cause: error })
 }
 
-// RFC 5321 section 4.2.3: more storage than the mailbox has, which its owner can change.
+// RFC 5321 section 4.2.3: the mailbox is full, which its owner can change.
 const MAILBOX_FULL = 552
 
-/** Whether the server refuses this mail for good. A greeting, a login or a sender that it refuses concerns every mail. */
+/** Whether the server rejects this mail permanently. A rejected greeting, login or sender concerns every mail. */
 function isRefusedForGood({ code = '', responseCode = 0 }: MailFailure): boolean {
   return OWN_CODES.includes(code) && responseCode >= 500 && responseCode !== MAILBOX_FULL
 }
@@ -109,12 +112,12 @@ function senderRefused(cause: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code: 'mail_sender_refused' })
 }
 
-/** Whether no TLS came about: no mail was begun, and what is wrong concerns every mail until it is put right. */
+/** Whether TLS failed. No mail was started, and every mail fails until this is fixed. */
 function isWithoutTls({ code, originalCode = '' }: MailFailure): boolean {
   return code === 'ETLS' || (code === 'ESOCKET' && CERTIFICATE_PROBLEM.test(originalCode))
 }
 
-// The codes of OpenSSL for a certificate that it does not accept, and Node's own for another host.
+// OpenSSL error codes for an unacceptable certificate, and Node's code for a wrong host name.
 const CERTIFICATE_PROBLEM = /CERT|^UNABLE_TO_|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/
 
 function withoutTls(cause: unknown): Error {
