@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { BANNED_PHRASES } from './support/banned-phrases.ts'
+
+const repository = resolve(import.meta.dirname, '..')
+const DOCUMENTS = [
+  ...['*.md', 'docs/*.md', '{contracts,docker}/**/*.md', 'bench/README.md', 'packages/*/README.md'],
+  ...['.github/**/*.{md,yml}', 'docker/**/*.yaml', 'docker/Dockerfile', 'docker/compose/nginx.conf'],
+]
+
+/** What the program writes is quoted: table cells that other tests compare with the code, generated figures, code, links. */
+const QUOTED = [
+  /(?<=^\| `[\w-]+` \| \d+ \|)[^|]*/gm,
+  /(?<=^\| `\w+` \| (?:counter|gauge|histogram) \|[^|]*\|)[^|]*/gm,
+  /<!-- figures of .*?<!-- end of the figures -->/gs,
+  /^```.*?^```/gms,
+  /`[^`]*`/g,
+  /\]\([^)]*\)/g,
+]
+
+/** The prose of a document, of the same number of lines. */
+function proseOf(text: string): string {
+  return QUOTED.reduce((prose, quoted) => prose.replaceAll(quoted, (found) => found.replaceAll(/[^\n]+/g, '`')), text)
+}
+
+/** Where a text uses a banned phrase: its line, the phrase and what to write instead. */
+function findBannedPhrases(text: string): string[] {
+  const prose = proseOf(text).toLowerCase()
+  return BANNED_PHRASES.flatMap(({ phrase, instead }) => {
+    // A phrase may continue on the next line.
+    const wrapped = new RegExp(phrase.source.replaceAll(' ', '\\s+'), 'g')
+    return Array.from(prose.matchAll(wrapped), ({ 0: found, index }) => {
+      const line = prose.slice(0, index).split('\n').length
+      return `${line}: "${found.replaceAll(/\s+/g, ' ').trim()}": write ${instead}`
+    })
+  })
+}
+
+describe('the banned phrases', () => {
+  it.each([
+    'Whoever names the type gets it.',
+    '- **Events.** What cannot succeed is kept.',
+    'The gateway goes\n  on with the next event.',
+    'It has a port of its own.',
+  ])('are found in "%s"', (text) => {
+    expect(findBannedPhrases(text)).toHaveLength(1)
+  })
+
+  it('are found with their line, and with what to write instead', () => {
+    expect(findBannedPhrases('One.\n\nTwo.\nThe log tells why.')).toEqual([
+      '4: "tells": write says, shows, reports, or distinguishes',
+    ])
+  })
+
+  it('are not looked for in code', () => {
+    expect(findBannedPhrases('Run `tell`:\n\n```sh\ntell whoever\n```\n')).toEqual([])
+  })
+})
+
+describe('the documents', () => {
+  const documents = globSync(DOCUMENTS, { cwd: repository, exclude: ['**/node_modules/**'] })
+
+  it('are read', () => {
+    expect(documents.length).toBeGreaterThan(30)
+  })
+
+  it.each(documents)('%s uses no banned phrase', (document) => {
+    expect(findBannedPhrases(readFileSync(join(repository, document), 'utf8'))).toEqual([])
+  })
+})
