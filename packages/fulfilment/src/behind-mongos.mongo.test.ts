@@ -36,7 +36,7 @@ it('behind an old mongos: nothing is taken for used before a majority holds what
 
   for (const id of ['one', 'two', 'three']) expect(await insert(id)).toBe(true)
   const replication = await stopReplication(set)
-  // Side by side: each waits as long as a write may wait for a majority.
+  // In parallel: each waits for the full majority timeout.
   expect(await Promise.all([insert('four'), insert('one')])).toEqual(['unavailable', false])
   expect(await Promise.all([insert('four'), pay('one'), pay('two')])).toEqual(['unavailable', ['unknown'], ['unknown']])
   await replication.resume()

@@ -45,7 +45,7 @@ async function write(...ids: string[]): Promise<void> {
   await expect.poll(changes, { timeout: 10_000 }).toBe(before + 1)
 }
 
-/** The collections in which a text is anywhere, as bytes. */
+/** The collections that contain a text anywhere in their bytes. */
 async function findText(text: string): Promise<string[]> {
   const collections = await db.listCollections({}, { nameOnly: true }).toArray()
   const found = collections.map(async ({ name }) => {
@@ -90,7 +90,7 @@ describe('fulfilment with keys', () => {
     expect(await client.orders.create.mutate(input)).toEqual({ order, replayed: true })
     expect(await client.orders.get.query({ id: order.id })).toEqual(order)
     expect((await client.orders.list.query({ limit: 100 })).items.map(({ email }) => email)).toEqual([EMAIL, EMAIL])
-    // An equal order changes nothing, though it would be encrypted differently.
+    // An equal order changes nothing, although its ciphertext would differ.
     expect(await client.orders.put.mutate({ id: order.id, order: input.order })).toMatchObject({
       order: { version: 1 },
     })
@@ -105,7 +105,7 @@ describe('fulfilment with keys', () => {
   it('reads what was stored in clear beside it', async () => {
     await using clear = await startFulfilment({ uri: database.uri, database: database.name })
     const made = await fulfilmentClient(clear).orders.put.mutate({ id: 'ord_clear', order: sampleOrder(PERSONAL) })
-    // What the other tests do not find would be found.
+    // Proves that the searches of the other tests would find it.
     expect(await findText(CANARY)).toEqual([ORDERS])
     expect(await client.orders.get.query({ id: 'ord_clear' })).toEqual(made.order)
     await client.orders.patch.mutate({ id: 'ord_clear', patch: { note: CANARY }, ifMatch: '*' })
@@ -124,7 +124,7 @@ describe('fulfilment with keys', () => {
     await expect
       .poll(async () => (await client.receipts.list.query({ orderId: id })).items, { timeout: 10_000 })
       .toMatchObject([{ state: 'owed', lastError: { code: 'key_unknown' } }])
-    // Others are sent meanwhile.
+    // Other tests send receipts at the same time.
     const other = await make('cus_other')
     await pay(other)
     await expect.poll(() => stateOf(other)).toBe('sent')

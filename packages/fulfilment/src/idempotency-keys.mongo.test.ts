@@ -16,7 +16,7 @@ function keyed(): KeyedRequest {
   return { principal: 'shop', key: randomUUID(), fingerprint: 'print' }
 }
 
-/** The claim of release 0.1.0, as it was. */
+/** The claim of release 0.1.0. */
 async function claimAsOldRelease(request: KeyedRequest, fresh: { run: string; orderId: string }) {
   const { principal, key, fingerprint } = request
   const lapsed = { $lte: ['$leaseUntil', '$$NOW'] }

@@ -15,7 +15,7 @@ const PATIENCE = { timeout: 20_000 }
 const SECRET = 'canary-secret-of-a-process-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
 
-/** A way to the database that can be shut and opened. */
+/** A proxy to the database that can be shut and opened. */
 async function gate(to: string) {
   const target = new URL(to)
   const sockets = new Set<Socket>()
@@ -41,7 +41,7 @@ async function gate(to: string) {
   return { uri, shut, open: () => open(port), [Symbol.asyncDispose]: disposed }
 }
 
-/** Fulfilment as a process of its own. */
+/** Fulfilment as a separate process. */
 async function run(env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, [MAIN], { env: { SERVICE_TOKEN_SECRET: SECRET, ...env }, stdio: 'pipe' })
   let output = ''
@@ -55,7 +55,7 @@ async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void>
   await exited
 }
 
-/** Calls again what is refused for the moment, as its callers do. */
+/** Retries calls that are refused temporarily, as callers do. */
 async function persistent<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -112,7 +112,7 @@ describe('fulfilment as a process', () => {
     })
     await way.open()
     await expect.poll(readiness, PATIENCE).toEqual(ready)
-    // Ready is one connection that answers; others in the pool may still have to find out that they are dead.
+    // One working connection is enough to be ready. Others in the pool may not have noticed yet that they are dead.
     const { order } = await persistent(() => orders.create.mutate({ order: sampleOrder() }))
 
     await way.shut()

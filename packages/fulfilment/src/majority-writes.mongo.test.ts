@@ -80,7 +80,7 @@ it('asks the primary for what a majority holds in every read that an answer rest
   }).orders.get
 
   await createOrder(deps, { order: sampleOrder(), idempotency })
-  // The key is looked up without being taken, then an order whose answer was lost is looked for.
+  // Looks up the key without claiming it, then looks for an order whose answer was lost.
   await createOrder(deps, { order: 'no order', idempotency })
   await deps.keys.claim({ ...idempotency, key: 'unanswered' }, { run: 'run', orderId: 'o1' })
   await createOrder(deps, { order: sampleOrder(), idempotency: { ...idempotency, key: 'unanswered' } }).catch(() => {})
@@ -112,7 +112,7 @@ function eraseDeps(db: Db) {
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }
 
-/** A database with its indexes, and the commands of these names that are sent to it from then on. */
+/** A database with its indexes, and the commands of these names sent to it afterwards. */
 async function openDatabase(names: ReadonlySet<string>) {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))

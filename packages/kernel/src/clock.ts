@@ -1,7 +1,7 @@
-/** The time of day as a dependency, in milliseconds since 1970 (UTC). */
+/** Wall-clock time as a dependency, in milliseconds since 1970 (UTC). */
 export interface Clock {
   now(): number
 }
 
-/** The clock of this process. */
+/** The system clock. */
 export const systemClock: Clock = { now: () => Date.now() }

@@ -1,6 +1,6 @@
 /**
- * The codes of ISO 4217, list one, as amended to 2025. Bulgaria's BGN remains, since orders in it exist. The units of
- * account and the metals, which have no minor unit, count in hundredths here.
+ * ISO 4217 currency codes (list one, as amended to 2025). BGN (Bulgaria) is kept, because orders use it. Units of
+ * account and metals have no minor unit; here they count in hundredths.
  */
 export const CURRENCIES: readonly string[] = (
   'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE ' +
@@ -19,8 +19,8 @@ const OTHER_THAN_TWO: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * How many decimals the minor unit of a currency has by ISO 4217; two for a code that is not in the list. `Intl` gives
- * the decimals that are usual in print instead (HUF: none), so no amount in minor units may be read or written by it.
+ * The number of decimals of a currency's minor unit by ISO 4217, or two for an unknown code. Do not use `Intl` to
+ * read or write amounts in minor units: it returns the decimals that are usual in print (none for HUF).
  */
 export function decimalsOf(currency: string): number {
   return OTHER_THAN_TWO.get(currency.toUpperCase()) ?? 2

@@ -1,12 +1,12 @@
 import { invalidRequest } from './error-codes.ts'
 
-/** An entity tag as sent in a list (RFC 9110 section 8.8.3). */
+/** An entity tag in a list (RFC 9110 section 8.8.3). */
 export interface EntityTag {
   readonly weak: boolean
   readonly value: string
 }
 
-/** What an `If-Match` or `If-None-Match` says: any representation, or one of these. */
+/** A parsed `If-Match` or `If-None-Match`: any representation, or one of these tags. */
 export type EntityTagList = '*' | readonly EntityTag[]
 
 /** The strong entity tag of a version: `"7"`. */
@@ -14,15 +14,15 @@ export function formatEntityTag(version: number): string {
   return `"${version}"`
 }
 
-// etagc of RFC 9110 section 8.8.3: no control characters, no blanks, no quotes; a backslash is an ordinary character.
+// etagc of RFC 9110 section 8.8.3: no control characters, whitespace or quotes. A backslash is an ordinary character.
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/y
 const BLANKS = /[ \t]*/y
 const ANY = /^[ \t]*\*[ \t]*$/
 
 /**
- * Reads the value of `If-Match` or `If-None-Match`. Commas may stand inside a tag; empty members of the list are
- * passed over (RFC 9110 section 5.6.1).
- * @throws invalidRequest for everything else, so that a broken condition is never taken for none
+ * Parses the value of `If-Match` or `If-None-Match`. Tags may contain commas. Empty list elements are ignored (RFC
+ * 9110 section 5.6.1).
+ * @throws invalidRequest for anything else, so that an invalid precondition is never ignored
  */
 export function parseEntityTagList(value: string): EntityTagList {
   if (ANY.test(value)) return '*'
@@ -54,13 +54,16 @@ function malformed(): Error {
   return invalidRequest({}, { says: 'A list of entity tags in double quotes, or *, is needed' })
 }
 
-/** Whether a list names this version, by strong comparison (RFC 9110 section 8.8.3.2); null is a resource that is not there. */
+/**
+ * Whether a list matches this version by strong comparison (RFC 9110 section 8.8.3.2). Null: the resource does not
+ * exist.
+ */
 export function matchesStrongly(list: EntityTagList, version: number | null): boolean {
   if (version === null) return false
   return list === '*' || list.some((tag) => !tag.weak && tag.value === String(version))
 }
 
-/** Whether a list names this version, by weak comparison; null is a resource that is not there. */
+/** Whether a list matches this version by weak comparison. Null: the resource does not exist. */
 export function matchesWeakly(list: EntityTagList, version: number | null): boolean {
   if (version === null) return false
   return list === '*' || list.some((tag) => tag.value === String(version))

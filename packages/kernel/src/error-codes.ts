@@ -1,6 +1,6 @@
 import { defineError } from './errors.ts'
 
-/** The request is broken HTTP (RFC 9112). */
+/** The request is not valid HTTP (RFC 9112). */
 export const badRequest = defineError('bad_request', {
   status: 400,
   retry: 'never',
@@ -12,33 +12,33 @@ export const invalidBody = defineError('invalid_body', {
   retry: 'never',
   says: 'The body is not valid JSON',
 })
-/** The request is well-formed, a member of it is not allowed. */
+/** The request is well-formed but has an invalid property or parameter. */
 export const invalidRequest = defineError('invalid_request', {
   status: 400,
   retry: 'never',
   says: 'The request is not valid',
 })
-/** No credentials, or not the right ones (RFC 9110 section 15.5.2). */
+/** Credentials are missing or invalid (RFC 9110 section 15.5.2). */
 export const unauthenticated = defineError('unauthenticated', {
   status: 401,
   retry: 'never',
   says: 'A valid token is needed',
 })
-/** Nothing is known under this path or id. */
+/** Nothing exists under this path or id. */
 export const notFound = defineError('not_found', { status: 404, retry: 'never', says: 'Nothing is found here' })
-/** The method exists, not on this resource (RFC 9110 section 15.5.6): `Allow` rides on the headers. */
+/** The resource does not support this method (RFC 9110 section 15.5.6). The `Allow` header is set on the error. */
 export const methodNotAllowed = defineError('method_not_allowed', {
   status: 405,
   retry: 'never',
   says: 'This method is not allowed here',
 })
-/** No method that this server implements (RFC 9110 section 15.6.2). */
+/** This server does not implement the method (RFC 9110 section 15.6.2). */
 export const methodNotImplemented = defineError('method_not_implemented', {
   status: 501,
   retry: 'never',
   says: 'This method is not implemented',
 })
-/** Nothing that the caller accepts can be sent (RFC 9110 section 15.5.7). */
+/** None of the accepted media types is available (RFC 9110 section 15.5.7). */
 export const notAcceptable = defineError('not_acceptable', {
   status: 406,
   retry: 'never',
@@ -56,59 +56,62 @@ export const preconditionFailed = defineError('precondition_failed', {
   retry: 'now',
   says: 'The resource has changed: read it again',
 })
-/** The body is larger than allowed (RFC 9110 section 15.5.14). */
+/** The body exceeds the size limit (RFC 9110 section 15.5.14). */
 export const payloadTooLarge = defineError('payload_too_large', {
   status: 413,
   retry: 'never',
   says: 'The body is too large',
 })
-/** The request target is longer than allowed (RFC 9110 section 15.5.15). */
+/** The request target exceeds the length limit (RFC 9110 section 15.5.15). */
 export const uriTooLong = defineError('uri_too_long', { status: 414, retry: 'never', says: 'The target is too long' })
-/** The media type or the content coding is not taken here (RFC 9110 section 15.5.16). */
+/** The media type or content coding is not supported (RFC 9110 section 15.5.16). */
 export const unsupportedMediaType = defineError('unsupported_media_type', {
   status: 415,
   retry: 'never',
   says: 'Only JSON in UTF-8, not encoded, is taken here',
 })
-/** An If-Match is demanded and none was sent (RFC 6585 section 3). */
+/** The request requires If-Match (RFC 6585 section 3). */
 export const preconditionRequired = defineError('precondition_required', {
   status: 428,
   retry: 'never',
   says: 'If-Match is required: send the ETag of the version that is to change',
 })
-/** Too many requests (RFC 6585 section 4): `Retry-After` rides on the headers. */
+/** Too many requests (RFC 6585 section 4). The `Retry-After` header is set on the error. */
 export const rateLimited = defineError('rate_limited', { status: 429, retry: 'later', says: 'Too many requests' })
-/** The request expects something that this server does not know (RFC 9110 section 15.5.18). */
+/** The expectation is not supported (RFC 9110 section 15.5.18). */
 export const expectationFailed = defineError('expectation_failed', {
   status: 417,
   retry: 'never',
   says: 'Only 100-continue can be expected here',
 })
-/** The header section is larger than allowed (RFC 6585 section 5). */
+/** The header section exceeds the size limit (RFC 6585 section 5). */
 export const headersTooLarge = defineError('headers_too_large', {
   status: 431,
   retry: 'never',
   says: 'The header section is too large',
 })
-/** The request is in another major version of HTTP (RFC 9110 section 15.6.6). */
+/** The request uses another major version of HTTP (RFC 9110 section 15.6.6). */
 export const httpVersionNotSupported = defineError('http_version_not_supported', {
   status: 505,
   retry: 'never',
   says: 'Only HTTP/1.1 and HTTP/1.0 are spoken here',
 })
-/** A dependency cannot be reached now. */
+/** A dependency is currently unavailable. */
 export const unavailable = defineError('unavailable', {
   status: 503,
   retry: 'later',
   says: 'The service cannot answer now: try again later',
 })
-/** What a record holds is encrypted by a key that is not among those of the settings. */
+/** A record is encrypted with a key that is not configured. */
 export const keyUnknown = defineError('key_unknown', {
   status: 503,
   retry: 'later',
   says: 'The record is encrypted by a key that is not there',
 })
-/** What a record holds does not decrypt in its place, with the right key: it was changed, or copied from another record. */
+/**
+ * A record cannot be decrypted at its location although the key is correct: it was altered, or copied from another
+ * record.
+ */
 export const recordAltered = defineError('record_altered', {
   status: 500,
   retry: 'never',

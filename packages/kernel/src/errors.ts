@@ -1,23 +1,23 @@
-/** What a caller may do with a refusal: read again and retry at once, retry after a wait, or give up. */
+/** How a caller may react: read again and retry at once, retry later, or give up. */
 export type RetryClass = 'now' | 'later' | 'never'
 
-/** One entry of the catalogue: the HTTP status, the retry class and the public sentence that belong to a code. */
+/** A catalogue entry: the HTTP status, the retry class and the public message of an error code. */
 export interface ErrorSpec {
   readonly status: number
   readonly retry: RetryClass
   readonly says: string
 }
 
-/** What one occurrence adds to its catalogue entry. `details` go to the log, never to the caller. */
+/** Additions of one occurrence to its catalogue entry. `details` are logged and never sent to the caller. */
 export interface ErrorOccurrence {
   readonly details?: Record<string, unknown>
   readonly cause?: unknown
   readonly headers?: Record<string, string>
-  /** A sentence for this occurrence in place of the entry's; it may name a member, never a value. */
+  /** Replaces the message of the entry. May name a property, never a value. */
   readonly says?: string
 }
 
-/** A refusal from the catalogue. The message is public; `details` and `cause` are for the log. */
+/** An error from the catalogue. The message is public; `details` and `cause` are for the log. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: string
@@ -36,14 +36,14 @@ export class AppError extends Error {
   }
 }
 
-/** Makes the errors of one catalogue entry and recognises them. */
+/** Creates and recognises the errors of one catalogue entry. */
 export interface ErrorFactory extends ErrorSpec {
   readonly code: string
   (details?: Record<string, unknown>, more?: Omit<ErrorOccurrence, 'details'>): AppError
   is(thrown: unknown): thrown is AppError
 }
 
-/** Declares one catalogue entry. The code is permanent: callers and documents rely on it. */
+/** Declares a catalogue entry. Codes are permanent, because callers and documents rely on them. */
 export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
   const make = (details: Record<string, unknown> = {}, more: Omit<ErrorOccurrence, 'details'> = {}): AppError =>
     new AppError(code, spec, { ...more, details })
@@ -53,7 +53,10 @@ export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
 
 const internal = defineError('internal', { status: 500, retry: 'later', says: 'Something went wrong on our side' })
 
-/** Turns anything thrown into a catalogue error: the unknown becomes `internal`, its cause kept for the log. */
+/**
+ * Converts anything thrown to a catalogue error. Unknown errors become `internal`, with the original as the cause for
+ * the log.
+ */
 export function toAppError(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : internal({}, { cause: thrown })
 }

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** A value that files hold, the whole of it or parts: read at the start, and again whenever one of them has changed. */
+/** A value stored fully or partly in files. It is read at start, and again whenever a file changes. */
 export interface FileSource<T> {
   /**
    * Reads the value.
    * @throws SettingsError
    */
   read(): T
-  /** Tells one content of all its files from another; the contents cannot be told from it. */
+  /** Identifies the content of all its files without revealing it. */
   fingerprint(): string
 }
 
 /**
- * Creates the source of a value. `read` reads further files by what it is given, so that the source knows them; `known`
- * are files that it reads in another way.
+ * Creates the source of a value. Files read with the function passed to `read` are tracked; `known` lists files that
+ * are read in another way.
  */
 export function createFileSource<T>(
   read: (readFile: (path: string) => string) => T,
@@ -31,7 +31,7 @@ export function createFileSource<T>(
   }
 }
 
-/** Tells one content of a file from another. One that is being replaced may be missing for an instant: 'unreadable'. */
+/** Identifies the content of a file. 'unreadable' if it is missing, for example while it is being replaced. */
 export function fingerprintOf(path: string): string {
   try {
     return hash('sha256', readFileSync(path))

@@ -19,7 +19,7 @@ interface Ended {
   readonly stderr: string
 }
 
-/** A process that runs the given start-up as a service, with `stage(name, stop, withinMs)` to add stop stages. */
+/** A process that runs the given start function as a service. `stage(name, stop, withinMs)` adds stop stages. */
 function runningService(start: string) {
   return running(`
     import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,7 +49,7 @@ function running(script: string) {
   return {
     ended,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Waits for a line of the log. */
+    /** Waits for a log line. */
     async logged(msg: string): Promise<void> {
       while (!lines.some((line) => line.msg === msg)) await Promise.race([once(output, 'line'), rejectAtEnd(ended)])
     },

@@ -3,21 +3,21 @@ import { EXIT_CONFIG, SettingsError } from './settings.ts'
 import { leaveSignals, STOP_SIGNALS } from './stop-signals.ts'
 import { LATE, within } from './within.ts'
 
-/** A step of the orderly stop: what it is called in the log, what it does, how long it may take. */
+/** A stage of the shutdown: its name in the log, its action and its time limit. */
 export interface StopStage {
   readonly name: string
   readonly stop: () => Promise<void> | void
-  /** Milliseconds after which the next stage begins all the same. */
+  /** Milliseconds after which the next stage starts anyway. */
   readonly withinMs: number
 }
 
-/** Supervisors give a process 10 s, and then kill it: an end of our own tells more. */
+/** Supervisors kill a process after 10 s. Exiting earlier keeps the log and the exit code meaningful. */
 const WHOLE_STOP_MS = 9_500
 
 /**
- * The end of a process: stages added while it starts run in reverse order at a stop signal, each bounded in time and
- * all together in `wholeStopMs`, then the process exits with 0. A stage that fails or is late is logged and makes the
- * exit code 1; the later ones are begun all the same.
+ * Shutdown of a process. Stages added during start run in reverse order at a stop signal. Each has a time limit, and
+ * `wholeStopMs` limits all of them together. Then the process exits with 0. A failed or late stage is logged and
+ * changes the exit code to 1; later stages still run.
  */
 export class Lifecycle {
   readonly #logger: Logger
@@ -35,12 +35,12 @@ export class Lifecycle {
     this.#stages.push(stage)
   }
 
-  /** Whether a stop has begun: what is started from then on would not be stopped. */
+  /** Whether a shutdown has begun. Anything started after this point would not be stopped. */
   get isStopping(): boolean {
     return this.#stopping !== undefined
   }
 
-  /** Runs all stages once, however often it is asked. Resolves to whether each ended well and in time. */
+  /** Runs all stages once, even if called repeatedly. Resolves to whether every stage succeeded in time. */
   stop(): Promise<boolean> {
     this.#stopping ??= this.#runStages()
     return this.#stopping
@@ -70,17 +70,18 @@ async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | 
   }
 }
 
-/** What `runService` works with. */
+/** Dependencies of `runService`. */
 export interface ServiceProcess {
   readonly logger: Logger
-  /** Starts everything and adds a stop stage for each part that it started. */
+  /** Starts the service and adds a shutdown stage for each part it starts. */
   readonly start: (lifecycle: Lifecycle) => Promise<void>
 }
 
 /**
- * Runs a service as this process until SIGTERM, SIGINT or SIGHUP stops it, also while it starts. Exit codes: 0 stopped in order, 78 a person must put
- * something right, 1 anything else. An error that nobody caught is logged and ends the process: start-up is recovery.
- * A second signal changes nothing: who signals a process group and its members signals twice, and every stage is bounded.
+ * Runs a service in this process until SIGTERM, SIGINT or SIGHUP stops it, including during start. Exit codes: 0
+ * after an orderly shutdown, 78 if an operator must fix something, 1 otherwise. An uncaught error is logged and ends
+ * the process, because start-up performs recovery. A second signal has no effect: signalling both a process group and
+ * its members sends two, and every stage has a time limit.
  */
 export async function runService({ logger, start }: ServiceProcess): Promise<void> {
   const lifecycle = new Lifecycle(logger)
@@ -112,7 +113,7 @@ export async function runService({ logger, start }: ServiceProcess): Promise<voi
   }
 }
 
-/** Prints each problem on a line of standard error and ends the process with the status for wrong settings. */
+/** Prints each problem on a line of standard error and exits with the status for invalid settings. */
 export function refuseToStart(error: SettingsError): never {
   for (const problem of error.problems) process.stderr.write(`oncehook: ${problem}\n`)
   process.exit(EXIT_CONFIG)

@@ -1,16 +1,16 @@
 import { Gauge, type Registry } from 'prom-client'
 
-/** A gauge that shows one side of a state. */
+/** A gauge for one value of a state. */
 export interface LiveGauge<State> {
   readonly name: string
   readonly help: string
-  /** Null where this side of the state is not known. */
+  /** Null if the value is unknown. */
   readonly read: (state: State) => number | null
 }
 
 /**
- * Adds gauges that look at a state when they are read, all of them by one look. What is not known, because the look
- * failed or a side of it is null, is left out: an old number would pass for a current one.
+ * Adds gauges that query a state at each scrape, with one query for all of them. If the query fails or a value is
+ * null, the gauge is omitted, because an old value would look current.
  */
 export function addLiveGauges<State>(
   registry: Registry,
@@ -31,7 +31,7 @@ export function addLiveGauges<State>(
       name,
       help,
       registers: [registry],
-      // Several processes look at the same state: their numbers are one.
+      // All processes query the same state, so their values are equal.
       aggregator: 'first',
       async collect() {
         const state = await lookOnce()

@@ -1,6 +1,6 @@
 /**
- * Loads the library for tokens (JWT). Not with the code that uses it: a gateway takes deliveries before it calls anybody,
- * and few providers send such tokens.
+ * Loads the JWT library on demand. The gateway accepts deliveries before it calls another service, and few providers
+ * send such tokens.
  */
 export function loadJose(): Promise<typeof import('jose')> {
   return import('jose')

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { LogOutput } from './log-output.ts'
 
-/** Adds the counter `oncehook_log_lines_dropped_total` to a registry. Without an output of its own it shows 0. */
+/** Adds the counter `oncehook_log_lines_dropped_total` to a registry. Shows 0 without an output. */
 export function addLogMetrics(registry: Registry, output: Pick<LogOutput, 'dropped'> | undefined): void {
   new Counter({
     name: 'oncehook_log_lines_dropped_total',

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openUnreadPipe } from './testing/unread-pipe.ts'
 
-// 4 MB: more than a pipe and the waiting lines together may hold.
+// 4 MB: more than a pipe and the buffer together can hold.
 const LINES = 8_000
 const LINE_BYTES = 500
-// Fewer than may wait: not one is lost while a disk stalls.
+// Less than the buffer: no line is lost while a disk stalls.
 const WAITING_LINES = 1_500
 const PATIENCE = { timeout: 30_000 }
 
@@ -18,7 +18,7 @@ interface Counted {
   readonly ms: number
 }
 
-/** A process that logs to the given standard output and does what it is told. */
+/** A process that logs to the given standard output and follows commands. */
 class LoggingProcess implements AsyncDisposable {
   readonly child: ChildProcess
   readonly ended: Promise<[number | null, NodeJS.Signals | null]>
@@ -64,7 +64,7 @@ class LoggingProcess implements AsyncDisposable {
     this.ended = once(this.child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   }
 
-  /** Has it work; how many lines were lost by then, and how long it took. Throws when there is no answer. */
+  /** Runs a command. Returns the number of lines lost so far and the time it took. Throws without a reply. */
   async does(...work: [name: 'log' | 'pool', value?: number]): Promise<Counted> {
     const answer = once(this.child, 'message', { signal: AbortSignal.timeout(20_000) })
     this.child.send(work)

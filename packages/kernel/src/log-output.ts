@@ -2,10 +2,10 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** How many bytes of lines may wait for their reader. */
+/** Maximum bytes of log lines waiting for the reader. */
 const MAX_WAITING_BYTES = 1_048_576
 
-// PIPE_BUF of Linux: a pipe that several processes share takes so much from each without mixing their lines.
+// PIPE_BUF on Linux: writes of up to this size by several processes to one pipe do not interleave.
 const PIECE_BYTES = 4_096
 const GATHERED_LENGTH = 65_536
 const LONGEST_PAUSE_MS = 200
@@ -16,20 +16,20 @@ const LINE_FEED = 10
 const writeLater = promisify(write)
 
 /**
- * Standard output as the destination of a log that never stops its process. What the reader does not take waits, up to a
- * MiB of it; the lines beyond that are lost and counted. A pipe, a socket and a terminal are written to without waiting,
- * a file by a thread of the pool, one write at a time, since a disk can stall as well.
+ * A log destination on standard output that never blocks the process. Up to 1 MiB of unread lines is buffered;
+ * further lines are dropped and counted. Pipes, sockets and terminals are written without blocking. Files are written
+ * by a pool thread, one write at a time, because a disk can stall as well.
  *
- * The lines of one turn of the event loop go out together at its end, in their order. The exit of the process writes the
- * rest, and waits at most 300 ms for a slow reader.
+ * The lines of one event loop turn are written together at its end, in order. On exit the process writes the rest and
+ * waits at most 300 ms for a slow reader.
  */
 export class LogOutput {
-  /** Called with the number of lost lines as soon as half of the room is free again. */
+  /** Called with the number of dropped lines as soon as half of the buffer is free again. */
   onRoom: (lost: number) => void = () => undefined
   readonly #descriptor: number
   readonly #isFile: boolean
   #gathered = ''
-  /** Lines that were gathered before, from the first byte that is not written. */
+  /** Lines collected earlier, starting at the first unwritten byte. */
   #leaving: Buffer = Buffer.alloc(0)
   #bytes = 0
   #draining = false
@@ -43,12 +43,12 @@ export class LogOutput {
     process.on('exit', () => this.#finish())
   }
 
-  /** How many lines were lost since the process started. */
+  /** The number of lines dropped since the process started. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Takes one line, or counts it as lost. */
+  /** Accepts a line, or counts it as dropped. */
   write(line: string): void {
     const bytes = Buffer.byteLength(line)
     if (this.#bytes + bytes > MAX_WAITING_BYTES) {
@@ -62,7 +62,7 @@ export class LogOutput {
     if (this.#gathered.length > GATHERED_LENGTH) void this.#drain()
   }
 
-  /** Writes as much as the reader takes now. A file is left to the pool. */
+  /** Writes as much as the reader accepts now. Files are left to the pool. */
   flushSync(): void {
     if (this.#isFile) void this.#drain()
     else this.#writeNow()
@@ -84,7 +84,7 @@ export class LogOutput {
     this.#draining = false
   }
 
-  /** Writes until nothing waits or no more is taken; the code of the error that says so. */
+  /** Writes until the buffer is empty or a write fails. Returns the error code of the failure. */
   #writeNow(): string | undefined {
     try {
       while (this.#bytes > 0) this.#written(writeSync(this.#descriptor, this.#nextPiece()))
@@ -100,7 +100,7 @@ export class LogOutput {
     try {
       this.#written((await writeLater(this.#descriptor, piece)).bytesWritten)
     } catch {
-      // A full disk: it is tried again after a pause.
+      // The disk is full. Retried after a pause.
     }
     this.#inThePool = 0
   }
@@ -124,7 +124,7 @@ export class LogOutput {
     this.onRoom(lost)
   }
 
-  /** No callback comes any more: the pool ends what it has in hand, and the rest follows here. */
+  /** Callbacks no longer run: the pool finishes its current write, and the rest is written here. */
   #finish(): void {
     this.#written(this.#inThePool)
     const giveUpAt = performance.now() + EXIT_MS
@@ -133,9 +133,9 @@ export class LogOutput {
 }
 
 /**
- * A descriptor of standard output that answers EAGAIN where a write would wait. The open file may be shared with other
- * processes, any of which may make it wait again; so it is opened anew where that is possible: not for a socket, and not
- * for a pipe of another user. There Node's own stream is asked for, for it makes pipes and sockets not wait.
+ * Returns a descriptor of standard output that fails with EAGAIN instead of blocking. Other processes may share the
+ * open file description and make it blocking again. So the file is reopened where possible, which excludes sockets
+ * and pipes of another user. For those, touching Node's own stream makes the descriptor non-blocking.
  */
 function openWithoutWaiting(): number {
   try {

@@ -9,7 +9,7 @@ import { memoryLogger } from './testing/memory-logger.ts'
 
 const CANARY = 'canary-5f1c0b9e77aa4d1f'
 
-/** What a lost duplicate looks like in the driver: the value is in its message and in its members. */
+/** A duplicate key error as thrown by the driver: its message and properties contain the value. */
 function duplicateKey(): MongoServerError {
   return new MongoServerError({
     message: `E11000 duplicate key error collection: d.c index: by_id dup key: { id: "${CANARY}" }`,

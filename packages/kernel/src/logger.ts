@@ -4,7 +4,7 @@ import { LogOutput } from './log-output.ts'
 
 export type { Logger } from 'pino'
 
-/** What a logger needs: the service's name, the least level and where the lines go. Default: standard output. */
+/** Options of a logger: the service name, the minimum level and the destination. Default: standard output. */
 export interface LoggerOptions {
   readonly service: string
   readonly level: string
@@ -25,10 +25,10 @@ const NEVER_SHOWN = [
 ]
 
 /**
- * A logger of JSON lines. The message is a constant name (`webhook.recorded`), values are fields. One line gives the
- * number of lines that standard output lost, once there is room again. Never hand it a body, a signature or a secret; the
- * redaction list is the second lock, not the first: it holds for the fields of a line and for the details of its error,
- * not deeper.
+ * A logger of JSON lines. The message is a constant event name (`webhook.recorded`); values are fields. After
+ * standard output dropped lines, one line reports their number. Never log a body, a signature or a secret. The
+ * redaction list is only a second line of defence: it covers the fields of a line and the details of its error,
+ * nothing deeper.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const settings: PinoOptions = {
@@ -51,7 +51,7 @@ export function createLogger(options: LoggerOptions): Logger {
 
 type LogMethod = NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']>
 
-/** A line that has an error and no message would get the error's own, which may carry anything. */
+/** Without a message, a line with an error would get the message of the error, which may contain anything. */
 const withoutForeignMessage: LogMethod = function (args, method) {
   const [first, message = 'error.logged', ...rest] = args as [unknown, string?, ...unknown[]]
   if (first instanceof Error) method.apply(this, [{ error: first }, message, ...rest])
@@ -67,8 +67,8 @@ const MAX_CHAIN = 8
 const MAX_PARTS = 4
 
 /**
- * What the log tells of an error: names, codes and places of the whole chain, and the messages of our own errors only.
- * A driver's or a parser's message can carry addresses and data of the caller.
+ * The loggable part of an error: names, codes and stack locations of the whole cause chain, and the messages of our
+ * own errors only. Messages of drivers and parsers can contain addresses and data of the caller.
  */
 export function describeError(thrown: unknown): Record<string, unknown> {
   return describeChain(thrown, MAX_CHAIN)
@@ -94,7 +94,7 @@ function codeOf({ code }: Error & { code?: unknown }): { code?: number | string 
 
 const PLACE = /^ {4}at [^\n]{1,300}:\d+:\d+\)?$/
 
-/** Where an error was thrown. Its message stands before that, and may look like a place itself. */
+/** The stack locations of an error. The message precedes them and may look like a location itself. */
 function placesOf({ stack = '', message }: Error): string[] {
   return stack
     .slice(stack.includes(message) ? stack.indexOf(message) + message.length : 0)

@@ -2,8 +2,8 @@ import { SettingsError } from './settings.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 /**
- * Reads a setting that is JSON. A name that is there twice is refused: which of its values the writer meant, nobody knows.
- * @throws SettingsError that names the setting and quotes nothing of it
+ * Parses a JSON setting. Duplicate keys are rejected, because it is unclear which value was intended.
+ * @throws SettingsError that names the setting without quoting its value
  */
 export function parseSettingsJson(setting: string, text: string): unknown {
   let value: unknown
@@ -12,7 +12,7 @@ export function parseSettingsJson(setting: string, text: string): unknown {
   } catch {
     throw new SettingsError([`${setting} ${isJson(text) ? 'has a name twice' : 'is not valid JSON'}`])
   }
-  // Libraries pass over a member of this name.
+  // Libraries ignore a property with this name.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     throw new SettingsError([`${setting} has a member __proto__, which cannot be a name`])
   }

@@ -1,17 +1,16 @@
 import type { Logger } from './logger.ts'
 
 /**
- * How Node runs the services. Node 24 lets the young generation of the heap grow to 128 MiB under load, several times of
- * what deliveries in flight need; with two halves of 8 MiB the throughput is the same.
+ * Node flags of the services. Under load, Node 24 lets the young generation grow to 128 MiB, several times the size
+ * that deliveries in progress need. Two semi-spaces of 8 MiB give the same throughput.
  */
 export const HEAP_FLAGS = ['--max-semi-space-size=8'] as const
 
 /**
- * Bounds the young generation of this process, however it was started. V8 takes the bound at its start only, so Node is
- * started again in place of itself: the process keeps its id, its standard streams, its environment and its parent. To be
- * called before anything is opened. Returns whether the bound holds: true where it is set already, on the command line or in
- * `NODE_OPTIONS`; false where it cannot be set, for instance because the parent talks to this process over a channel of
- * Node's, which would break.
+ * Limits the young generation of this process. V8 reads this limit only at its start, so Node re-executes itself: the
+ * process keeps its id, standard streams, environment and parent. Call this before anything is opened. Returns true
+ * if the limit is already set, on the command line or in `NODE_OPTIONS`. Returns false if it cannot be set, for
+ * example because the parent uses a Node IPC channel, which would break.
  */
 export function restartWithHeapFlags(process: NodeJS.Process): boolean {
   const { execArgv, argv, env, channel, execPath } = process
@@ -25,7 +24,7 @@ export function restartWithHeapFlags(process: NodeJS.Process): boolean {
   )
 }
 
-/** Says how to bound the young generation where this process could not do it. */
+/** Logs how to limit the young generation if this process could not do it. */
 export function warnOfUnboundHeap(logger: Logger): void {
   logger.warn({ nodeOptions: HEAP_FLAGS.join(' ') }, 'service.heap-not-bounded')
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A task and how often it runs; `everyMs` is met with up to a quarter of jitter, counted from the end of a run. */
+/** A periodic task. `everyMs` is counted from the end of a run, with up to a quarter of jitter. */
 export interface RegularTask {
   readonly task: (stopping: AbortSignal) => Promise<void>
   readonly everyMs: number
@@ -8,7 +8,7 @@ export interface RegularTask {
   readonly onError: (error: unknown) => void
 }
 
-/** Runs a task again and again, never twice at once. `stop` resolves when the run under way has ended. */
+/** Runs a task periodically, never in parallel. `stop` resolves after the current run. */
 export function runEvery({ task, everyMs, random, onError }: RegularTask): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {

@@ -8,7 +8,7 @@ import { Secret, secretProblem } from './secret.ts'
 const CANARY = 'canary-5f1c0b9e77aa4d1fb1f3c4e2'
 const secret = new Secret(CANARY)
 
-/** What the methods of a console write. */
+/** The output of console methods. */
 function printedByConsole(value: unknown): string {
   const written: string[] = []
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void written.push(String(chunk))) })

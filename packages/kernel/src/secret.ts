@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const HIDDEN = '[secret]'
 
-/** A value that no printing, serialising or inspecting shows; only `reveal` does. */
+/** A value hidden from printing, serialising and inspecting. Only `reveal` returns it. */
 export class Secret {
   readonly #value: string
 
@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself: for the one place that uses it. */
+  /** Returns the value. Call it only where the value is used. */
   reveal(): string {
     return this.#value
   }
@@ -30,7 +30,7 @@ export class Secret {
 
 const SAMPLES = ['changeme', 'change-me', 'change_me', 'placeholder', 'your-secret', 'your_secret']
 
-/** Why a text cannot be a secret, or null when it can. Never repeats the text. `minLength` is in characters. */
+/** The problem with a text as a secret, or null. Never repeats the text. `minLength` is in characters. */
 export function secretProblem(text: string, minLength: number): string | null {
   if (text.trim() === '') return 'is empty'
   if (text !== text.trim()) return 'has blanks around it'

@@ -1,11 +1,11 @@
 import type { ServiceCall, ServiceTokens } from './service-token.ts'
 
-/** A fetch for calls, whose body is a text or bytes. */
+/** A fetch function whose body is a string or bytes. */
 export type CallFetch = (address: string, init: RequestInit) => Promise<Response>
 
 /**
- * Wraps a fetch: each request carries a service token that is good for this call alone. `subject` is for whom the calls are
- * made; absent: for nobody but the caller itself.
+ * Wraps a fetch function so that each request carries a service token bound to that call. `subject` is the principal
+ * on whose behalf calls are made. If absent, the service calls for itself.
  */
 export function withServiceToken(fetch: CallFetch, tokens: ServiceTokens, subject?: string): CallFetch {
   return async (address, init) => {

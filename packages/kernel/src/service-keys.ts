@@ -8,25 +8,25 @@ import { readTextSource, type TextSources, textSource } from './text-source.ts'
 const MIN_SECRET_LENGTH = 32
 const MOST_KEYS = 5
 
-/** A key of service tokens: a shared secret, or one of a pair. */
+/** A key of service tokens: a shared secret, or one key of a key pair. */
 export interface ServiceKey {
   readonly algorithm: 'HS256' | 'EdDSA'
-  /** Null: this key verifies only. */
+  /** Null: this key only verifies. */
   readonly signing: KeyObject | null
   readonly verifying: KeyObject
 }
 
-/** What a service does with its keys: the gateway signs by the first, fulfilment verifies by all of them. */
+/** How a service uses its keys: the gateway signs with the first, fulfilment verifies with all of them. */
 export type KeyUse = 'sign' | 'verify'
 
-/** The settings that keys come from. Either may be left out. */
+/** The settings of the keys. Either may be left out. */
 export const serviceKeySettings = {
   SERVICE_TOKEN_SECRET: textSetting().optional(),
   SERVICE_TOKEN_SECRETS: textSetting().optional(),
 }
 
 /**
- * Creates the source of the keys: `SERVICE_TOKEN_SECRETS`, or `SERVICE_TOKEN_SECRET` for a single one, and the files that
+ * Creates the source of the keys: `SERVICE_TOKEN_SECRETS`, or `SERVICE_TOKEN_SECRET` for a single one, and the files
  * they name.
  */
 export function createServiceKeysSource(env: NodeJS.ProcessEnv, use: KeyUse): FileSource<readonly ServiceKey[]> {
@@ -47,7 +47,7 @@ function readSecret(name: string, text: string | undefined): ServiceKey {
   return keyOfSecret(new Secret(text))
 }
 
-/** The key that a shared secret is. */
+/** The key of a shared secret. */
 export function keyOfSecret(secret: Secret): ServiceKey {
   const key = createSecretKey(secret.reveal(), 'utf8')
   return { algorithm: 'HS256', signing: key, verifying: key }
@@ -71,7 +71,7 @@ function readKeys(json: string, reading: Reading): ServiceKey[] {
 
 interface Entry extends Reading {
   readonly index: number
-  /** The texts so far, and where each is. */
+  /** The texts so far, with the setting that contains each. */
   readonly places: Map<string, string>
 }
 
@@ -79,7 +79,7 @@ function readKey(entry: z.output<typeof textSource>, { sources, use, index, plac
   const name = `SERVICE_TOKEN_SECRETS.${index}`
   const text = readTextSource(entry, sources)
   if (text === null) throw new SettingsError([`${name} cannot be read`])
-  // What a decoder puts in place of a bent byte: the secret would be weaker without a word.
+  // The decoder's replacement character. Accepting it would silently weaken the secret.
   if (text.includes('\uFFFD')) throw new SettingsError([`${name} is not UTF-8 text`])
   const key = text.includes('-----BEGIN') ? readKeyOfPair(name, text) : readSecret(name, text)
   const problem = useProblem(key, { use, first: index === 0 })
@@ -96,7 +96,7 @@ function parseList(json: string): z.output<typeof listShape> {
   try {
     return listShape.parse(JSON.parse(json))
   } catch {
-    // The messages of both could quote a secret.
+    // Both error messages could quote a secret.
     const entry = 'a secret, { "file": "<path>" } or { "env": "<NAME>" }'
     throw new SettingsError([`SERVICE_TOKEN_SECRETS must be a JSON array of 1 to ${MOST_KEYS} entries, each ${entry}`])
   }

@@ -40,7 +40,7 @@ interface Forging {
   readonly typ?: string
 }
 
-/** What refused the token, or the call that came with it. */
+/** The error that refused the token or its call. */
 async function refusalOf(
   authorization: string | undefined,
   { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
@@ -57,7 +57,7 @@ async function refusalOf(
   throw thrown
 }
 
-/** Throws where the token or the call is refused. */
+/** Throws if the token or the call is refused. */
 async function accept(
   authorization: string,
   { by = verify, call = CALL }: { by?: ServiceTokenVerifier; call?: ServiceCall } = {},
@@ -334,7 +334,7 @@ describe('createServiceTokenVerifier', () => {
   })
 })
 
-/** A token with a header of any kind and the right signature over it. */
+/** A token with any header and a valid signature. */
 function handmade(header: unknown): string {
   const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url')
   const signed = `${encode(header)}.${encode(CLAIMS)}`

@@ -8,39 +8,39 @@ import type { ServiceKey } from './service-keys.ts'
 const LIFETIME_SECONDS = 60
 const LEEWAY_SECONDS = 30
 const MAX_SUBJECT = 64
-/** The kind of token (RFC 8725 section 3.11): no token for another purpose can stand in for one of these. */
+/** The token type (RFC 8725 section 3.11). Tokens for other purposes are not accepted as service tokens. */
 const TYPE = 'oncehook-call+jwt'
 
-/** What a token is good for: one procedure, one input, and one condition. */
+/** The call that a token is bound to: procedure, input and precondition. */
 export interface ServiceCall {
   /** As in the path: `payments.applyEvents`. */
   readonly procedure: string
-  /** The body of the request; of a GET the text of its `input`, empty where it has none. */
+  /** The request body. For a GET, its `input` parameter, or empty. */
   readonly input: string | Uint8Array
-  /** The header If-Match; absent where the request has none. */
+  /** The If-Match header; absent if the request has none. */
   readonly ifMatch?: string | undefined
-  /** For whom the caller calls: 1 to 64 characters. Absent: for nobody but itself. */
+  /** The principal on whose behalf the service calls: 1 to 64 characters. Absent: the service itself. */
   readonly subject?: string | undefined
 }
 
-/** What a caller needs to make tokens: whose they are (`issuer`) and whom they are for (`audience`). */
+/** Dependencies of a token issuer: `issuer` is the caller, `audience` the called service. */
 export interface ServiceTokenOptions {
-  /** The key that signs now. */
+  /** The current signing key. */
   readonly key: () => ServiceKey
   readonly issuer: string
   readonly audience: string
   readonly clock: Clock
-  /** Makes an id that no other token has. */
+  /** Creates a unique token id. */
   readonly newId: () => string
 }
 
-/** Makes short-lived tokens for calls between services. */
+/** Issues short-lived tokens for calls between services. */
 export interface ServiceTokens {
-  /** A token (JWT, RFC 7519) that is good for this call alone, for 60 s. */
+  /** A token (JWT, RFC 7519) bound to this call, valid for 60 s. */
   issue(call: ServiceCall): Promise<string>
 }
 
-/** Creates the maker of service tokens: HS256 where the key is a secret, EdDSA where it is an Ed25519 key. */
+/** Creates the issuer of service tokens: HS256 for a shared secret, EdDSA for an Ed25519 key. */
 export function createServiceTokens({ key, issuer, audience, clock, newId }: ServiceTokenOptions): ServiceTokens {
   return {
     async issue({ procedure, input, ifMatch, subject }) {
@@ -56,7 +56,7 @@ export function createServiceTokens({ key, issuer, audience, clock, newId }: Ser
   }
 }
 
-/** Only where there is a condition: a verifier that does not know the claim takes the token as before. */
+/** Set only with a precondition, because a verifier that does not know the claim accepts the token as before. */
 function conditionClaim(ifMatch: string | undefined): { readonly imh?: string } {
   return ifMatch === undefined ? {} : { imh: hashOf(ifMatch) }
 }
@@ -65,7 +65,7 @@ function toPart(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-// At once: the library hands each signature to another thread, which costs a call 0.25 ms.
+// Signs synchronously: the library would use another thread for each signature, which costs a call 0.25 ms.
 function signatureOf(text: string, key: KeyObject): string {
   return key.type === 'secret'
     ? createHmac('sha256', key).update(text).digest('base64url')
@@ -76,15 +76,18 @@ function hashOf(input: string | Uint8Array): string {
   return hash('sha256', input, 'base64url')
 }
 
-/** Whether every token must be bound to its call (`required`), or those of release 0.1.0 pass too (`accepted`). */
+/**
+ * Whether every token must be bound to its call (`required`), or tokens of release 0.1.0 are also accepted
+ * (`accepted`).
+ */
 export type TokenBinding = 'required' | 'accepted'
 
-/** A token that proved to be live. */
+/** A verified token. */
 interface VerifiedToken {
   readonly issuer: string
-  /** For whom the issuer calls; null where it names nobody, as releases before this claim do. */
+  /** The principal on whose behalf the issuer calls. Null if not given, as in releases without this claim. */
   readonly subject: string | null
-  /** Whether it is good for one call alone; false only where tokens without binding are accepted. */
+  /** Whether it is bound to one call. False only if unbound tokens are accepted. */
   readonly isBound: boolean
   /**
    * Checks that the token is for this procedure.
@@ -97,18 +100,18 @@ interface VerifiedToken {
    */
   checkInput(input: ServiceCall['input']): void
   /**
-   * Checks that the token is for a request with this header If-Match, or for one without.
+   * Checks that the token is for a request with this If-Match header, or without one.
    * @throws unauthenticated
    */
   checkCondition(ifMatch: ServiceCall['ifMatch']): void
 }
 
-/** Proves an `Authorization` header to be a live service token. */
+/** Verifies the service token in an `Authorization` header. */
 export type ServiceTokenVerifier = (authorization: string | undefined) => Promise<VerifiedToken>
 
-/** What tokens are verified by. */
+/** Dependencies of a token verifier. */
 export interface ServiceTokenRules {
-  /** The keys that count now: a token of any of them passes. */
+  /** The current keys. A token signed with any of them is accepted. */
   readonly keys: () => readonly ServiceKey[]
   readonly issuer: string
   readonly audience: string
@@ -117,8 +120,9 @@ export interface ServiceTokenRules {
 }
 
 /**
- * Creates the verifier of service tokens: the algorithm of its key only, `exp` at most 60 s after `iat`, 30 s of leeway.
- * @throws unauthenticated, alike for every reason
+ * Creates the verifier of service tokens. Accepts only the algorithm of the key, `exp` at most 60 s after `iat`, and
+ * 30 s of clock skew.
+ * @throws unauthenticated, the same for every reason
  */
 export function createServiceTokenVerifier(rules: ServiceTokenRules): ServiceTokenVerifier {
   const jose = loadJose()
@@ -136,7 +140,7 @@ export function createServiceTokenVerifier(rules: ServiceTokenRules): ServiceTok
   }
 }
 
-/** The token by the key that signed it; with none of them the error of the last. */
+/** Returns the token verified by one of the keys, or throws the error of the last key. */
 async function verifyByAny(token: string, { keys, issuer, audience, clock }: ServiceTokenRules) {
   const { errors, jwtVerify } = await loadJose()
   const shared = {
@@ -166,7 +170,7 @@ function toVerified(payload: JWTPayload, { header, rules }: Verifying): Verified
   const { iat = Number.NaN, exp = Number.NaN, jti, proc, bsh, imh, sub } = payload
   const lifetime = exp - iat
   if (!(lifetime > 0 && lifetime <= LIFETIME_SECONDS)) throw refusal('claims')
-  // One property of a bound token makes it one: what is missing then was not left out by release 0.1.0.
+  // A token with one binding claim must have all of them: release 0.1.0 sends none.
   const isBound = [header.typ, proc, bsh, imh, sub].some((property) => property !== undefined)
   if (!isBound && rules.binding === 'required') throw refusal('not_bound')
   if (isBound && (header.typ !== TYPE || !isText(jti))) throw refusal('claims')

@@ -44,7 +44,7 @@ function problemsOf(env: NodeJS.ProcessEnv, wanted: z.ZodObject = schema): reado
   }
 }
 
-/** A folder for files that hold settings. */
+/** A folder for setting files. */
 function settingsFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'settings-'))
   return {

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { Secret, secretProblem } from './secret.ts'
 
-/** Exit status for what a person must put right (sysexits.h EX_CONFIG). */
+/** Exit status for errors that an operator must fix (EX_CONFIG in sysexits.h). */
 export const EXIT_CONFIG = 78
 
-/** Why a service refuses to start: every problem in one line, no secret in any. */
+/** The reasons why a service does not start: one line per problem, without secrets. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly problems: readonly string[]
@@ -16,11 +16,14 @@ export class SettingsError extends Error {
   }
 }
 
-/** What is wrong between settings that are right one by one: lines that begin with a name. It sees the texts as set. */
+/**
+ * Checks combinations of settings that are valid one by one. Returns lines that start with a setting name. Receives
+ * the raw texts.
+ */
 export type CrossCheck = (texts: Readonly<Record<string, string | undefined>>) => readonly string[]
 
 /**
- * Reads the settings of a service from its environment; `NAME_FILE` names a file that holds the value of `NAME`.
+ * Reads the settings of a service from its environment. `NAME_FILE` names a file that contains the value of `NAME`.
  * The result is frozen.
  * @throws SettingsError with all problems at once
  */
@@ -50,14 +53,14 @@ export function readSettings<Schema extends z.ZodObject>(
   return parsed.data
 }
 
-/** Gathers the problems of several readings, so that a person sees all of them at once. */
+/** Collects the problems of several reads, so that an operator sees all of them at once. */
 export interface ProblemCollector {
   readonly problems: readonly string[]
-  /** What was read; undefined when it threw SettingsError, whose problems are kept. */
+  /** Returns the result of a read. If it throws SettingsError, keeps its problems and returns undefined. */
   attempt<T>(read: () => T): T | undefined
 }
 
-/** Creates a collector without problems. */
+/** Creates an empty collector. */
 export function collectProblems(): ProblemCollector {
   const problems: string[] = []
   return {
@@ -88,12 +91,12 @@ function readOne(name: string, env: NodeJS.ProcessEnv): { value?: string; proble
   }
 }
 
-// Fatal: a bent byte would make a weaker secret without a word.
+// Fatal decoding: silently replacing invalid bytes would weaken a secret.
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 const text = z.string({ error: 'is not set' })
 
-/** A text that must be set, or has a default. */
+/** A string setting. Required unless it has a default. */
 export function textSetting(fallback?: string) {
   const checked = text.refine((value) => value.trim() !== '', { error: 'is empty' })
   return fallback === undefined ? checked : checked.default(fallback)
@@ -101,7 +104,7 @@ export function textSetting(fallback?: string) {
 
 const MOST_NAME_BYTES = 63
 
-/** The name of a database of MongoDB. */
+/** The name of a MongoDB database. */
 export function databaseSetting(fallback: string) {
   return text
     .refine((value) => /^[^/\\. "$\0]+$/.test(value) && Buffer.byteLength(value) <= MOST_NAME_BYTES, {
@@ -110,7 +113,7 @@ export function databaseSetting(fallback: string) {
     .default(fallback)
 }
 
-/** A secret of at least `minLength` characters that is no sample. */
+/** A secret of at least `minLength` characters that is not a sample. */
 export function secretSetting(minLength: number) {
   return text.transform((value, context) => {
     const problem = secretProblem(value, minLength)
@@ -120,12 +123,12 @@ export function secretSetting(minLength: number) {
   })
 }
 
-/** A whole number within bounds, written in decimal digits. */
+/** An integer within limits, in decimal digits. */
 export function integerSetting(range: { min: number; max: number; fallback: number }) {
   return z.string().default(String(range.fallback)).transform(wholeNumber(range))
 }
 
-/** As `integerSetting`, but it need not be set. */
+/** Like `integerSetting`, but optional. */
 export function optionalIntegerSetting(range: { min: number; max: number }) {
   return z.string().transform(wholeNumber(range)).optional()
 }
@@ -139,7 +142,7 @@ function wholeNumber({ min, max }: { min: number; max: number }) {
   }
 }
 
-/** A URL of one of the given protocols (`http:` and so on). */
+/** A URL with one of the given protocols (such as `http:`). */
 export function urlSetting(protocols: readonly string[], fallback?: string) {
   const checked = text.transform((value, context) => {
     const url = URL.parse(value)
@@ -150,7 +153,7 @@ export function urlSetting(protocols: readonly string[], fallback?: string) {
   return fallback === undefined ? checked : text.default(fallback).pipe(checked)
 }
 
-/** The address of a MongoDB deployment, kept secret because it may carry a password. */
+/** The URL of a MongoDB deployment. Kept secret, because it may contain a password. */
 export function mongoUriSetting() {
   return text.transform((value, context) => {
     if (/^mongodb(\+srv)?:\/\/./.test(value)) return new Secret(value)
@@ -160,26 +163,26 @@ export function mongoUriSetting() {
 }
 
 /**
- * Reads the address of the MongoDB deployment again: its file may have changed since.
+ * Reads the MongoDB URL again, because its file may have changed.
  * @throws SettingsError
  */
 export function readMongoUri(env: NodeJS.ProcessEnv): Secret {
   return readSettings(z.object({ MONGODB_URI: mongoUriSetting() }), env).MONGODB_URI
 }
 
-/** How much is logged. */
+/** The log level. */
 export const logLevelSetting = z
   .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     error: 'must be one of trace, debug, info, warn, error, fatal, silent',
   })
   .default('info')
 
-/** A TCP port that need not be set; 0 lets the system choose one. */
+/** An optional TCP port. 0 selects a free one. */
 export function optionalPortSetting() {
   return optionalIntegerSetting({ min: 0, max: 65_535 })
 }
 
-/** A TCP port; 0 lets the system choose one. */
+/** A TCP port. 0 selects a free one. */
 export function portSetting(fallback: number) {
   return integerSetting({ min: 0, max: 65_535, fallback })
 }

@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 const PREFIX = 'whsec_'
-/** As the specification has it (Standard Webhooks 1.0.0, "Signature scheme"). */
+/** Standard Webhooks 1.0.0, "Signature scheme". */
 const KEY_BYTES = { min: 24, max: 64 }
 
-/** The key behind a secret of Standard Webhooks (`whsec_` and base64 of 24 to 64 bytes); null for any other text. */
+/** Decodes a Standard Webhooks secret (`whsec_` and the base64 of 24 to 64 bytes). Null for any other text. */
 export function readWebhookKey(secret: string): KeyObject | null {
   const text = secret.slice(PREFIX.length)
   const bytes = Buffer.from(text, 'base64')
@@ -15,14 +15,14 @@ export function readWebhookKey(secret: string): KeyObject | null {
 
 /** A message to sign. */
 export interface WebhookMessage {
-  /** The same at every attempt. It holds no full stop, which separates it from what follows. */
+  /** The same for every attempt. Must not contain a full stop, which is the separator. */
   readonly id: string
   /** When it is sent, in milliseconds since 1970. */
   readonly now: number
   readonly body: string
 }
 
-/** The headers by which a receiver verifies a message with any library of Standard Webhooks; each key signs. */
+/** The headers that let a receiver verify the message with any Standard Webhooks library. Each key adds a signature. */
 export function signWebhook({ id, now, body }: WebhookMessage, keys: readonly KeyObject[]): Record<string, string> {
   const timestamp = String(Math.floor(now / 1_000))
   const signatures = keys.map((key) => createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64'))

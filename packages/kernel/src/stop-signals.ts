@@ -1,18 +1,16 @@
-/**
- * The signals that stop a service in order: those of supervisors, of a terminal's Ctrl-C, and of a terminal that is closed.
- */
+/** The signals that stop a service in order: from supervisors, from Ctrl-C, and from a closed terminal. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 /**
- * Ends this process with 0 at a signal that comes before `runService` listens: nothing is open by then. Without it the
- * system would end the process by the signal, and as the first process of a container it would not hear it at all. To be
- * called before anything is loaded that takes time, and not before `restartWithHeapFlags`.
+ * Makes this process exit with 0 if a signal arrives before `runService` listens, when nothing is open yet. Otherwise
+ * the signal would kill the process; the first process of a container would ignore it. Call this before anything is
+ * loaded that takes time, and after `restartWithHeapFlags`.
  */
 export function endAtSignals(process: NodeJS.Process): void {
   for (const signal of STOP_SIGNALS) process.on(signal, endAtOnce)
 }
 
-/** The signals are somebody else's from now on. */
+/** `runService` handles the signals from now on. */
 export function leaveSignals(process: NodeJS.Process): void {
   for (const signal of STOP_SIGNALS) process.off(signal, endAtOnce)
 }

@@ -21,7 +21,7 @@ function refusalOf(work: () => unknown): AppError {
 
 const reasonOf = (work: () => unknown): unknown => refusalOf(work).details.reason
 
-/** How long a text of a hostile sender keeps us busy, whatever the answer. */
+/** How long a malicious text keeps us busy, whatever the result. */
 function milliseconds(text: string, options?: StrictJsonOptions): number {
   const bytes = bytesOf(text)
   const startedAt = performance.now()
@@ -33,7 +33,7 @@ function milliseconds(text: string, options?: StrictJsonOptions): number {
   return performance.now() - startedAt
 }
 
-/** A literal with some of its characters written as escapes, which mean the same. */
+/** A string literal with some characters escaped, which does not change its meaning. */
 const escaped = (name: string): fc.Arbitrary<string> =>
   fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length }).map((hide) => {
     const units = name.split('').map((unit, at) => {
@@ -239,7 +239,7 @@ describe('parseStrictJson', () => {
       expect(milliseconds(`[${'9'.repeat(MEGABYTE)}]`, { bigIntegers: true })).toBeLessThan(200)
     })
 
-    /** What a reviver makes of a text, number by number. */
+    /** What a reviver returns for a text, number by number. */
     const revived = (text: string): unknown =>
       JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>
         typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')

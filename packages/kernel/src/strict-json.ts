@@ -1,22 +1,19 @@
 import { invalidBody } from './error-codes.ts'
 
-/** How strict a reader of JSON is beyond RFC 8259. */
+/** Options that make the JSON parser stricter than RFC 8259. */
 export interface StrictJsonOptions {
   /**
-   * Refuse every number that a double does not give back as it was written, and integers beyond 2^53 - 1 (RFC 7493
-   * section 2.2). Default: false.
+   * Reject numbers that a double cannot represent exactly, and integers beyond 2^53 - 1 (RFC 7493 section 2.2).
+   * Default: false.
    */
   readonly exactNumbers?: boolean
-  /**
-   * Read integers beyond 2^53 - 1 as bigint, digit by digit, in place of the nearest double, up to 255 digits. Default:
-   * false.
-   */
+  /** Parse integers beyond 2^53 - 1, up to 255 digits, as bigint instead of the nearest double. Default: false. */
   readonly bigIntegers?: boolean
-  /** Levels of nesting beyond which a text is refused. Default: 64. */
+  /** Maximum nesting depth. Default: 64. */
   readonly maxDepth?: number
   /**
-   * Commas and opening brackets beyond which a text is refused before it is parsed, those inside of strings included.
-   * Default: no limit.
+   * Maximum number of commas and opening brackets, including those in strings, checked before parsing. Default: no
+   * limit.
    */
   readonly maxParts?: number
 }
@@ -24,8 +21,8 @@ export interface StrictJsonOptions {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads JSON as RFC 7493 (I-JSON) asks: valid UTF-8 without a byte-order mark, no member name twice in an object,
- * bounded depth.
+ * Parses JSON as required by RFC 7493 (I-JSON): valid UTF-8 without a byte order mark, no duplicate keys, limited
+ * depth.
  * @throws invalidBody
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): unknown {
@@ -40,13 +37,13 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   try {
     value = JSON.parse(text)
   } catch {
-    // The parser's message quotes the body, so it is not kept.
+    // The parser's message quotes the body, so it is discarded.
     throw invalidBody({ reason: 'syntax' })
   }
   const names = scan(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
   const found: Found = { members: 0, large: false }
   survey(value, found)
-  // Of a name that stands there twice, the parser keeps one.
+  // The parser keeps only one of two duplicate keys.
   if (names !== found.members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
   return options.bigIntegers === true && found.large ? parseLargeNumbers(text) : value
 }
@@ -61,8 +58,8 @@ function refuseManyParts(bytes: Uint8Array, most: number): void {
 }
 
 /**
- * Parses a valid text, integers beyond 2^53 - 1 as bigint. Each number of that size is replaced by the number of its place
- * in a list, counted from 2^53 on: no other number of the new text is that large. A reviver takes ten times as long.
+ * Parses a valid text with integers beyond 2^53 - 1 as bigint. Each large number is replaced by its index in a list,
+ * plus 2^53: no other number in the new text is that large. A reviver would take ten times as long.
  */
 function parseLargeNumbers(text: string): unknown {
   const numbers: (bigint | number)[] = []
@@ -85,21 +82,21 @@ function parseLargeNumbers(text: string): unknown {
   return withNumbers(JSON.parse(pieces.join('')), numbers)
 }
 
-// No id is longer. What it takes to read an integer, and to write it, grows with the square of its length.
+// No id is longer. The cost of parsing and printing an integer grows with the square of its length.
 const MOST_DIGITS = 255
 
 function largeNumber(literal: string): bigint | number {
   return literal.length <= MOST_DIGITS && /^-?\d+$/.test(literal) ? BigInt(literal) : Number(literal)
 }
 
-// Every second integer from there on is a double.
+// Above this, every second integer is a double.
 const FIRST_PLACE = Number.MAX_SAFE_INTEGER + 1
 
 function isLarge(literal: string): boolean {
   return !SMALL_INTEGER.test(literal) && Math.abs(Number(literal)) > Number.MAX_SAFE_INTEGER
 }
 
-/** Puts the numbers back into their places, within the value itself: nobody else has it yet. */
+/** Puts the large numbers back. Changes the value in place, because nobody else has it yet. */
 function withNumbers(value: unknown, numbers: readonly (bigint | number)[]): unknown {
   if (typeof value === 'number') return value >= FIRST_PLACE ? numbers[(value - FIRST_PLACE) / 2] : value
   if (typeof value !== 'object' || value === null) return value
@@ -122,8 +119,8 @@ const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Walks a text that JSON.parse has accepted and counts the member names in it. A loop and not a recursion or one large
- * pattern: with those the sender would choose the depth of our stack.
+ * Scans a text that JSON.parse has accepted and counts its keys. Uses a loop: with recursion or one large pattern,
+ * the sender would control our stack depth.
  */
 function scan(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNumbers' | 'maxDepth'>): number {
   let names = 0
@@ -152,13 +149,13 @@ function scan(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNum
   return names
 }
 
-/** What a value holds: how many members, and whether a number beyond those that a double tells apart. */
+/** Number of keys in a value, and whether it has numbers beyond the exact range of a double. */
 interface Found {
   members: number
   large: boolean
 }
 
-/** Adds what a value and everything in it holds, which is no deeper than `scan` lets pass. */
+/** Adds the contents of a value, whose depth `scan` has limited. */
 function survey(value: unknown, found: Found): void {
   if (typeof value === 'number') found.large ||= Math.abs(value) > Number.MAX_SAFE_INTEGER
   if (typeof value !== 'object' || value === null) return
@@ -167,11 +164,11 @@ function survey(value: unknown, found: Found): void {
   for (const part of parts) survey(part, found)
 }
 
-/** The position behind the closing quote of the string that opens at `start`. */
+/** The position after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1)
   if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote + 1
-  // A search for each quote would take ten times as long where every second character is an escaped one.
+  // Searching for each quote would take ten times as long if every second character were escaped.
   for (let at = start + 1; ; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) return at + 1
@@ -179,7 +176,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Whether a string that ends there is the name of a member. */
+/** Whether the string that ends here is a key. */
 function isMemberName(text: string, end: number): boolean {
   let at = end
   while (isBlank(text.charCodeAt(at))) at += 1
@@ -190,7 +187,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** The position of the last character of the number at `start`; `start` itself where there is none. */
+/** The position of the last character of the number at `start`, or `start` if there is none. */
 function skipExactNumber(text: string, start: number): number {
   NUMBER.lastIndex = start
   const literal = NUMBER.exec(text)?.[0]
@@ -216,7 +213,7 @@ function isExact(literal: string): boolean {
 
 const SMALL_INTEGER = /^-?\d{1,15}$/
 
-/** One spelling for all literals of the same amount, whatever its sign. */
+/** One canonical form for all literals of the same absolute value. */
 function decimalOf(literal: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(literal) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/, '')

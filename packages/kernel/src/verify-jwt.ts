@@ -2,18 +2,18 @@ import type { KeyObject } from 'node:crypto'
 import type { JWTPayload } from 'jose'
 import { loadJose } from './load-jose.ts'
 
-/** What a token (JWT, RFC 7519) is judged by. */
+/** How a token (JWT, RFC 7519) is verified. */
 export interface JwtRules {
   readonly key: KeyObject
   /** Milliseconds. */
   readonly now: number
-  /** By how much `exp` and `nbf` may be off where they are there. */
+  /** Tolerance for `exp` and `nbf`, if present. */
   readonly leewaySeconds: number
 }
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
-/** The claims of a token that is signed with the key by HS256 and no other algorithm; null for any other text. */
+/** The claims of a token signed with the key by HS256 and no other algorithm. Null for any other text. */
 export async function verifyJwt(token: string, { key, now, leewaySeconds }: JwtRules): Promise<JWTPayload | null> {
   const parts = token.split('.')
   if (parts.length !== 3 || !parts.every(isCanonical)) return null
@@ -27,7 +27,7 @@ export async function verifyJwt(token: string, { key, now, leewaySeconds }: JwtR
   }
 }
 
-// Unused bits of a last digit could spell one token in several ways.
+// Unused bits in the last character would allow several encodings of one token.
 function isCanonical(part: string): boolean {
   return BASE64URL.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part
 }

@@ -3,15 +3,15 @@ import type { Logger } from './logger.ts'
 import type { ServiceKey } from './service-keys.ts'
 import { type WatchedSource, watchSource } from './watch-source.ts'
 
-/** How often files of keys are compared, in milliseconds. */
+/** Interval between comparisons of the key files, in milliseconds. */
 export const CHECK_KEYS_MS = 1_000
 
-/** The keys of service tokens that count now. */
+/** The current keys of service tokens. */
 export type WatchedServiceKeys = WatchedSource<readonly ServiceKey[]>
 
 /**
- * Reads the keys of service tokens and follows their files; a change is logged by the number of keys.
- * @throws SettingsError when the first content is wrong
+ * Reads the keys of service tokens and watches their files. Logs a change with the number of keys.
+ * @throws SettingsError if the initial content is invalid
  */
 export function watchServiceKeys(source: FileSource<readonly ServiceKey[]>, logger: Logger): WatchedServiceKeys {
   return watchSource(source, {

@@ -4,20 +4,20 @@ import { SettingsError } from './settings.ts'
 /** A value that follows its files without a restart. */
 export interface WatchedSource<T> {
   current(): T
-  /** Looks whether a file has changed. A content that is wrong is refused and told once; what counted before stays. */
+  /** Checks whether a file has changed. Invalid content is rejected and reported once; the previous value stays in use. */
   check(): void
 }
 
-/** Who is told of a change, and of a content that is refused. */
+/** Called on a change and on rejected content. */
 export interface SourceListeners<T> {
   readonly onChanged: (value: T) => void
   readonly onRefused: (problems: readonly string[]) => void
 }
 
 /**
- * Reads a value and follows its files. Files are compared by content and not by events of the file system, which are
- * lost with mounted secrets and replaced files.
- * @throws SettingsError when the first content is wrong
+ * Reads a value and watches its files. Compares file contents, because file system events are lost for mounted
+ * secrets and replaced files.
+ * @throws SettingsError if the initial content is invalid
  */
 export function watchSource<T>(source: FileSource<T>, { onChanged, onRefused }: SourceListeners<T>): WatchedSource<T> {
   let { seen, value } = readSettled(source)
@@ -41,8 +41,8 @@ export function watchSource<T>(source: FileSource<T>, { onChanged, onRefused }: 
 const MOST_READS = 5
 
 /**
- * Reads until the files are the same after as before: one that was written meanwhile would otherwise count as read, and a
- * secret file that was named for the first time has only then become part of what is compared.
+ * Reads until the files are unchanged by the read. Otherwise a file written during the read would count as read, and
+ * a secret file named for the first time would not be compared.
  */
 function readSettled<T>(source: FileSource<T>): { seen: string; value: T } {
   for (let reads = 1; ; reads += 1) {

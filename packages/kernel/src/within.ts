@@ -1,7 +1,10 @@
-/** What `within` yields when the time ran out first. */
+/** The result of `within` if the time limit was reached. */
 export const LATE: unique symbol = Symbol('late')
 
-/** The value of a promise, or LATE after `ms` milliseconds; the promise itself goes on. Rejections pass through. */
+/**
+ * Resolves to the value of a promise, or to LATE after `ms` milliseconds. The promise itself is not cancelled.
+ * Rejections pass through.
+ */
 export function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LATE> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, LATE)

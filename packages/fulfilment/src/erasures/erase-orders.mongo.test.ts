@@ -33,7 +33,7 @@ async function paidOrder(customerId: string): Promise<string> {
   return id
 }
 
-/** Erases what is found of a customer, as the gateway does. */
+/** Erases the orders found for a customer, as the gateway does. */
 async function erase(customerId: string): Promise<string[]> {
   const found = await erasures.find.query({ customerId })
   const orderIds = found.orders.map(({ id }) => id)
@@ -127,7 +127,7 @@ it('finds answers to keys of an earlier release by the customer of then, once th
   }
   const [id, other] = [await make(first), await make(second)]
   await orders.patch.mutate({ id, patch: { customerId: second }, ifMatch: '*' })
-  // As release 0.1.0 leaves them.
+  // As written by release 0.1.0.
   await keys.updateMany({ orderId: { $in: [id, other] } }, { $unset: { customerId: '' } })
   expect(await erase(first)).toEqual([])
 
@@ -142,7 +142,7 @@ it('finds answers to keys of an earlier release by the customer of then, once th
   expect(await orders.get.query({ id })).toMatchObject({ customerId: second })
   expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: true })
 
-  // What was emptied is not named again.
+  // An emptied receipt is not listed again.
   await fulfilment.db.collection('housekeeping').deleteMany({})
   await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
   expect(await keys.findOne({ orderId: id })).toMatchObject({ customerId: null })

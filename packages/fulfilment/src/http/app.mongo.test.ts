@@ -54,7 +54,7 @@ async function newOrder(): Promise<string> {
   return id
 }
 
-/** Sends octets as they are and returns all that comes back. */
+/** Sends raw bytes and returns the whole reply. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(fulfilment.url).port), '127.0.0.1', () => socket.write(text))
@@ -239,7 +239,7 @@ describe('the listener', () => {
     const made = async (input: object, subject?: string) => {
       const body = JSON.stringify(input)
       const token = await fulfilment.tokens.issue({ procedure: 'orders.create', input: body, subject })
-      // What is not signed names nobody.
+      // Only signed values may name a principal.
       const headers = { authorization: `Bearer ${token}`, 'x-principal': 'mallory' }
       const answer = await mutate('orders.create', body, headers)
       return orders.findOne({ _id: answer.body.result.data.order.id })

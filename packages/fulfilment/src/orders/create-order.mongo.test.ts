@@ -26,7 +26,7 @@ function create(idempotency: KeyedRequest, order: unknown = sampleOrder()) {
   return orders.create.mutate({ order, idempotency })
 }
 
-/** The row that a run leaves which died `beforeMs` from now, or is alive when that is negative. */
+/** The row of a run that died `beforeMs` ago. With a negative value the run is still alive. */
 function runningRow(request: KeyedRequest, orderId: string, beforeMs: number): IdempotencyRow {
   const now = Date.now()
   return {
@@ -166,7 +166,7 @@ describe('orders.create', () => {
     const keys = createIdempotencyKeys(fulfilment.db, { ttlMs: 1, leaseMs: 1, encryption: NO_ENCRYPTION })
     const request = keyed()
     const first = await keys.claim(request, { run: 'dead', orderId: 'ord_of_the_dead_run' })
-    // What the index on expiresAt removes has such a time.
+    // The TTL index on expiresAt removes rows with such a time.
     const inMonths = { $expr: { $gt: ['$expiresAt', { $add: ['$$NOW', 360 * 86_400_000] }] } }
     expect(await rows.countDocuments({ key: request.key, ...inMonths })).toBe(1)
     await expect.poll(() => rows.countDocuments({ key: request.key, ...LONG_OVER })).toBe(1)
@@ -183,7 +183,7 @@ describe('orders.create', () => {
   it('lets the next request through at once when the order could not be stored', async () => {
     const request = keyed()
     {
-      // Fulfilments of other tests have the same name.
+      // Fulfilment services of other tests have the same name.
       const how = { errorCode: 8000, errorLabels: [], namespace: `${database.name}.${ORDERS}` }
       const inserts = { commands: ['findAndModify'], appName: 'oncehook-fulfilment', how }
       await using _ = await armFailPoint(database.uri, inserts)

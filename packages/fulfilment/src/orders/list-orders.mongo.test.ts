@@ -123,7 +123,7 @@ describe('orders.list', () => {
     await using profile = await startProfile(fulfilment.db)
     const { next } = await orders.list.query({ limit: 10 })
     await orders.list.query({ limit: 10, after: next ?? '' })
-    // The worker looks for receipts meanwhile.
+    // The worker looks for receipts at the same time.
     const examined = (await profile.examined(ORDERS)).filter(({ plan }) => !plan.includes('receipts'))
     expect(examined).toHaveLength(2)
     for (const { keys } of examined) expect(keys).toBeLessThan(50)

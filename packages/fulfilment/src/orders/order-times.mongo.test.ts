@@ -23,7 +23,7 @@ async function startSkewed(byMs: number) {
   return fulfilmentClient(fulfilment)
 }
 
-/** Makes orders in turn, by create, put and create with a key; their ids in this order. */
+/** Creates orders one after the other, by create, put and create with a key. Returns their ids in this order. */
 async function makeSome(): Promise<string[]> {
   const made: string[] = []
   for (const { orders } of [ahead, behind, ahead, behind]) {
@@ -40,7 +40,7 @@ async function expectDatabaseTime(...times: string[]): Promise<void> {
   for (const time of times) expect(Math.abs(Date.parse(time) - localTime.getTime())).toBeLessThan(SECONDS_MS)
 }
 
-/** Checks that an answer is the stored order, with times of the database. */
+/** Checks that the answer is the stored order, with times from the database. */
 async function expectStored(order: Order): Promise<void> {
   await expectDatabaseTime(order.createdAt, order.updatedAt)
   expect(await behind.orders.get.query({ id: order.id })).toEqual(order)

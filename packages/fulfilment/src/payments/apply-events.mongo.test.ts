@@ -39,7 +39,7 @@ function uniqueIds(count: number): string[] {
   return Array.from({ length: count }, () => `o_${randomUUID()}`)
 }
 
-/** A database whose next commands of a name are preceded by something else. */
+/** A database that runs something else before the next commands of a name. */
 function dbWith(before: (name: string) => Promise<void>): Db {
   return new Proxy(db, {
     get(target, member) {
@@ -223,7 +223,7 @@ describe('applyEvents', () => {
     await applyAll()
     const after = await withoutMarkers()
     expect(after).toMatchObject({ version: 501, payment: { id: 'pay_499' } })
-    // The gateway died before it had settled any of them: the markers of the first 300 are gone.
+    // The gateway died before it settled any of them. The markers of the first 300 are gone.
     await applyAll()
     expect(await withoutMarkers()).toEqual(after)
   })
@@ -276,7 +276,7 @@ describe('applyEvents', () => {
   })
 })
 
-/** Failed attempts to pay an order, oldest first. Each has another payment and another time. */
+/** Failed payment attempts for an order, oldest first, each with a different payment and time. */
 function failuresOf(orderId: string, count: number) {
   return Array.from({ length: count }, (_, index) =>
     sampleEvent({

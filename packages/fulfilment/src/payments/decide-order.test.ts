@@ -13,7 +13,7 @@ function incoming(members: Partial<PaymentEvent> = {}): IncomingEvent {
   return { ...event, hash: eventHash(event) }
 }
 
-/** The order after a decision has been written, with only the markers of other calls. */
+/** The order after a decision was written, with the markers of other calls only. */
 function after(order: OrderDocument, events: IncomingEvent[], call = 'call_0'): OrderDocument {
   const { change } = decideOrder(order, events, { now: NOW, call })
   if (change === null) throw new Error('Nothing changes')

@@ -23,7 +23,7 @@ async function receiptOf(id: string) {
   return (await stored.findOne({ _id: id }))?.receipts[0]
 }
 
-/** Somebody has written a text where a date belongs. */
+/** Somebody stored a text instead of a date. */
 const ODD_RECEIPT = { $map: { input: '$receipts', in: { $mergeObjects: ['$$this', { sentAt: 'yesterday' }] } } }
 
 /** An order whose receipt was sent. */

@@ -19,7 +19,7 @@ const orders = db.collection<OrderDocument>(ORDERS)
 await ensureIndexes(db, [ORDER_INDEXES])
 beforeEach(() => orders.deleteMany({}))
 
-/** What the sink keeps open at once. */
+/** The connections that the sink opens at once. */
 const CONNECTIONS = 4
 
 async function oweReceipts(count: number): Promise<void> {

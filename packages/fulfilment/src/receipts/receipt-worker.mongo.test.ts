@@ -44,12 +44,12 @@ async function failOnce(commands: readonly string[], how: object) {
   return { claims, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Waits for something to become so, however slow the machine is. */
+/** Waits for a condition, however slow the machine is. */
 function eventually<T>(read: () => T) {
   return expect.poll(read)
 }
 
-/** The world outside: it takes receipts, and does with them what a test says. */
+/** The receiving side: it accepts receipts and handles them as a test specifies. */
 function outside(keyed = true) {
   const taken: { receipt: Receipt; attempt: SendAttempt }[] = []
   let behave: () => Promise<void> = async () => {}
@@ -342,7 +342,7 @@ describe('a claim of unknown outcome', () => {
 })
 
 describe('after an outage of the sink', () => {
-  // Nobody waits for these times.
+  // Nothing waits for these times.
   const longWaits = { backoff: { baseMs: 600_000, capMs: 900_000 }, random: () => 0.9 }
   const down = () => Promise.reject(Object.assign(new Error('down'), { code: 'ECONNREFUSED' }))
   const sentCount = () => orders.countDocuments({ 'receipts.state': 'sent' })

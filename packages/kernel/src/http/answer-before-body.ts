@@ -4,9 +4,9 @@ const DRAIN_MS = 1_000
 const DRAIN_BYTES = 8 * 1024 * 1024
 
 /**
- * Sends an answer, whose status and headers are set, while the sender may still be sending: the whole answer goes out
- * first, what follows is dropped for a bounded while, then the connection closes. Closing at once would reset it, and
- * the sender would lose the answer.
+ * Sends a response while the client may still be sending its request. The status and headers must be set. Writes the
+ * whole response, discards further input within limits, then closes the connection. Closing at once would reset the
+ * connection and lose the response.
  */
 export async function answerBeforeBody(response: ServerResponse, body: Buffer): Promise<void> {
   const { req: request } = response

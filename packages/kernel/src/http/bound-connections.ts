@@ -2,16 +2,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Keeps the connections of a server below a number and returns those that are open now. Beyond it the one gives way that
- * has done nothing for the longest time and has no whole request under way, so that nobody can keep others out by holding
- * connections; where all are at work, the new one is closed.
+ * Limits the number of open connections of a server and returns the open ones. Above the limit, the connection that
+ * has been idle longest is closed, unless it has a complete request in progress. So nobody can lock others out by
+ * holding connections. If all connections are busy, the new one is closed.
  */
 export function boundConnections(
   server: Server,
   max: number,
   event: 'connection' | 'secureConnection' = 'connection',
 ): ReadonlySet<Socket> {
-  // In the order of their last answer, or of their beginning.
+  // Ordered by last response, or by start.
   const open = new Set<Socket>()
   const latest = new WeakMap<Socket, IncomingMessage>()
   const isWaiting = (socket: Socket): boolean => latest.get(socket)?.complete !== true

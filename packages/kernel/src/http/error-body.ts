@@ -1,11 +1,11 @@
 import type { AppError } from '../errors.ts'
 
-/** The body of every error: a sentence, its code, the id of the request. */
+/** The body of every error: message, code and request id. */
 export function errorBody(error: AppError, requestId: string): string {
   return JSON.stringify({ error: error.message, code: error.code, requestId })
 }
 
-/** The headers that every error has beside its own. */
+/** Headers of every error response. */
 export const ERROR_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',

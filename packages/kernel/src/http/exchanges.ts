@@ -1,39 +1,39 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** A request and its answer. */
+/** A request and its response. */
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-/** What is under way on one connection, and what began last there. */
+/** The open requests of a connection, and its latest request. */
 interface Conversation {
   readonly open: Exchange[]
   latest: Exchange | null
 }
 
-/** What is under way on each connection. */
+/** The open requests of all connections. */
 export interface Exchanges {
   /**
-   * Runs a handler as soon as all earlier requests of its connection are answered, never when the connection is gone:
-   * Node hands over pipelined requests all at once, but only safe ones may be done side by side (RFC 9112 section 9.3.2).
-   * A connection with too many of them is closed at once, for Node would keep each in memory; its sender may repeat those
-   * that have no answer.
+   * Runs a handler when all earlier requests of its connection are answered, unless the connection is closed. Node
+   * passes on pipelined requests at once, but only safe ones may run in parallel (RFC 9112 section 9.3.2). A
+   * connection with too many open requests is closed at once, because Node would keep them all in memory. The client
+   * may retry unanswered requests.
    */
   inOrder(request: IncomingMessage, response: ServerResponse, handle: () => void): void
   /**
-   * Takes no more from a connection that has brought something broken: waits until every request that came whole is
-   * answered, and returns the answer, begun or not, to one that did not; null where there is none. A second call gives
-   * undefined.
+   * Accepts nothing more from a connection after invalid input. Waits until every complete request is answered.
+   * Resolves to the response of the incomplete request, which may already have started, or to null if there is none.
+   * A second call resolves to undefined.
    */
   breakOff(socket: Duplex): Promise<ServerResponse | null | undefined>
 }
 
-/** Requests of one connection that have no answer yet. */
+/** Maximum number of unanswered requests per connection. */
 const MOST_OPEN = 32
 
-/** Creates the record of what is under way; `onTooMany` is told of each request that closes its connection. */
+/** Creates the tracking of open requests. `onTooMany` is called with each request that closes its connection. */
 export function createExchanges(onTooMany: (request: IncomingMessage) => void): Exchanges {
   const conversations = new WeakMap<Duplex, Conversation>()
   const broken = new WeakSet<Duplex>()
@@ -45,7 +45,7 @@ export function createExchanges(onTooMany: (request: IncomingMessage) => void): 
   return {
     inOrder(request, response, handle) {
       const { socket } = request
-      // Node goes on with what it has read, also of a connection that is closed.
+      // Node continues to process input it has already read, even if the connection is closed.
       if (socket.destroyed) return
       const conversation = conversations.get(socket) ?? begin(socket)
       const { open } = conversation
@@ -74,7 +74,7 @@ export function createExchanges(onTooMany: (request: IncomingMessage) => void): 
   }
 }
 
-/** Resolves when the answer of an exchange that is open is out, or the connection is gone. */
+/** Resolves when an open request is answered or its connection is closed. */
 function ended({ response }: Exchange): Promise<void> {
   return new Promise((resolve) => response.once('close', resolve))
 }

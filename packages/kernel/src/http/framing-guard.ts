@@ -18,25 +18,25 @@ import type { RefusedRequest } from './log-refused.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { writeToSocket } from './write-to-socket.ts'
 
-/** What stands behind the guard. */
+/** Dependencies of the guard. */
 export interface GuardOptions {
   readonly handler: RequestListener
-  /** Makes the id that an error carries where no request was understood. */
+  /** Creates the id of an error response if no request could be parsed. */
   readonly makeRequestId: () => string
-  /** Hears of each request that the guard refuses. */
+  /** Called for each request that the guard refuses. */
   readonly onRefused: (refused: Pick<RefusedRequest, 'requestId' | 'error' | 'method'>) => void
 }
 
-/** The parts of a listener that takes requests from strangers; they go to `listen`. */
+/** Parts of a listener for untrusted clients. Pass them to `listen`. */
 export interface Guarded {
   readonly handler: RequestListener
   readonly prepare: (server: Server) => void
 }
 
 /**
- * Puts a guard before a handler, so that it sees only requests that an origin server may take (RFC 9112 sections 2.3, 3,
- * 6 and 9.3), one after the other on each connection: Node lets through repeated or malformed Host lines, other versions,
- * and chunked on HTTP/1.0. Whatever Node would answer by itself, or not at all, gets the common error body.
+ * Guards a handler so that it only sees requests that an origin server may accept (RFC 9112 sections 2.3, 3, 6 and
+ * 9.3), one at a time per connection. Node accepts repeated or malformed Host lines, other HTTP versions, and chunked
+ * on HTTP/1.0. Requests that Node would answer itself, or not at all, get the common error body.
  */
 export function guardFraming(options: GuardOptions): Guarded {
   const exchanges = createExchanges(({ method }) =>
@@ -85,7 +85,7 @@ function prepare({ server, exchanges, refuse, makeRequestId, onRefused }: Prepar
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => void endWith(socket, methodNotImplemented()))
 }
 
-/** Whether a request may be taken; its target is brought into the one form that handlers read. */
+/** Checks a request; null if it is acceptable. Normalises its target for handlers. */
 function takeRequest(request: IncomingMessage): AppError | null {
   const { httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return versionRefusal(request)
@@ -101,11 +101,11 @@ function takeRequest(request: IncomingMessage): AppError | null {
   return refusal
 }
 
-// Node counts the octets of names and values only, so short lines could be many; beyond 2,000 it drops them without a word,
-// be it a second Host or an If-Match.
+// Node limits the bytes of names and values but not their number, and silently drops lines beyond 2,000, even a
+// second Host or an If-Match.
 const MAX_HEADER_LINES = 500
 
-/** A request line without a version reads as 0.9 here, and is none. */
+/** Node's parser reports a request line without a version as HTTP 0.9, which is not supported. */
 function versionRefusal({ httpVersionMajor }: IncomingMessage): AppError {
   return httpVersionMajor > 1 ? httpVersionNotSupported() : badRequest({ reason: 'version' })
 }
@@ -128,7 +128,7 @@ function countLines(rawHeaders: readonly string[]): Record<(typeof ONCE)[number]
   return counts
 }
 
-/** What Node's parser says, where it is the parser that says it. */
+/** A parser error of Node. */
 interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string
 }

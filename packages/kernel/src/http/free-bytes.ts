@@ -1,9 +1,9 @@
 const WORTH_BYTES = 16_384
 
 /**
- * Gives the memory of large bytes back at once; from then on they are empty, so nobody may need them any more. Left to
- * the collector of garbage, bodies of a flood make it run dozens of times a second. Bytes that share their memory with
- * others stay as they are.
+ * Releases the memory of a large buffer at once. The buffer is empty afterwards, so nothing may use it any more.
+ * Otherwise a flood of large bodies triggers garbage collection dozens of times per second. A buffer that shares its
+ * memory is left alone.
  */
 export function freeBytes({ buffer, byteLength }: Uint8Array): void {
   if (byteLength < WORTH_BYTES || buffer.byteLength !== byteLength || !(buffer instanceof ArrayBuffer)) return

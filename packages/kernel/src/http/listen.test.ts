@@ -10,7 +10,7 @@ import { type Listener, type ListenOptions, listen } from './listen.ts'
 const HOST = '127.0.0.1'
 const answerOk: RequestListener = (_request, response) => void response.end('ok')
 
-/** A listener on a free port that is closed at the end of the scope. */
+/** A listener on a free port, closed at the end of the scope. */
 async function opened(options: Partial<ListenOptions> = {}): Promise<Listener & AsyncDisposable> {
   const listener = await listen({ handler: answerOk, host: HOST, port: 0, ...options })
   return { ...listener, [Symbol.asyncDispose]: () => listener.close(0) }
@@ -34,7 +34,7 @@ async function milliseconds(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** A handler that answers when the test says so, and tells when a request has come. */
+/** A handler that responds on demand and reports each incoming request. */
 function heldHandler() {
   const arrived = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()

@@ -8,34 +8,40 @@ import { watchRequestStarts } from './request-start.ts'
 import { retireConnections } from './retire-connections.ts'
 import type { ServerTls } from './tls-sources.ts'
 
-/** Where and how a listener takes requests. Times are milliseconds. */
+/** Address and limits of a listener. Times are milliseconds. */
 export interface ListenOptions {
   readonly handler: RequestListener
   readonly host: string
   readonly port: number
   readonly headersTimeoutMs?: number
   readonly requestTimeoutMs?: number
-  /** Beyond so many, one without a whole request under way gives way to a new one. Default: 1,000. */
+  /**
+   * Maximum number of connections. Above it, a connection without a complete request makes room for a new one.
+   * Default: 1,000.
+   */
   readonly maxConnections?: number
-  /** After so long without an octet in either direction a connection is closed. Default: 30 s. */
+  /** Closes a connection after this time without traffic in either direction. Default: 30 s. */
   readonly stalledMs?: number
-  /** Bytes of the request line and the header section together. Default: 16 KiB. */
+  /** Maximum bytes of the request line and header section together. Default: 16 KiB. */
   readonly maxHeaderBytes?: number
   /**
-   * Makes it a listener for https. With `clientCa` it asks for a client certificate and takes connections without one: the
-   * handler decides (`hasTrustedCertificate`). Default: plain http.
+   * Serves HTTPS. With `clientCa` it requests a client certificate but accepts connections without one: the handler
+   * decides (`hasTrustedCertificate`). Default: plain HTTP.
    */
   readonly tls?: ServerTls | null
-  /** Adds listeners for what Node answers by itself (`clientError`, `connect`, `checkContinue`). */
+  /** Adds listeners for events that Node would otherwise answer itself (`clientError`, `connect`, `checkContinue`). */
   readonly prepare?: (server: Server) => void
 }
 
-/** A listener that takes requests. */
+/** A running listener. */
 export interface Listener {
   readonly port: number
-  /** Gives new connections another certificate and other authorities; those that are open end with their next answer. */
+  /**
+   * Uses another certificate and other authorities for new connections. Open connections close after their next
+   * response.
+   */
   renewTls(tls: ServerTls): void
-  /** Takes no more connections, lets requests in flight end for `graceMs`, then closes what is left. */
+  /** Accepts no more connections, gives requests in progress `graceMs` to finish, then closes the remaining connections. */
   close(graceMs: number): Promise<void>
 }
 
@@ -44,30 +50,31 @@ const IDLE_CHECK_MS = 50
 const TLS_LIMITS = { minVersion: 'TLSv1.2', handshakeTimeout: 5_000 } as const
 
 /**
- * Opens an HTTP/1.1 listener with bounds on headers, time and connections.
- * @throws SettingsError when the address cannot be had
+ * Opens an HTTP/1.1 listener with limits on headers, time and connections.
+ * @throws SettingsError if the address cannot be bound
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { headersTimeoutMs = 5_000, requestTimeoutMs = 10_000, maxConnections = 1_000, tls = null } = options
   const limits: ServerOptions = {
     maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
-    // Node refuses to start with more time for the headers than for the whole request.
+    // Node does not start if the header timeout exceeds the request timeout.
     headersTimeout: requestTimeoutMs > 0 ? Math.min(headersTimeoutMs, requestTimeoutMs) : headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: 1_000,
-    // Longer than the idle time of the usual balancers (60 s), or they meet sockets that we have just closed.
+    // Longer than the idle timeout of common load balancers (60 s). Otherwise they would reuse a connection that we
+    // have just closed.
     keepAliveTimeout: 65_000,
     noDelay: true,
-    // Node's own refusal has no body; the guard refuses it in our form.
+    // Node's own refusal has no body. The guard sends the common error body.
     requireHostHeader: false,
   }
   const secure = tls === null ? null : createSecureServer({ ...limits, ...toTlsOptions(tls) }, options.handler)
   const server: Server = secure ?? nodeHttp.createServer(limits, options.handler)
-  // Handshakes count there and not yet among the connections below.
+  // This limit includes connections in the TLS handshake, which the limit below does not count yet.
   if (secure !== null) secure.maxConnections = 2 * maxConnections
-  // A sender that ends its side after a whole request (`nc -N`) still gets the answer.
+  // A client that half-closes after a complete request (`nc -N`) still gets the response.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // Node waits for ever for a sender that does not read its answer.
+  // Otherwise Node waits forever for a client that does not read its response.
   server.setTimeout(options.stalledMs ?? 30_000)
   options.prepare?.(server)
   const sockets = boundConnections(server, maxConnections, secure === null ? 'connection' : 'secureConnection')
@@ -86,7 +93,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function toTlsOptions({ cert, key, clientCa }: ServerTls) {
-  // Probes have no certificate: a connection without one is not refused here, its calls are.
+  // Probes have no certificate, so connections without one are accepted. Their calls are refused later.
   const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: false }
   return { ...TLS_LIMITS, cert, key, ...clients }
 }
@@ -105,7 +112,7 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
   })
 }
 
-/** The connections of a server, below TLS. */
+/** The connections of a server below TLS. */
 function openSockets(server: Pick<Server, 'on'>): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -118,7 +125,7 @@ function openSockets(server: Pick<Server, 'on'>): ReadonlySet<Socket> {
 interface Closing {
   readonly server: Server
   readonly sockets: ReadonlySet<Socket>
-  /** Also those that have not ended their handshake. */
+  /** Includes connections in the TLS handshake. */
   readonly all: ReadonlySet<Socket>
   readonly graceMs: number
 }
@@ -126,7 +133,7 @@ interface Closing {
 function close({ server, sockets, all, graceMs }: Closing): Promise<void> {
   const closeIdle = (): void => {
     server.closeIdleConnections()
-    // To Node a connection that was opened ahead of its first request is busy until its headers are late.
+    // Node treats a connection opened ahead of its first request as busy until the header timeout.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
   return new Promise((resolve) => {

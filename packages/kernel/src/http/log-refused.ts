@@ -1,15 +1,15 @@
 import type { AppError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 
-/** A request that was refused. What the sender chose is not in it, but for the method and a plain request id. */
+/** A refused request. It contains nothing chosen by the client except the method and a well-formed request id. */
 export interface RefusedRequest {
   readonly requestId: string
-  /** The id that the sender has given, where it is a plain one. */
+  /** The request id from the client, if it is well-formed. */
   readonly clientRequestId?: string | undefined
   readonly error: AppError
-  /** Absent where no request was understood. */
+  /** Absent if the request could not be parsed. */
   readonly method?: string | undefined
-  /** The pattern of the path. Default: unknown. */
+  /** The route pattern. Default: unknown. */
   readonly route?: string | undefined
   readonly principal?: string | undefined
   readonly ms?: number
@@ -17,7 +17,7 @@ export interface RefusedRequest {
 
 const MAX_METHOD = 16
 
-/** Writes the one line of a refused request: its id is in the answer too. Never its body, its headers or its path. */
+/** Writes the log line of a refused request with the request id from its response. Never logs the body, headers or path. */
 export function logRefused(logger: Logger, refused: RefusedRequest): void {
   const { requestId, clientRequestId, error, method, route = 'unknown', principal, ms } = refused
   const { status, code, details, cause } = error

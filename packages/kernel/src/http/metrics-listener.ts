@@ -8,7 +8,7 @@ import { listen } from './listen.ts'
 import { logRefused } from './log-refused.ts'
 import { createProbes, type ShownMetrics } from './probes.ts'
 
-/** Where metrics are shown when they have a port of their own. */
+/** Address of the separate metrics listener. */
 export interface MetricsListenerOptions {
   readonly host: string
   readonly port: number
@@ -18,9 +18,9 @@ export interface MetricsListenerOptions {
 }
 
 /**
- * Opens a listener that serves `/metrics` and nothing else, so that whoever reads the metrics does not reach what asks for
+ * Opens a listener that serves only `/metrics`, so that clients of the metrics cannot reach endpoints that require
  * tokens. Resolves to its port.
- * @throws SettingsError when the address cannot be had
+ * @throws SettingsError if the address cannot be bound
  */
 export async function openMetricsListener(options: MetricsListenerOptions): Promise<number> {
   const { host, port, metrics, logger, lifecycle } = options

@@ -1,5 +1,5 @@
 /**
- * Node's own `http`, for its values. An `import` of it reads all that it exports, and some of that loads the whole client
- * behind `fetch`: a tenth of a start, which no listener needs.
+ * The values of `node:http`. An `import` evaluates all exports, and some of them load the client behind `fetch`. That
+ * would take a tenth of the start time, and no listener needs it.
  */
 export const nodeHttp = process.getBuiltinModule('node:http')

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { listen } from './listen.ts'
 import { createProbes, type ReadinessChecks } from './probes.ts'
 
-/** Probes behind a real listener; what they leave alone is answered 418. */
+/** Probes behind a real listener. Other requests are answered with 418. */
 async function probing(checks: ReadinessChecks) {
   const metrics = new Registry()
   new Counter({ name: 'deliveries_total', help: 'Deliveries', registers: [metrics] }).inc(3)

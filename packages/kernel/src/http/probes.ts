@@ -4,24 +4,25 @@ import { methodNotAllowed } from '../error-codes.ts'
 import { LATE, within } from '../within.ts'
 import { errorBody } from './error-body.ts'
 
-/** What a service must be able to reach to be ready: a name and a check that throws when it cannot. */
+/** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
-/** The metrics in the text form of Prometheus. */
+/** The metrics in the Prometheus text format. */
 export type ShownMetrics = Pick<Registry, 'contentType' | 'metrics'>
 
-/** What the probes tell about. */
+/** Dependencies of the probes. */
 export interface ProbeOptions {
   readonly checks: ReadinessChecks
-  /** Null: `/metrics` is served elsewhere, and is no probe. */
+  /** Null: `/metrics` is served by another listener. */
   readonly metrics: ShownMetrics | null
 }
 
 const CHECK_MS = 2_500
 
 /**
- * Creates the handler of `/livez` (the process answers), `/readyz` (each dependency by name, 503 when one is away) and
- * `/metrics` (Prometheus text). It resolves to false for every other path and leaves that request alone.
+ * Creates the handler of `/livez` (the process responds), `/readyz` (each dependency by name, 503 if one is
+ * unavailable) and `/metrics` (Prometheus text). It resolves to false for any other path without touching the
+ * request.
  */
 export function createProbes(options: ProbeOptions): (...call: Parameters<RequestListener>) => Promise<boolean> {
   return async (request, response) => {

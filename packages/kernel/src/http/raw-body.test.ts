@@ -10,7 +10,7 @@ import { listen } from './listen.ts'
 import { type BodyWatch, readRawBody } from './raw-body.ts'
 
 interface Reading extends AsyncDisposable {
-  /** What became of the body of the one request that came. */
+  /** The result of reading the body of the only request. */
   readonly outcome: Promise<Buffer | AppError>
   readonly request: Promise<IncomingMessage>
   readonly socket: Socket
@@ -56,7 +56,7 @@ const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
 const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
 const END = '0\r\n\r\n'
 
-/** The outcome, or a failure where none comes. */
+/** The result, or a failure if there is none. */
 async function settled({ outcome }: Reading): Promise<Buffer | AppError> {
   const late = sleep(2_000, undefined, { ref: false }).then(() => Promise.reject(new Error('It never settled')))
   return await Promise.race([outcome, late])
@@ -189,7 +189,7 @@ describe('readRawBody', () => {
   })
 })
 
-/** A listener of readRawBody; Node has its own. */
+/** A listener of readRawBody; Node adds others. */
 function isOurs(listener: unknown): boolean {
   return ['onData', 'onEnd', 'onBroken'].includes((listener as { name: string }).name)
 }

@@ -3,22 +3,22 @@ import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import { sendContinue } from './expect-continue.ts'
 import { freeBytes } from './free-bytes.ts'
 
-/** Looks on while a body arrives. */
+/** Observes a body while it arrives. */
 export interface BodyWatch {
-  /** Hears of every chunk; an error that it throws ends the reading. */
+  /** Called with every chunk. An error thrown here stops the reading. */
   onBytes(count: number): void
-  /** Is given the means to end the reading from outside. */
+  /** Receives a function that stops the reading from outside. */
   onReading(end: (reason: Error) => void): void
 }
 
 /**
- * Reads the bytes of a request's body, at most `maxBytes` of them; a sender that waits for a 100 gets it now. What is
- * beyond is not buffered; the rest of a refused body is left unread, and the connection is to be closed after the answer.
- * @throws payloadTooLarge, or badRequest when the sender broke off, or what the watch says
+ * Reads up to `maxBytes` of a request body, and sends a deferred 100 response. The rest of a body that is too large
+ * is neither buffered nor read. Close the connection after the response.
+ * @throws payloadTooLarge, badRequest if the client disconnects, or an error of the watch
  */
 export function readRawBody(request: IncomingMessage, maxBytes: number, watch?: BodyWatch): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes))
-  // A sender that went away earlier sends no more events: nothing would ever settle.
+  // The client disconnected earlier. No more events will arrive, so the promise would never settle.
   if (request.destroyed) return Promise.reject(brokenOff())
   sendContinue(request)
   return new Promise((resolve, reject) => {

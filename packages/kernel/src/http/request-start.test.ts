@@ -8,16 +8,16 @@ import { guardFraming } from './framing-guard.ts'
 import { listen } from './listen.ts'
 import { startOf } from './request-start.ts'
 
-// Time passes only where a test says so: a machine that is late changes no age.
+// Time advances only when a test says so, so a slow machine does not change ages.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Not `expect.poll`, which moves the time that a test has stopped. */
+/** Not `expect.poll`, which advances fake time. */
 async function untilTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await endOfTurn()
 }
 
-/** One connection to a server, what sends there, and how long ago each request began when it was taken. */
+/** One connection to a server, functions that send on it, and the age of each request when it was accepted. */
 async function opened(resources: AsyncDisposableStack, { headersTimeoutMs = 5_000 } = {}) {
   const ages: number[] = []
   const finished: Promise<unknown>[] = []
@@ -52,13 +52,13 @@ async function opened(resources: AsyncDisposableStack, { headersTimeoutMs = 5_00
       const reader = await far
       await untilTrue(() => reader.bytesRead === written)
     },
-    /** Resolves when so many requests have been answered. */
+    /** Resolves when this number of requests is answered. */
     async untilAnswered(count: number): Promise<void> {
       await untilTrue(() => finished.length === count)
       await Promise.all(finished)
     },
     untilCome: (count: number) => untilTrue(() => come === count),
-    /** Keeps back all answers until the function that it returns is called. */
+    /** Holds all responses back until the returned function is called. */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>()
       held = promise
@@ -78,7 +78,7 @@ describe('startOf', () => {
       vi.advanceTimersByTime(1_000)
       await send(HEAD.slice(5))
       await untilAnswered(count)
-      // The connection rests for longer than the server takes to see that the request is over.
+      // The connection is idle for longer than the server takes to notice the end of the request.
       vi.advanceTimersByTime(600)
     }
     expect(ages).toHaveLength(2)
@@ -91,7 +91,7 @@ describe('startOf', () => {
   it('does not count the rest between two requests, nor octets that belong to none', async () => {
     await using resources = new AsyncDisposableStack()
     const { ages, send, untilAnswered } = await opened(resources, { headersTimeoutMs: 100 })
-    // The body of the first comes after its answer, and an empty line behind it.
+    // The body of the first request arrives after its response, followed by an empty line.
     await send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n')
     await untilAnswered(1)
     vi.advanceTimersByTime(600)

@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What is known of a connection. */
+/** State of a connection. */
 interface Watched {
-  /** The octets that belong to requests which were taken. */
+  /** Bytes that belong to accepted requests. */
   seen: number
-  /** When octets of the next request were first there. */
+  /** When the first bytes of the next request were noticed. */
   beganAt: number | null
-  /** What was taken last, as long as octets that come may belong to it. */
+  /** The latest request, as long as incoming bytes may belong to it. */
   latest: Taken | null
 }
 
@@ -16,7 +16,7 @@ interface Taken {
   readonly response: ServerResponse
 }
 
-/** The open connections of a server, and how long a head may take there in milliseconds. */
+/** The open connections of a server and its header timeout in milliseconds. */
 export interface WatchedServer {
   readonly server: Server
   readonly open: ReadonlySet<Socket>
@@ -24,21 +24,21 @@ export interface WatchedServer {
 }
 
 const LOOK_MS = 200
-// How late the server may notice that a head is too slow.
+// How late the server may enforce the header timeout.
 const LATE_MS = 1_500
 const starts = new WeakMap<IncomingMessage, number>()
 
 /**
- * The instant, by `performance.now()`, at which the first octet of a request was there. Where its head came at once, or on
- * a server that is not watched, that is now: ask when the request is taken. Never late, and early by 0.2 s at most.
+ * When the first byte of a request arrived, by `performance.now()`. Returns the current time if the headers arrived
+ * at once or the server is not watched, so call it when the request is accepted. Never late, and at most 0.2 s early.
  */
 export function startOf(request: IncomingMessage): number {
   return starts.get(request) ?? performance.now()
 }
 
 /**
- * Watches a server for requests whose head comes slowly, or that wait for an earlier one of their connection. Node tells of
- * a request when its head is whole, so the open connections are looked at regularly; nothing is added to other requests.
+ * Watches a server for requests whose headers arrive slowly or that wait for an earlier request of the connection.
+ * Node reports a request only after its headers, so the open connections are polled. Other requests cost nothing.
  */
 export function watchRequestStarts({ server, open, headersTimeoutMs }: WatchedServer): void {
   const watched = new WeakMap<Socket, Watched>()
@@ -62,10 +62,10 @@ export function watchRequestStarts({ server, open, headersTimeoutMs }: WatchedSe
   server.once('close', () => clearInterval(timer))
 }
 
-/** A request whose head is whole; none has begun before `earliest`, so what came then was an empty line. */
+/** A request with complete headers. No request starts before `earliest`, so earlier bytes were an empty line. */
 function take(state: Watched, taken: Taken, earliest: number): void {
   if (state.beganAt !== null && state.beganAt >= earliest) starts.set(taken.request, state.beganAt)
-  // One that came behind another waits for it.
+  // A pipelined request waits for the one before it.
   else if (state.latest !== null && !isOver(state.latest)) starts.set(taken.request, performance.now())
   state.beganAt = null
   state.latest = taken
@@ -76,7 +76,7 @@ function lookAt(state: Watched, socket: Socket, lookedAt: number): void {
     state.beganAt ??= beganOf(socket, state.seen, lookedAt)
     return
   }
-  // What has come until now may be the body of the request.
+  // The bytes so far may belong to the body of the request.
   state.seen = socket.bytesRead
   if (isOver(state.latest)) state.latest = null
 }
@@ -85,7 +85,7 @@ function beganOf(socket: Socket, seen: number, lookedAt: number): number | null 
   return socket.bytesRead > seen ? lookedAt : null
 }
 
-/** The rest of a body may come after its answer. */
+/** The rest of a body may arrive after its response. */
 function isOver({ request, response }: Taken): boolean {
   return request.complete && (response.writableFinished || response.destroyed)
 }

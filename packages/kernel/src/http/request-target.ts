@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { badRequest, uriTooLong } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
 
-/** The longest target that is read unless a listener says otherwise; RFC 9112 section 3 wants 8,000 octets at least. */
+/** Default limit for the request target in bytes. RFC 9112 section 3 requires at least 8,000. */
 export const MAX_TARGET_BYTES = 8_192
 
 // RFC 3986 section 3.2.2: a registered name, an IPv4 address or a bracketed IP literal, with an optional port.
@@ -11,15 +11,19 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i
 const ORIGIN = /^\/[\x21\x22\x24-\x7e]*$/
 const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 
-/** Whether a text can be the value of Host; the comma is allowed in a name, and is what a repeated Host would look like. */
+/**
+ * Whether a text is a valid Host value. A comma is allowed, because a name may contain one. A repeated Host header
+ * also looks like this.
+ */
 export function isHost(value: string): boolean {
   return AUTHORITY.test(value) && !value.includes(',')
 }
 
 /**
- * Reads a request target (RFC 9112 section 3.2) as path and query, or as `*` of OPTIONS. The absolute form loses its
- * host, for this server has one site; escapes of letters, digits and `-._~` in the path are undone, so that equal paths
- * (RFC 3986 section 6.2.2.2) are equal texts. A path whose escapes are not UTF-8 is refused: nothing here has such a name.
+ * Parses a request target (RFC 9112 section 3) to a path with query, or `*` for OPTIONS. The host of the absolute
+ * form is dropped, because this server has one site. Escaped letters, digits and `-._~` in the path are decoded, so
+ * that equivalent paths (RFC 3986 section 6.2.2.2) become equal strings. A path whose escapes are not UTF-8 is
+ * refused, because no resource has such a name.
  */
 export function readTarget({ url = '', method }: IncomingMessage, maxBytes: number): string | AppError {
   if (url.length > maxBytes) return uriTooLong()
@@ -43,7 +47,7 @@ function withoutHost(url: string, method: string | undefined): string | null {
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 const UNRESERVED = /[A-Za-z0-9._~-]/
 
-/** Null where the escapes are not UTF-8. */
+/** Null if the escapes are not UTF-8. */
 function plain(path: string): string | null {
   if (!path.includes('%')) return path
   if (!isUtf8(path)) return null

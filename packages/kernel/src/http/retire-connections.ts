@@ -2,12 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Returns what retires the connections that are open when it is called: each ends with its next answer. None is closed at
- * once, for a request may be on its way there.
+ * Returns a function that retires all open connections: each closes after its next response. None is closed at once,
+ * because a request may already be in transit.
  */
 export function retireConnections(server: Server, open: ReadonlySet<Socket>): () => void {
   const retired = new WeakSet<Socket>()
-  // Before the handler, which may write the head at once.
+  // Must run before the handler, which may send headers at once.
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     if (retired.has(socket)) response.shouldKeepAlive = false
   })

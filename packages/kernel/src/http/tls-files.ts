@@ -8,14 +8,14 @@ export interface TlsPair {
   readonly key: string
 }
 
-/** The texts of a certificate and of its key, as they are set. */
+/** The configured PEM texts of a certificate and its key. */
 export interface TlsPairTexts {
   readonly cert: string | undefined
   readonly key: string | undefined
 }
 
 /**
- * Checks a certificate and its key; null where neither is set.
+ * Validates a certificate and its key. Null if neither is set.
  * @throws SettingsError that names the setting, never a value
  */
 export function checkTlsPair({ cert, key }: TlsPairTexts, prefix: string): TlsPair | null {
@@ -32,7 +32,7 @@ export function checkTlsPair({ cert, key }: TlsPairTexts, prefix: string): TlsPa
   if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
     problems.push(`${prefix}_KEY is not the key of ${prefix}_CERT`)
   }
-  // OpenSSL reads the whole chain, and has an opinion on how strong it is.
+  // OpenSSL parses the whole chain and checks its strength.
   if (problems.length === 0 && readOrNull(() => createSecureContext({ cert, key })) === null) {
     problems.push(`${prefix}_CERT and ${prefix}_KEY cannot be used for TLS: a part is broken, or a key too weak`)
   }
@@ -43,14 +43,14 @@ export function checkTlsPair({ cert, key }: TlsPairTexts, prefix: string): TlsPa
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * Checks the certificates of authorities, one or several in one text; undefined where none is set.
+ * Validates a text with one or more CA certificates. Undefined if not set.
  * @throws SettingsError that names the setting, never a value
  */
 export function checkTlsAuthorities(text: string | undefined, name: string): string | undefined {
   if (text === undefined) return undefined
   const certificates = text.match(CERTIFICATE) ?? []
   const areRead = certificates.every((pem) => readOrNull(() => new X509Certificate(pem)) !== null)
-  // OpenSSL ignores what it cannot read: an authority would be missing without a word.
+  // OpenSSL silently ignores invalid content, so an authority could be missing.
   const count = text.split('-----BEGIN').length - 1
   if (count > 0 && count === certificates.length && areRead) return text
   throw new SettingsError([`${name} is not one or more certificates in PEM`])

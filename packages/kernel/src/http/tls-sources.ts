@@ -5,26 +5,26 @@ import { collectProblems, readSettings, SettingsError, textSetting } from '../se
 import { type WatchedSource, watchSource } from '../watch-source.ts'
 import { checkTlsAuthorities, checkTlsPair, type TlsPair } from './tls-files.ts'
 
-/** What a listener needs for https, in PEM. */
+/** TLS settings of an HTTPS listener, in PEM. */
 export interface ServerTls extends TlsPair {
-  /** The authorities of client certificates; undefined: none is asked for. */
+  /** CA certificates for client certificates. Undefined: none is requested. */
   readonly clientCa?: string | undefined
 }
 
-/** What a caller needs for https, in PEM. */
+/** TLS settings of an HTTPS client, in PEM. */
 export interface ClientTls {
-  /** The authorities that are trusted; undefined: those of Node. */
+  /** The trusted CA certificates. Undefined: those of Node. */
   readonly ca: string | undefined
-  /** The certificate that the caller shows; null: none. */
+  /** The client certificate; null for none. */
   readonly pair: TlsPair | null
 }
 
-/** How often the files are compared, in milliseconds. */
+/** Interval between file comparisons, in milliseconds. */
 export const CHECK_TLS_MS = 1_000
 
 /**
- * Creates the source of `<prefix>_CERT`, `<prefix>_KEY` and `<prefix>_CLIENT_CA`, each set by itself or by a file; null
- * where the first two are not set. It throws SettingsError for what does not fit together.
+ * Creates the source of `<prefix>_CERT`, `<prefix>_KEY` and `<prefix>_CLIENT_CA`, each from the environment or a
+ * file. Null if the first two are not set. Throws SettingsError if they do not match.
  */
 export function createServerTlsSource(env: NodeJS.ProcessEnv, prefix: string): FileSource<ServerTls | null> {
   const names = [`${prefix}_CERT`, `${prefix}_KEY`, `${prefix}_CLIENT_CA`] as const
@@ -41,8 +41,8 @@ export function createServerTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
 }
 
 /**
- * Creates the source of `<prefix>_CERT` and `<prefix>_KEY`, each set by itself or by a file; null where neither is set. It
- * throws SettingsError for what does not fit together.
+ * Creates the source of `<prefix>_CERT` and `<prefix>_KEY`, each from the environment or a file. Null if neither is
+ * set. Throws SettingsError if they do not match.
  */
 export function createTlsPairSource(env: NodeJS.ProcessEnv, prefix: string): FileSource<TlsPair | null> {
   const names = [`${prefix}_CERT`, `${prefix}_KEY`] as const
@@ -50,8 +50,8 @@ export function createTlsPairSource(env: NodeJS.ProcessEnv, prefix: string): Fil
 }
 
 /**
- * Creates the source of `<prefix>_CA`, `<prefix>_CLIENT_CERT` and `<prefix>_CLIENT_KEY`, each set by itself or by a file;
- * null where none is set. It throws SettingsError for what does not fit together.
+ * Creates the source of `<prefix>_CA`, `<prefix>_CLIENT_CERT` and `<prefix>_CLIENT_KEY`, each from the environment or
+ * a file. Null if none is set. Throws SettingsError if they do not match.
  */
 export function createClientTlsSource(env: NodeJS.ProcessEnv, prefix: string): FileSource<ClientTls | null> {
   const names = [`${prefix}_CA`, `${prefix}_CLIENT_CERT`, `${prefix}_CLIENT_KEY`] as const
@@ -64,17 +64,17 @@ export function createClientTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
   })
 }
 
-/** Who is told of a change of TLS files. */
+/** Dependencies of the watch on TLS files. */
 export interface TlsListeners<T> {
-  /** What the names of the settings begin with, for the log. */
+  /** Prefix of the settings, for the log. */
   readonly prefix: string
   readonly logger: Logger
   readonly onChanged?: (tls: T) => void
 }
 
 /**
- * Follows the files of TLS; a change and a refused content are logged, never what is in them.
- * @throws SettingsError when the first content is wrong
+ * Watches TLS files. Logs changes and rejected content, but never the content itself.
+ * @throws SettingsError if the initial content is invalid
  */
 export function watchTls<T>(
   source: FileSource<T>,

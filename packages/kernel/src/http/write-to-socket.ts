@@ -6,8 +6,8 @@ import { nodeHttp } from './node-http.ts'
 const LINGER_MS = 1_000
 
 /**
- * Answers where there is no request to answer to, and ends the connection. What still comes is dropped for a moment,
- * because a reset would take the answer with it; then nobody keeps the connection open.
+ * Sends an error response without a parsed request, and ends the connection. Input is discarded for a moment, because
+ * a reset would lose the response. Then the connection is closed in any case.
  */
 export function writeToSocket(socket: Duplex, refusal: AppError, requestId: string): void {
   const body = errorBody(refusal, requestId)

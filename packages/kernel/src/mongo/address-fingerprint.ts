@@ -4,8 +4,8 @@ import { fingerprintOf } from '../file-source.ts'
 import type { Secret } from '../secret.ts'
 
 /**
- * Creates what tells one address, and one content of the TLS files that it names, from another. Neither can be read from
- * it; 'unreadable' while there is none, for a file that is being replaced may be missing or half written for an instant.
+ * Creates a function that identifies a MongoDB URL together with the content of its TLS files, without revealing
+ * either. Returns 'unreadable' if a file is missing or incomplete, for example while it is being replaced.
  */
 export function createAddressFingerprint(readUri: () => Secret): () => string {
   let known: { readonly uri: string; readonly files: readonly string[] } = { uri: '', files: [] }

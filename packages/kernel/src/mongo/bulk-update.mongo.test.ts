@@ -8,7 +8,7 @@ const APP = 'kernel-bulk-update'
 const BAD = { q: { _id: 2 }, u: { $set: { note: 'bad' } } }
 const GOOD = { q: { _id: 1 }, u: { $set: { note: 'good' } } }
 
-/** A collection of three documents that refuses a note. */
+/** A collection with three documents that rejects notes. */
 async function things() {
   const database = await testDatabase(process.env)
   const client = await new MongoClient(database.uri.reveal(), { appName: APP, retryWrites: false }).connect()

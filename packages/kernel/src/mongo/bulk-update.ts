@@ -1,34 +1,34 @@
 import { type Db, type Document, MongoServerError } from 'mongodb'
 import { MAJORITY } from './majority.ts'
 
-/** A collection and the statements of one update command for it, each as the server takes them (`q`, `u`, …). */
+/** A collection and the statements of one update command, in the server's syntax (`q`, `u`, …). */
 export interface BulkUpdate {
   readonly update: string
   readonly updates: readonly object[]
-  /** Milliseconds that the command may take, and the wait for its majority. Default: 4 s for the majority. */
+  /** Maximum milliseconds for the command, and for its majority. Default: 4 s for the majority. */
   readonly withinMs?: number
 }
 
-/** A statement that changed nothing because the server refused it: its place in the command, and why. */
+/** A statement that the server refused: its index in the command, and the error. */
 export interface RefusedStatement {
   readonly index: number
   readonly code: number
-  /** The server's own words. They may contain stored values: not for a log. */
+  /** The server's message. It may contain stored values, so do not log it. */
   readonly errmsg?: string
 }
 
-/** The reply of an update command that a majority holds. */
+/** The reply of an update command that a majority confirmed. */
 export interface UpdateReply {
-  /** Documents that matched or were inserted, over all statements. */
+  /** Number of matched or inserted documents in all statements. */
   readonly n: number
   readonly refused: readonly RefusedStatement[]
 }
 
 /**
- * Sends statements as one unordered command with majority and journal, and resolves when every one of them is stored.
- * Resolves to the number of documents that matched or were inserted. No statements: no command.
- * @throws MongoServerError when the server refused a statement; the others are stored
- * @throws MongoError when it is not known that a majority holds them
+ * Sends statements as one unordered command with majority write concern and journal. Resolves to the number of
+ * matched or inserted documents when all statements are stored. Sends nothing if there are no statements.
+ * @throws MongoServerError if the server refused a statement; the others are stored
+ * @throws MongoError if it is unknown whether a majority has them
  */
 export async function bulkUpdate(db: Db, command: BulkUpdate): Promise<number> {
   if (command.updates.length === 0) return 0
@@ -41,15 +41,15 @@ export async function bulkUpdate(db: Db, command: BulkUpdate): Promise<number> {
 }
 
 /**
- * As `bulkUpdate`, for callers that judge each statement: refused ones are part of the reply.
- * @throws MongoError when it is not known that a majority holds the others
+ * Like `bulkUpdate`, for callers that check each statement: refused statements are part of the reply.
+ * @throws MongoError if it is unknown whether a majority has the others
  */
 export async function sendUpdates(db: Db, { update, updates, withinMs }: BulkUpdate): Promise<UpdateReply> {
   const limits =
     withinMs === undefined
       ? { writeConcern: MAJORITY }
       : { writeConcern: { ...MAJORITY, wtimeout: withinMs }, maxTimeMS: withinMs }
-  // The driver throws for a missing majority, but not for a statement that was refused: `ok` is 1 then.
+  // The driver throws if a majority is missing, but not if a statement is refused: `ok` is 1 in that case.
   const reply: Document = await db.command({ update, updates, ordered: false, ...limits })
   return { n: Number(reply.n), refused: (reply.writeErrors ?? []) as RefusedStatement[] }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SettingsError } from '../settings.ts'
 import { checkDeployment } from './check-deployment.ts'
 
-/** A database whose node answers so; a real one is in this state for milliseconds. */
+/** A database whose node gives this reply. A real node is in this state for milliseconds only. */
 function answering(hello: object, directConnection: boolean): Db {
   return { command: async () => hello, client: { options: { directConnection } } } as unknown as Db
 }

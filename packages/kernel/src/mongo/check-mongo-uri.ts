@@ -3,8 +3,9 @@ import type { Secret } from '../secret.ts'
 import { SettingsError } from '../settings.ts'
 
 /**
- * Checks what an address asks for: a journaled majority, and reads from the primary. Our own values may be written out.
- * @throws SettingsError with every problem, without the address
+ * Checks the options of a MongoDB URL: writes need a journaled majority, and reads must use the primary. These values
+ * may be set explicitly.
+ * @throws SettingsError with every problem, without the URL
  */
 export function checkMongoUri(uri: Secret): void {
   const { writeConcern, readPreference, readConcern } = optionsOf(uri)
@@ -23,7 +24,7 @@ function optionsOf(uri: Secret): MongoClient['options'] {
   try {
     return new MongoClient(uri.reveal()).options
   } catch {
-    // A parse error may quote the address, and with it a password.
+    // A parse error may quote the URL, and therefore a password.
     throw new SettingsError(['MONGODB_URI cannot be parsed'])
   }
 }

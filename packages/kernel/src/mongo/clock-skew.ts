@@ -3,21 +3,21 @@ import type { Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import { addLiveGauges } from '../live-gauges.ts'
 
-/** What the clocks are compared with. */
+/** Dependencies of the clock comparison. */
 export interface ClockSkewOptions {
   readonly db: Db
   readonly clock: Clock
-  /** Milliseconds on a clock that is never set back. Default: that of the process. */
+  /** Monotonic milliseconds. Default: those of the process. */
   readonly now?: () => number
 }
 
 const EVERY_MS = 60_000
-// Half of the round trip is the error of the measurement.
+// The measurement error is half of the round trip.
 const MOST_ROUND_TRIP_MS = 2_000
 
 /**
- * Adds a gauge of the seconds by which the clock of this process is ahead of the database's. The database is asked when the
- * gauge is read, at most once a minute; the gauge is left out while the database does not answer within 2 s.
+ * Adds a gauge of how many seconds the process clock is ahead of the database clock. Queries the database at a
+ * scrape, at most once per minute. The gauge is omitted if the database does not reply within 2 s.
  */
 export function addClockSkewGauge(registry: Registry, options: ClockSkewOptions): void {
   const { now = () => performance.now() } = options

@@ -2,13 +2,13 @@ import { type Document, MongoError, MongoWriteConcernError } from 'mongodb'
 import { Counter, type Registry } from 'prom-client'
 import { errorClass } from './write-outcome.ts'
 
-/** Counts what goes wrong with the database, by class. What the database did not cause is passed over. */
+/** Counts database errors by class. Ignores other errors. */
 export interface DatabaseErrors {
-  /** Counts a driver's error, also one that is the cause of another. */
+  /** Counts a driver error, including one that is the cause of another error. */
   count(error: unknown): void
-  /** Counts what the reply of a write command says went wrong, for such a command does not throw. */
+  /** Counts the errors in the reply of a write command, which does not throw. */
   countReply(reply: Document): void
-  /** The same object, but for its methods, each of which counts what it throws. */
+  /** Wraps an object so that errors thrown by its methods are counted. */
   watch<T extends object>(methods: T): T
 }
 
@@ -39,7 +39,7 @@ export function createDatabaseErrors(registry: Registry): DatabaseErrors {
   }
 }
 
-/** A driver throws what its reply says of a missing majority, in most calls. */
+/** For most calls the driver throws if the reply reports a missing majority. */
 function classOf(error: MongoError): string {
   return error instanceof MongoWriteConcernError ? `write_concern_${error.code}` : errorClass(error)
 }

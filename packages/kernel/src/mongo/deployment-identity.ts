@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from 'mongodb'
 import { SettingsError } from '../settings.ts'
 
-// The collection of the mark: one document.
+// The collection of the identity marker; it holds one document.
 const DEPLOYMENT = 'deployment'
 
-/** Tells one deployment from another: the name of its replica set, and the random mark of the database. */
+/** Identity of a deployment: the name of its replica set, and the random marker in the database. */
 export interface DeploymentIdentity {
   readonly setName: string | null
-  /** Null where the database has none. */
+  /** Null if the database has none. */
   readonly mark: string | null
 }
 
@@ -17,7 +17,7 @@ interface Mark {
   readonly value: string
 }
 
-/** Tells which deployment a database is in, and marks one that has no mark yet. */
+/** Reads the identity of a deployment, and adds a marker to a database without one. */
 export async function ensureIdentity(db: Db): Promise<DeploymentIdentity> {
   const present = await readIdentity(db)
   if (present.mark !== null) return present
@@ -27,8 +27,8 @@ export async function ensureIdentity(db: Db): Promise<DeploymentIdentity> {
 }
 
 /**
- * Refuses another deployment than the known one, before anything is written there: records that a process remembers as
- * stored are missing there.
+ * Rejects a deployment other than the known one before anything is written there, because it lacks records that this
+ * process considers stored.
  * @throws SettingsError
  */
 export async function assertSameDeployment(db: Db, known: DeploymentIdentity): Promise<void> {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Collection, type Db, type Document, type IndexDescription, MongoServerError } from 'mongodb'
 import { SettingsError } from '../settings.ts'
 
-/** An index that a collection needs, known by its name. What it asks of the storage engine is a wish. */
+/** An index that a collection needs, identified by its name. Storage engine options are optional. */
 export type NeededIndex = Pick<
   IndexDescription,
   'key' | 'storageEngine' | 'unique' | 'sparse' | 'partialFilterExpression' | 'expireAfterSeconds'
@@ -18,13 +18,13 @@ const NAMESPACE_NOT_FOUND = 26
 const NAMESPACE_EXISTS = 48
 // Index options conflict, key specs conflict, cannot create index, duplicate key.
 const FOR_A_PERSON = new Set([85, 86, 67, 11_000])
-// Bad value, cannot create index, invalid options, invalid option of an index, and what hosted servers answer.
+// Bad value, cannot create index, invalid options, invalid index option, and the codes of hosted servers.
 const REFUSED_WISH = new Set([2, 67, 72, 197, 8_000])
 
 /**
- * Makes the indexes that are missing and compares the others with what is needed. Throws an Error that is none of the
- * settings while a unique one is being built: then it is to be tried again.
- * @throws SettingsError naming every index that has another shape or cannot be made
+ * Creates missing indexes and compares existing ones with their definitions. Throws an Error other than SettingsError
+ * while a unique index is still being built; retry in that case.
+ * @throws SettingsError that names every index with a different definition, or that cannot be created
  */
 export async function ensureIndexes(db: Db, needed: readonly NeededIndexes[]): Promise<void> {
   const problems = await Promise.all(needed.map((indexes) => ensureOf(db, indexes)))
@@ -35,7 +35,7 @@ async function ensureOf(db: Db, { collection: name, indexes }: NeededIndexes): P
   const collection = db.collection(name)
   const [present, building] = await Promise.all([
     indexes.length === 0 ? new Map<string, IndexDescription>() : readIndexes(collection),
-    // The others only make reads quicker.
+    // Other indexes only make reads faster.
     indexes.some(({ unique }) => unique) ? readBuilding(collection) : new Set<string>(),
     ensureCollection(db, name),
   ])
@@ -66,19 +66,19 @@ async function readIndexes(collection: Collection): Promise<ReadonlyMap<string, 
   }
 }
 
-/** The indexes that a server lists although they are not there yet: its build goes on when whoever asked for it has gone. */
+/** Indexes that the server lists before they are complete. A build continues after its client has disconnected. */
 async function readBuilding(collection: Collection): Promise<ReadonlySet<string>> {
   try {
     const stages = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.indexBuilds': 1 } }]
     return buildsIn(await collection.aggregate(stages).toArray())
   } catch (error) {
-    // No such collection yet, no right to look, or a server that does not tell.
+    // The collection does not exist yet, permission is missing, or the server does not provide this.
     if (error instanceof MongoServerError) return new Set()
     throw error
   }
 }
 
-/** The names of the indexes that are being built, out of the answers of `$collStats`: one of each shard. */
+/** The names of indexes being built, from the results of `$collStats`, one per shard. */
 export function buildsIn(stats: readonly Document[]): ReadonlySet<string> {
   return new Set(stats.flatMap(({ storageStats }) => (storageStats?.indexBuilds ?? []) as string[]))
 }
@@ -91,7 +91,10 @@ async function ensureCollection(db: Db, name: string): Promise<void> {
   }
 }
 
-/** One command reads the records once and waits for the disk once; false where it is refused, for whatever reason. */
+/**
+ * Creates all indexes with one command, which scans the records and syncs the disk once. False if the command fails
+ * for any reason.
+ */
 async function createTogether(collection: Collection, indexes: readonly NeededIndex[]): Promise<boolean> {
   try {
     await collection.createIndexes([...indexes])
@@ -108,7 +111,7 @@ async function create(collection: Collection, index: NeededIndex): Promise<strin
     return null
   } catch (error) {
     if (!isForAPerson(error)) throw error
-    // Another version may have made it meanwhile, and asked something else of the storage engine.
+    // Another version may have created it in the meantime with other storage engine options.
     const [present, building] = await Promise.all([readIndexes(collection), readBuilding(collection)])
     const made = present.get(index.name)
     if (made !== undefined && index.unique && building.has(index.name)) throw stillBuilt(index, collection)
@@ -117,7 +120,7 @@ async function create(collection: Collection, index: NeededIndex): Promise<strin
   }
 }
 
-/** A server with another engine, or a hosted one, may refuse what is asked of the engine: then the index is made without. */
+/** Other storage engines and hosted servers may reject storage engine options. The index is then created without them. */
 async function createTuned(collection: Collection, { storageEngine, ...index }: NeededIndex): Promise<void> {
   if (storageEngine !== undefined) {
     try {
@@ -134,7 +137,7 @@ function isForAPerson(error: unknown): error is MongoServerError {
   return error instanceof MongoServerError && FOR_A_PERSON.has(Number(error.code))
 }
 
-// A collation is never needed: ids are opaque, compared byte for byte.
+// A collation is never needed, because ids are opaque and compared byte by byte.
 const SHAPE = ['key', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'collation'] as const
 
 function differenceOf(found: IndexDescription, needed: IndexDescription): string | null {
@@ -142,7 +145,7 @@ function differenceOf(found: IndexDescription, needed: IndexDescription): string
   return different.length === 0 ? null : `has another shape: ${different.join(', ')}`
 }
 
-/** False and absent are the same flag. In a key pattern the order of the members counts, elsewhere it does not. */
+/** False and absent are equal flags. The property order matters in a key pattern only. */
 function plain(part: (typeof SHAPE)[number], index: IndexDescription): unknown {
   const value = index[part]
   if (part !== 'key') return value || value === 0 ? value : null

@@ -1,20 +1,20 @@
 import { AbstractCursor, Collection, type Db, type DbOptions, type MongoClient } from 'mongodb'
 
-/** What stands behind a forwarding database. */
+/** Dependencies of a forwarding database. */
 export interface ForwardOptions {
-  /** The client that counts now. */
+  /** The current client. */
   readonly client: () => MongoClient
   /** The name of the database. */
   readonly name: string
-  /** How it reads, where that is not how the client reads. */
+  /** Read concern, if it differs from the client's. */
   readonly options?: DbOptions
-  /** Called with each error of a call that went to a client; the caller gets the error too. */
+  /** Called with each error of a call to the client. The caller gets the error too. */
   readonly onError: (error: unknown, client: MongoClient) => void
 }
 
 /**
- * Creates a database that hands each call on to the current one, and so do its collections: what holds it, or a
- * collection of it, goes on working when the client behind it is replaced.
+ * Creates a database that forwards each call to the current client, and so do its collections. References to it stay
+ * valid when the client is replaced.
  */
 export function forwardDatabase({ client, name, options, onError }: ForwardOptions): Db {
   let known = client().db(name, options)
@@ -28,7 +28,7 @@ export function forwardDatabase({ client, name, options, onError }: ForwardOptio
   }
   return forward(current, watch, (method, args) => {
     if (method !== 'collection') return null
-    // Made anew only for a new client.
+    // Created again only for a new client.
     let made: { db: Db; collection: Collection } | null = null
     return () => {
       const db = current()
@@ -39,7 +39,7 @@ export function forwardDatabase({ client, name, options, onError }: ForwardOptio
 }
 
 type Watch = (promise: Promise<unknown>) => void
-/** Yields where a part that a method returns stands now, or null for one that stays what it is. */
+/** Resolves a part that a method returned, or null for a part that never changes. */
 type FindPart = (method: string | symbol, args: unknown[]) => (() => object) | null
 
 function forward<T extends object>(current: () => T, watch: Watch, findPart: FindPart = () => null): T {
@@ -59,7 +59,7 @@ function forward<T extends object>(current: () => T, watch: Watch, findPart: Fin
   return forwarding
 }
 
-/** Whether calls of it go to the server too. A cursor is walked by a generator of its own. */
+/** Whether calls of this object also reach the server. A cursor is iterated by its own generator. */
 function isPart(result: unknown): result is object {
   if (result instanceof Collection || result instanceof AbstractCursor) return true
   return typeof result === 'object' && result !== null && Symbol.asyncIterator in result

@@ -2,38 +2,38 @@ import type { Db } from 'mongodb'
 import type { Encryption } from '../encryption.ts'
 import { MAJORITY } from './majority.ts'
 
-/** The keys that something in a database may be encrypted by, beside those that a process has. */
+/** The encryption keys of a process and of a database. */
 interface KeyStatus {
-  /** The id of the key that encrypts; null: nothing is encrypted. */
+  /** Id of the key that encrypts; null if encryption is off. */
   readonly firstKey: string | null
-  /** The ids of the keys that the process has. */
+  /** Ids of the keys of this process. */
   readonly keys: readonly string[]
-  /** The ids of keys that something is encrypted by, and that the process has not. */
+  /** Ids of keys in use in the database that the process lacks. */
   readonly missing: readonly string[]
 }
 
-/** Remembers in a database by which keys its records are encrypted, so that a missing key shows without a search. */
+/** Records in a database which keys its records are encrypted with, so that a missing key is detected without a scan. */
 export interface KeyRegister {
-  /** Notes the key that encrypts now, where that was not done within a minute. To be called regularly. */
+  /** Registers the current key unless this was done within the last minute. Call it regularly. */
   check(): Promise<void>
-  /** What this process has, and what it lacks. */
+  /** The keys of this process, and those it lacks. */
   status(): Promise<KeyStatus>
-  /** Forgets all keys but the first: no record is encrypted by another one any more. Resolves to the ids of those. */
+  /** Removes all keys except the first, once no record is encrypted with them. Resolves to the removed ids. */
   retire(): Promise<readonly string[]>
 }
 
-/** A key by which records are encrypted. */
+/** A key in use. */
 interface RegisteredKey {
   readonly _id: string
-  /** By the database's clock. */
+  /** Uses the database clock. */
   readonly usedAt: Date
 }
 
 const COLLECTION = 'encryption_keys'
-// A process that still encrypts by a key after a rotation has forgotten it notes it again.
+// A process that still encrypts with a retired key registers it again.
 const AGAIN_MS = 60_000
 
-/** What the register works with; `now` gives milliseconds on a clock that is never set back. */
+/** Dependencies of the register. `now` returns monotonic milliseconds. */
 export interface KeyRegisterDeps {
   readonly db: Db
   readonly encryption: Encryption

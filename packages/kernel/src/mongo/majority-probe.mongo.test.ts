@@ -14,7 +14,7 @@ const outcomeOf = (check: Promise<void>): Promise<string> =>
     () => 'not ready',
   )
 
-/** A connection whose clock says that the time between two writes of its probe has passed whenever it is asked. */
+/** A connection whose clock always reports that the interval between two probe writes has passed. */
 function connectionTo(uri: Secret, database: string) {
   const { logger } = memoryLogger()
   let hours = 0

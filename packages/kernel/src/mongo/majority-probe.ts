@@ -1,25 +1,25 @@
 import type { Db } from 'mongodb'
 import { bulkUpdate } from './bulk-update.ts'
 
-/** What a majority probe works with. */
+/** Dependencies of a majority probe. */
 export interface MajorityProbeOptions {
   readonly db: Db
-  /** The id of its one document. */
+  /** The id of its document. */
   readonly id: string
-  /** Milliseconds on a clock that is never set back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number
 }
 
-/** The collection that the probes write to: one document for each kind of connection, however many processes there are. */
+/** The collection that probes write to: one document per kind of connection, regardless of the number of processes. */
 export const READINESS = 'readiness'
 
 const EVERY_MS = 5_000
-// Below the time that a probe gives to its checks, which also has to reach the server and come back.
+// Less than the time limit of a readiness check, which also includes the round trip.
 const MAX_MS = 1_800
 
 /**
- * Creates a check that throws unless a majority of the nodes confirms a write. It writes when it is asked, at most every
- * 5 s: in between, and while a write is under way, the latest answer counts.
+ * Creates a check that throws unless a majority of the nodes confirms a write. It writes at most every 5 s. In
+ * between, and during a write, the latest result is used.
  */
 export function createMajorityProbe({ db, id, now }: MajorityProbeOptions): () => Promise<void> {
   let askedAt = Number.NEGATIVE_INFINITY
@@ -37,7 +37,7 @@ export function createMajorityProbe({ db, id, now }: MajorityProbeOptions): () =
   }
 }
 
-/** A real change each time: a write that changes nothing would not have to reach any other node. */
+/** Changes the document each time: a write without a change would not have to be replicated. */
 async function touch(db: Db, id: string): Promise<void> {
   const update = { q: { _id: id }, u: { $currentDate: { at: true } }, upsert: true }
   await bulkUpdate(db, { update: READINESS, updates: [update], withinMs: MAX_MS })

@@ -20,7 +20,7 @@ const OTHER_NODES = 'asks for reads from other nodes: leave it out or write read
 const OTHER_CONCERN = 'asks for another read concern: leave it out or write readConcernLevel=majority'
 const PASSWORD = 'canary-5f1c0b9e'
 
-/** A connection that is closed at the end of the scope, with the log that it writes. */
+/** A connection and its log, closed at the end of the scope. */
 function connection(uri: Secret, options: Partial<MongoOptions> = {}) {
   const { logger, lines } = memoryLogger()
   const made = createMongoConnection({
@@ -150,7 +150,7 @@ describe.concurrent('open', () => {
     const writes = sent.filter(({ commandName }) =>
       ['insert', 'update', 'findAndModify', 'delete'].includes(commandName),
     )
-    // The first one marks the database, which is new.
+    // The first one adds the marker, because the database is new.
     expect(writes).toHaveLength(7)
     for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
   })

@@ -20,51 +20,54 @@ import { createMajorityProbe } from './majority-probe.ts'
 import { RenewableClient } from './renewable-client.ts'
 import { RenewalGroup } from './renewal-group.ts'
 
-/** Which deployment and database a connection is for, under which name it shows there, and how wide it is. */
+/** The deployment, database, application name and size of a connection pool. */
 export interface MongoOptions {
   readonly uri: Secret
-  /** Reads the address again, where it may change while the service runs; throws SettingsError. Default: `uri`. */
+  /** Reads the URL again if it may change at run time; throws SettingsError. Default: `uri`. */
   readonly readUri?: () => Secret
   readonly database: string
   readonly appName: string
   readonly maxPoolSize: number
   readonly logger: Logger
-  /** Where a server that cannot be reached is counted, every time that it was tried. Default: nowhere. */
+  /** Counts failed attempts to reach a server. Default: not counted. */
   readonly errors?: Pick<DatabaseErrors, 'count'>
-  /** The connections that are replaced together with this one. Default: none. */
+  /** Connections that are replaced together with this one. Default: none. */
   readonly group?: RenewalGroup
-  /** Emits command events, for tests that watch what is sent. Default: false. */
+  /** Emits command events, for tests that inspect commands. Default: false. */
   readonly monitorCommands?: boolean
-  /** Milliseconds on a clock that is never set back, for what is asked of a majority now and then. Default: that of the process. */
+  /** Monotonic milliseconds, for the interval of majority checks. Default: those of the process. */
   readonly now?: () => number
 }
 
-/** A connection to one database with majority writes and an end to every wait. */
+/** A connection to one database, with majority writes and a timeout for every wait. */
 export interface MongoConnection {
-  /** The client that counts now. It is replaced when the server signs it out, and when its address or TLS files change. */
+  /** The current client. It is replaced when the server signs it out, and when its URL or TLS files change. */
   readonly client: MongoClient
-  /** The database, whichever client counts now. */
+  /** The database, whichever client is current. */
   readonly db: Db
-  /** The same, but its collections show what a majority holds: a local read may show what is rolled back later. */
+  /** The database with majority reads: a local read may return data that is rolled back later. */
   readonly durableDb: Db
-  /** Whether a mongos answers: it may leave out of a reply that no majority confirmed it. */
+  /** Whether the server is a mongos, which may omit from a reply that no majority confirmed it. */
   readonly isSharded: boolean
   /**
-   * Connects and runs `prepare` (indexes). While the deployment cannot be reached or refuses the credentials it tries
-   * again every second; it gives up only for what a person must put right.
+   * Connects and runs `prepare` (indexes). Retries every second while the deployment is unreachable or rejects the
+   * credentials. Gives up only on errors that an operator must fix.
    * @throws SettingsError
    */
   open(prepare?: (db: Db) => Promise<void>): Promise<void>
-  /** Throws unless `open` has ended, a primary answers now, and a majority confirms a write: asked at most every 5 s. */
+  /**
+   * Throws unless `open` has finished, a primary responds, and a majority confirms a write. Checks the majority at
+   * most every 5 s.
+   */
   ping(): Promise<void>
-  /** Resolves within a second, also when the server does not answer any more. */
+  /** Resolves within a second, even if the server does not respond. */
   close(): Promise<void>
 }
 
 const RETRY_MS = 1_000
 
-// Together below the 10 s of a request; the socket outlasts the wait for a majority, or a write that is stored would
-// be reported as lost. Driver 7.8 ignores timeoutMS.
+// Together less than the 10 s of a request. The socket timeout exceeds the wait for a majority; otherwise a stored
+// write would be reported as lost. Driver 7.8 ignores timeoutMS.
 const BOUNDS = {
   connectTimeoutMS: 2_000,
   serverSelectionTimeoutMS: 3_000,
@@ -72,14 +75,14 @@ const BOUNDS = {
   waitQueueTimeoutMS: 3_000,
   socketTimeoutMS: 5_500,
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
-  // A claim is read right after it was written: a node that lags behind would not show it.
+  // A claim is read directly after it was written, and a node that lags behind would not return it.
   readPreference: 'primary',
   readConcernLevel: 'local',
 } as const satisfies MongoClientOptions
 
 /**
- * Creates a connection that is not open yet.
- * @throws SettingsError when the address is malformed or asks for other reads and writes than ours
+ * Creates a connection without opening it.
+ * @throws SettingsError if the URL is malformed or requests other reads and writes
  */
 export function createMongoConnection(options: MongoOptions): MongoConnection {
   const { database, logger, now = () => performance.now() } = options
@@ -93,7 +96,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
     await client.connect()
     const answering = await checkDeployment(own)
     if (identity !== null) await assertSameDeployment(own, identity)
-    // Not of one that is refused: the client that counts is still of the known deployment.
+    // Not for a rejected client: the current client still belongs to the known deployment.
     deployment = answering
     await prepare?.(own)
     identity ??= await ensureIdentity(own)
@@ -164,14 +167,17 @@ function createClient(uri: Secret, options: MongoOptions): MongoClient {
 const UNAUTHORIZED = 13
 const AUTHENTICATION_FAILED = 18
 
-/** Whether a server takes a connection for nobody's: its user was made anew since. A right that is missing is no reason. */
+/**
+ * Whether the server no longer accepts the credentials of a connection, because its user was created again. A missing
+ * permission does not count.
+ */
 function isSignedOut(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false
   if (error.code === AUTHENTICATION_FAILED) return true
   return error.code === UNAUTHORIZED && /authentication/i.test(error.message)
 }
 
-/** The driver forgets each server that answers and is not of the set, so that a wrong address looks like none at all. */
+/** The driver discards servers that are not part of the set, so a wrong URL looks like an unreachable server. */
 function refuseForeignServers(error: unknown): void {
   if (!(error instanceof MongoServerSelectionError) || error.reason?.setName == null) return
   if (error.reason.servers.size > 0) return

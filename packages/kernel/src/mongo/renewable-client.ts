@@ -3,16 +3,16 @@ import type { MongoClient } from 'mongodb'
 import { within } from '../within.ts'
 import type { RenewalCause, RenewalGroup } from './renewal-group.ts'
 
-/** What a renewable client works with. */
+/** Dependencies of a renewable client. */
 export interface RenewableClientOptions {
   /**
-   * Makes a client from the address and the files as they are now; it is not connected yet.
+   * Creates an unconnected client from the current URL and files.
    * @throws SettingsError
    */
   readonly create: () => MongoClient
-  /** Tells one content of the address and its files from another. */
+  /** Identifies the current content of the URL and its files. */
   readonly fingerprint: () => string
-  /** Connects a client and checks what it has reached; throws when it is not to be used. */
+  /** Connects a client and checks its server. Throws if the client must not be used. */
   readonly verify: (client: MongoClient) => Promise<void>
   /** The connections that are replaced together with this one. */
   readonly group: RenewalGroup
@@ -21,15 +21,15 @@ export interface RenewableClientOptions {
 const WATCH_MS = 1_000
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5_000
-// At least as long lies between two replacements, so that few clients live at the same time.
+// Minimum time between two replacements, so that few clients exist at the same time.
 const PAUSE_MS = 5_000
-// Longer than any command: what is under way ends well.
+// Longer than any command, so that running commands finish.
 const GRACE_MS = 12_000
 const CLOSE_MS = 800
 
 /**
- * A client that can be replaced while it is used: a new one is connected and checked first, then it takes over, and the
- * old one is closed when its last commands are over.
+ * A client that can be replaced while it is in use. The new client is connected and checked before it takes over. The
+ * old one is closed after its last commands.
  */
 export class RenewableClient {
   readonly #options: RenewableClientOptions
@@ -41,7 +41,7 @@ export class RenewableClient {
   #renewing = false
   #renewedAt = Number.NEGATIVE_INFINITY
 
-  /** @throws SettingsError when the address cannot be used */
+  /** @throws SettingsError if the URL is invalid */
   constructor(options: RenewableClientOptions) {
     this.#options = options
     this.#seen = options.fingerprint()
@@ -50,12 +50,12 @@ export class RenewableClient {
     options.group.join((cause) => this.renew(cause))
   }
 
-  /** The client that counts now. */
+  /** The current client. */
   get current(): MongoClient {
     return this.#current
   }
 
-  /** Replaces a client that was never of use, when its address or its files have changed. */
+  /** Replaces a client that never connected, if its URL or files have changed. */
   refresh(): void {
     const seen = this.#options.fingerprint()
     if (seen === this.#seen || this.#closing.signal.aborted) return
@@ -67,7 +67,7 @@ export class RenewableClient {
     }
   }
 
-  /** Follows the address and its files from now on. */
+  /** Starts watching the URL and its files. */
   watch(): void {
     this.#isWatched = true
     const timer = setInterval(() => {
@@ -80,8 +80,8 @@ export class RenewableClient {
   }
 
   /**
-   * Replaces the client, and all others of its group, as soon as a new one can be connected; tries again until then. One
-   * replacement at a time. Before the client was watched it does nothing: it is still being opened.
+   * Replaces the client and all others of its group as soon as a new one can connect, and retries until then. Only
+   * one replacement runs at a time. Does nothing before `watch`, because the client is still being opened.
    */
   renew(cause: RenewalCause): void {
     if (!this.#isWatched || this.#renewing || this.#closing.signal.aborted) return
@@ -94,10 +94,10 @@ export class RenewableClient {
     })
   }
 
-  /** Resolves within a second, also when the server does not answer any more. */
+  /** Resolves within a second, even if the server does not respond. */
   async close(): Promise<void> {
     this.#closing.abort()
-    // It tells the server of its sessions; a server that is away would hold up an orderly stop for seconds.
+    // Closing ends the server sessions. An unavailable server would delay the shutdown by seconds.
     await Promise.all(Array.from(this.#open, (client) => this.#end(client)))
   }
 

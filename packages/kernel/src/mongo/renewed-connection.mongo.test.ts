@@ -16,7 +16,7 @@ import { RenewalGroup } from './renewal-group.ts'
 const PASSWORD = 'canary-9d8c7b6a5f'
 const NEW_PASSWORD = 'canary-1a2b3c4d5e'
 
-// Each takes seconds to start: the tests share them, side by side, and have a database with a user of its own each.
+// Each takes seconds to start, so the tests share them in parallel. Each test has a separate database and user.
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const setNames = ['secured', 'other', 'secured']
@@ -24,14 +24,14 @@ const servers = await Promise.all(setNames.map((setName) => startSecuredMongod(p
 for (const one of servers) stack.use(one)
 const [server, ofAnotherName, ofTheSameName] = servers as [SecuredMongod, SecuredMongod, SecuredMongod]
 
-/** A database of the test's own, whose user is there. */
+/** A separate database for a test, with its user. */
 async function ownDatabase() {
   const [database, user] = [`own_${randomBytes(4).toString('hex')}`, { name: 'service', password: PASSWORD }]
   await server.createUser(database, user)
   return { database, user, uri: server.uriOf(database, user) }
 }
 
-/** An open connection with the log that it writes, closed at the end of the scope. */
+/** An open connection and its log, closed at the end of the scope. */
 async function openConnection(
   uri: Secret,
   options: Partial<MongoOptions> = {},
@@ -46,7 +46,7 @@ async function openConnection(
     lines,
     db: made.db,
     messages: () => lines.map(({ msg }) => msg),
-    /** Writes by all connections of the pool at the same time; tells how many writes were taken. */
+    /** Writes on all connections of the pool at the same time. Returns the number of successful writes. */
     async write(): Promise<number> {
       const writes = Array.from({ length: 4 }, () => things.insertOne({}))
       return (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled').length
@@ -97,7 +97,7 @@ describe.concurrent('a connection whose credentials change', () => {
     writeFileSync(files.path('uri'), server.uriOf(database, { ...user, password: NEW_PASSWORD }).reveal())
     await expect.poll(one.messages).toContain('mongodb.renewed')
     for (const made of [one, other]) expect(await made.write()).toBe(4)
-    // The old password once more, by the file alone: nothing is signed out.
+    // Restores the old password in the file only, so nothing is signed out.
     await server.db(database).command({ updateUser: user.name, pwd: PASSWORD })
     writeFileSync(files.path('uri'), uri.reveal())
     await expect.poll(one.messages).toHaveLength(5)
@@ -199,7 +199,7 @@ describe.concurrent('a connection whose credentials change', () => {
   }, 60_000)
 })
 
-/** A certificate that signs itself, with its key, in one file. */
+/** A self-signed certificate with its key, in one file. */
 function makeCertificate(file: string): void {
   const [key, certificate] = [`${file}.key`, `${file}.crt`]
   const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
@@ -218,7 +218,7 @@ function makeCertificate(file: string): void {
   writeFileSync(file, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
 }
 
-/** Ends TLS before a server: what it shows can be changed, and connections that are open can be broken off. */
+/** Terminates TLS in front of a server. Its certificate can be changed, and open connections can be cut. */
 async function startTlsFront(port: number, certificateFile: string) {
   const sockets = new Set<Socket>()
   const pem = (file: string) => ({ key: readFileSync(file), cert: readFileSync(file) })

@@ -2,28 +2,28 @@ import { BSON, type Document } from 'mongodb'
 import type { Encryption, WrappedKey } from '../encryption.ts'
 import { keyUnknown } from '../error-codes.ts'
 
-/** What a part of a rotation did, or would do. */
+/** The result of a rotation slice or of its dry run. */
 export interface RotationCounts {
-  /** Records that were looked at. */
+  /** Records examined. */
   readonly examined: number
-  /** Of these, records that were not encrypted by the first key. */
+  /** Records among them that were not encrypted with the first key. */
   readonly changed: number
-  /** Of these, records whose key is not there: they stay as they are. */
+  /** Records among them whose key is missing. They are left alone. */
   readonly unknown: number
 }
 
-/** A part of a rotation, and where the next one begins. */
+/** A rotation slice, and where the next one begins. */
 export interface RotationPart extends RotationCounts {
-  /** The id up to which records were looked at; null: there are no more. */
+  /** Id of the last record examined; null at the end of the collection. */
   readonly next: string | null
 }
 
-/** What a record needs: nothing, statements that change it, or a key that is not there. */
+/** The change a record needs: none, update statements, or a missing key. */
 export type Rotated = 'current' | 'unknown' | readonly Document[]
 
 /**
- * The part of an update that wraps the data key of an encrypted field by the first key: what it demands of the record, and what it
- * sets. Null: it is so already. The text stays as it is, so that no body travels.
+ * The update that rewraps the data key of an encrypted field with the first key: its conditions and its new values.
+ * Null if it is already current. The ciphertext does not change, so no body is transferred.
  * @throws keyUnknown
  */
 export function rewrapField(
@@ -37,15 +37,15 @@ export function rewrapField(
   return { demands: members(sealed), sets: members(rewrapped) }
 }
 
-/** How a part of a rotation is made. */
+/** Steps of a rotation slice. */
 export interface RotationSteps<Row> {
-  /** The next records in the order of their ids, `atOnce` at most. */
+  /** The next records, ordered by id; at most `atOnce`. */
   readonly rows: readonly Row[]
   readonly atOnce: number
   readonly idOf: (row: Row) => string
-  /** What a record needs; it may throw keyUnknown. */
+  /** Returns the change a record needs; may throw keyUnknown. */
   readonly rotate: (row: Row) => Promise<Rotated> | Rotated
-  /** Sends statements; null: they are only counted. */
+  /** Sends statements; null for a dry run. */
   readonly send: ((statements: readonly Document[]) => Promise<unknown>) | null
 }
 
@@ -54,8 +54,8 @@ const MOST_STATEMENTS = 100
 const MOST_BYTES = 4 * 1024 * 1024
 
 /**
- * Goes through records, for about three seconds at most. Each statement holds only while the record is as it was read, so that a
- * part that was cut off, or is made twice, does no harm.
+ * Processes records for about three seconds at most. Each statement applies only to the record as it was read, so an
+ * interrupted or repeated slice does no harm.
  */
 export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<RotationPart> {
   const { rows, atOnce, idOf, rotate, send } = steps

@@ -15,7 +15,7 @@ interface Thing {
   readonly note?: string
 }
 
-/** A collection of its own, seen through a client that fail points can single out. */
+/** A separate collection, accessed by a client that fail points can select. */
 async function things() {
   const database = await testDatabase(process.env)
   const client = await new MongoClient(database.uri.reveal(), { appName: APP, retryWrites: false }).connect()

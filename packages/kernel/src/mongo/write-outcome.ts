@@ -2,23 +2,23 @@ import { type Document, MongoError, MongoServerError, MongoWriteConcernError } f
 import { unavailable } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
 
-/** What became of one write: durable on a majority, refused because an earlier durable one has its key, or unknown. */
+/** The outcome of a write: durable on a majority, refused because an earlier durable write has its key, or unknown. */
 export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
 
-// Behind the name of the index stands the key, whose values are the sender's: only the server's own words come before it.
+// The key after the index name contains values from the sender. Only the part before it is the server's own text.
 const VIOLATED = /^(?:[\w ]+ :: caused by :: )*E11000 duplicate key error collection: \S+ index: (\S+) /
 
-/** The name of the unique index that a write has violated, by the server's message; null for any other message. */
+/** The name of the violated unique index, from the server's message. Null for any other message. */
 export function violatedIndex(message: string): string | null {
   return VIOLATED.exec(message)?.[1] ?? null
 }
 
 /**
- * Reads the reply of an unordered write command of `count` statements, a verdict for each. A write-concern error speaks
- * for the whole command, so it is looked at before any single duplicate key: a duplicate of something that may yet be
- * rolled back is no duplicate.
+ * Converts the reply of an unordered write command with `count` statements to one outcome per statement. A
+ * write-concern error applies to the whole command, so it is checked before duplicate keys: a duplicate of a write
+ * that may be rolled back is not a duplicate.
  */
 export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
   if (reply.writeConcernError !== undefined) return Array<WriteVerdict>(count).fill('unknown')
@@ -30,26 +30,29 @@ export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
 }
 
 /**
- * Whether the reply of an unordered write command may leave out that no majority confirmed it: a mongos drops its
- * write-concern error when every statement was refused. A duplicate in such a reply is to be confirmed by a majority read.
+ * Whether the reply of an unordered write command may hide that no majority confirmed it. mongos drops the
+ * write-concern error if every statement was refused. Confirm a duplicate in such a reply with a majority read.
  */
 export function hidesWriteConcern(reply: Document, count: number): boolean {
   return (reply.writeErrors ?? []).length === count
 }
 
-/** Whether a single write was refused cleanly by a unique index; `index` narrows it to one by name. */
+/** Whether a single write was refused by a unique index. `index` restricts this to one index. */
 export function isDuplicateKey(error: unknown, index?: string): error is MongoServerError {
   if (!(error instanceof MongoServerError) || error.code !== DUPLICATE_KEY) return false
   if (error instanceof MongoWriteConcernError || error.errorResponse?.writeConcernError !== undefined) return false
   return index === undefined || violatedIndex(error.message) === index
 }
 
-/** The catalogue error for a driver's error: `unavailable`, for the outcome is unknown and a retry is safe. Else null. */
+/**
+ * The catalogue error for a driver error: `unavailable`, because the outcome is unknown and a retry is safe. Null for
+ * other errors.
+ */
 export function toUnavailable(error: unknown): AppError | null {
   return error instanceof MongoError ? unavailable({ reason: errorClass(error) }, { cause: error }) : null
 }
 
-/** A short name of a driver's error, fit for a metric label. */
+/** A short name of a driver error, suitable as a metric label. */
 export function errorClass(error: unknown): string {
   if (error instanceof MongoServerError) return `server_${error.code ?? 'unknown'}`
   return error instanceof Error ? error.name : 'unknown'

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient, MongoServerError } from 'mongodb'
 import type { Secret } from '../secret.ts'
 
-/** Which commands of which client fail, how often, and how: members of the server's `failCommand` (`errorCode` and so on). */
+/**
+ * Which commands of which client fail, how often, and how. Fields are those of the server's `failCommand`
+ * (`errorCode` and others).
+ */
 export interface FailPointSpec {
   readonly commands: readonly string[]
-  /** The name under which the client shows itself to the server. */
+  /** The application name of the client. */
   readonly appName: string
   /** Default: once. */
   readonly times?: number
@@ -17,8 +20,8 @@ const RETRY_MS = 20
 const DUPLICATE_KEY = 11_000
 
 /**
- * Makes commands fail until the end of the scope, which throws when none did. A server has one such fail point for all:
- * tests in other processes that want it wait for their turn.
+ * Makes commands fail until the end of the scope, which throws if none failed. A server has only one such fail point,
+ * so tests in other processes wait for their turn.
  */
 export async function armFailPoint(uri: Secret, spec: FailPointSpec): Promise<AsyncDisposable> {
   const client = await new MongoClient(uri.reveal()).connect()

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /**
- * Opens so many connections to an address, one after the other, and sends nothing. As soon as one is closed from the other
- * side, answers which are closed, by their place in the order.
+ * Opens a number of connections to an address, one after the other, and sends nothing. As soon as the server closes
+ * one, resolves to the indexes of the closed ones.
  */
 export async function findClosedConnections(url: string, count: number): Promise<number[]> {
   await using resources = new AsyncDisposableStack()

@@ -2,17 +2,17 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { makeCertificate } from '@oncehook/simulator/make-certificate'
 import type { TlsPair } from '../http/tls-files.ts'
 
-/** An authority of a test. */
+/** A certificate authority for a test. */
 export interface TestAuthority {
   /** Its certificate, in PEM. */
   readonly ca: string
-  /** Makes a key and a certificate of it; `hosts` are names and addresses that it is good for. */
+  /** Issues a key and certificate. `hosts` are the names and addresses in the certificate. */
   issue(commonName: string, hosts?: readonly string[]): TlsPair
 }
 
 const DAY_MS = 86_400_000
 
-/** Creates an authority with a key that nothing else has. Its certificates are good from yesterday to tomorrow. */
+/** Creates an authority with a new key. Its certificates are valid from yesterday to tomorrow. */
 export function createTestAuthority(commonName: string): TestAuthority {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const issuer = { commonName, privateKey }

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { BSON, type Document } from 'mongodb'
 
-/** A proxy in front of a node that behaves to its clients as a mongos older than 7.1 does. */
+/** A proxy that makes a node behave like a mongos older than 7.1. */
 export interface OldMongos extends AsyncDisposable {
   readonly port: number
 }
 
 const HEADER_BYTES = 16
 const OP_REPLY = 1
-// Where the document of a message begins: behind flags and the kind of its section, or behind an old reply's own header.
+// Offset of the document in a message: after the flags and the section kind, or after the header of a legacy reply.
 const DOCUMENT_AT: Readonly<Record<number, number>> = { [OP_REPLY]: 36, 2013: 21 }
 const OF_A_MEMBER = ['setName', 'hosts', 'primary', 'me', 'setVersion', 'electionId', 'lastWrite', 'topologyVersion']
 
 /**
- * Starts such a proxy in front of a port of loopback. It says that it is a mongos, and it leaves the write-concern error
- * out of a reply in which every statement, or the command, was refused.
+ * Starts a proxy in front of a loopback port. It claims to be a mongos. It drops the write-concern error from a reply
+ * if every statement, or the command, was refused.
  */
 export async function startOldMongos(port: number): Promise<OldMongos> {
   const sockets = new Set<Socket>()

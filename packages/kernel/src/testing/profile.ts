@@ -1,19 +1,19 @@
 import type { Db } from 'mongodb'
 
-/** What a search of the database looked at. */
+/** What a database query examined. */
 interface Examined {
   readonly plan: string
   readonly keys: number
   readonly documents: number
 }
 
-/** What has been searched since the profile was started. */
+/** The queries since the profiler was started. */
 export interface Profile extends AsyncDisposable {
-  /** The searches of a collection, in order. */
+  /** The queries of a collection, in order. */
   examined(collection: string): Promise<Examined[]>
 }
 
-/** Lets the server note every command of a database until this is disposed of. */
+/** Profiles every command of a database until this is disposed of. */
 export async function startProfile(db: Db): Promise<Profile> {
   await db.command({ profile: 2 })
   return {

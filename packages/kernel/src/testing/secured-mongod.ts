@@ -5,22 +5,22 @@ import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER } from '../../../../scripts/mongod/mongod-arguments.ts'
 import { Secret } from '../secret.ts'
 
-/** A replica set of one that lets nobody in without a password. */
+/** A replica set of one node that requires a password. */
 export interface SecuredMongod extends AsyncDisposable {
-  /** The address with all rights. */
+  /** The URL with all permissions. */
   readonly uri: Secret
-  /** A database, seen with all rights. */
+  /** A database, accessed with all permissions. */
   db(name: string): Db
-  /** Makes a user of a database, there, with roles on it. */
+  /** Creates a database user with roles on that database. */
   createUser(database: string, user: { name: string; password: string; roles?: readonly string[] }): Promise<void>
-  /** The address with which a user of a database signs in. */
+  /** The URL with which a database user signs in. */
   uriOf(database: string, user: { name: string; password: string }): Secret
 }
 
-// A quiet machine needs a second.
+// Takes about a second on an idle machine.
 const READY_MS = 60_000
 
-/** Starts such a server; it vanishes with its data. */
+/** Starts such a server. It is removed together with its data. */
 export async function startSecuredMongod(
   env: NodeJS.ProcessEnv,
   { setName = 'secured' }: { readonly setName?: string } = {},

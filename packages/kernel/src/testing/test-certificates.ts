@@ -4,7 +4,7 @@ interface CertifiedKey {
   readonly key: string
 }
 
-/** A certificate authority for tests, in PEM; nothing else trusts it. */
+/** A certificate authority for tests, in PEM. Nothing else trusts it. */
 export const TEST_CA = `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUaj6aQ7csUZ2W2otyyay6l3xlPkswCgYIKoZIzj0EAwIw
 EjEQMA4GA1UEAwwHVGVzdCBDQTAeFw0yNjExMjIyMDEzMjlaFw00NjExMTcyMDEz
@@ -18,7 +18,7 @@ Y3u7teAfpAFweZV/iw==
 -----END CERTIFICATE-----
 `
 
-/** Of a server on 127.0.0.1 and localhost, by `TEST_CA`. */
+/** Server certificate for 127.0.0.1 and localhost, issued by `TEST_CA`. */
 export const SERVER_CERTIFICATE: CertifiedKey = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUKgAwIBAgIUBqxKCwJDMI6KGw8qzSuRz8DWiMQwCgYIKoZIzj0EAwIw

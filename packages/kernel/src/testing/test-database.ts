@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Db, MongoClient } from 'mongodb'
 import { Secret } from '../secret.ts'
 
-/** A database of its own on the mongod of this test run; it is dropped at the end of the scope. */
+/** A separate database on the mongod of this test run, dropped at the end of the scope. */
 export interface TestDatabase extends AsyncDisposable {
   readonly uri: Secret
   readonly name: string
@@ -10,7 +10,7 @@ export interface TestDatabase extends AsyncDisposable {
   readonly db: Db
 }
 
-/** Opens a fresh database on the mongod that the test run has started (`TEST_MONGODB_URI`). */
+/** Opens a new database on the mongod of the test run (`TEST_MONGODB_URI`). */
 export async function testDatabase(env: NodeJS.ProcessEnv): Promise<TestDatabase> {
   const uri = env.TEST_MONGODB_URI
   if (uri === undefined) throw new Error('TEST_MONGODB_URI is not set: run the tests by npm test')

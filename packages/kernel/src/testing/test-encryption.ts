@@ -7,15 +7,15 @@ import { createEncryption, type Encryption } from '../encryption.ts'
 /** Encryption that is off. */
 export const NO_ENCRYPTION: Encryption = createEncryption(() => null)
 
-/** Keys of a test, made when they are first named. */
+/** Test keys, created when first used. */
 export interface TestKeys {
-  /** Those named, the first of them encrypts; none: encryption is off. */
+  /** Encryption with the given keys. The first one encrypts. Without keys, encryption is off. */
   encryption(...ids: string[]): Encryption
-  /** The content of a file of those named, in their order. */
+  /** The content of a key file with these keys, in order. */
   json(...ids: string[]): string
 }
 
-/** Makes keys by their ids. */
+/** Creates keys by id. */
 export function createTestKeys(): TestKeys {
   const made = new Map<string, Buffer>()
   const keyOf = (id: string): Buffer => {
@@ -36,14 +36,14 @@ export function createTestKeys(): TestKeys {
   }
 }
 
-/** A file of keys that services watch. */
+/** A key file that services watch. */
 export interface TestKeysFile extends AsyncDisposable {
   readonly path: string
-  /** Replaces the content by keys of these ids, or by a text as it is. */
+  /** Replaces the content with keys of these ids, or with a raw text. */
   write(content: readonly string[] | string): Promise<void>
 }
 
-/** Makes a file with keys of these ids. */
+/** Creates a file with keys of these ids. */
 export async function createTestKeysFile(...ids: string[]): Promise<TestKeysFile> {
   const keys = createTestKeys()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-encryption-'))

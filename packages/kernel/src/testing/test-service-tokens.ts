@@ -5,21 +5,21 @@ import type { Secret } from '../secret.ts'
 import { keyOfSecret } from '../service-keys.ts'
 import { createServiceTokens, type ServiceTokens } from '../service-token.ts'
 
-/** What a test wants otherwise than the gateway has it. */
+/** Options that differ from the gateway's. */
 interface TokenOptions {
   readonly issuer?: string
   readonly audience?: string
   readonly clock?: Clock
 }
 
-/** The maker of the gateway's service tokens for fulfilment. */
+/** The issuer of the gateway's service tokens for fulfilment. */
 export function testServiceTokens(secret: Secret, options: TokenOptions = {}): ServiceTokens {
   const key = keyOfSecret(secret)
   const usual = { issuer: 'gateway', audience: 'fulfilment', clock: systemClock }
   return createServiceTokens({ ...usual, ...options, key: () => key, newId: randomUUID })
 }
 
-/** A token as the gateway of release 0.1.0 makes it: good for any call while it lives. */
+/** An unbound token, as issued by the gateway of release 0.1.0. */
 export function unboundToken(secret: Secret, options: TokenOptions = {}): Promise<string> {
   const { issuer = 'gateway', audience = 'fulfilment', clock = systemClock } = options
   const iat = Math.floor(clock.now() / 1_000)

@@ -4,19 +4,19 @@ import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A pipe of the usual 64 KiB, for the standard output of a process; nobody reads it yet. */
+/** A pipe of the usual 64 KiB, for the standard output of a process. Nobody reads it yet. */
 export interface UnreadPipe extends Disposable {
-  /** The end to write to, which waits while the pipe is full, as the shell makes it. */
+  /** The blocking end to write to, as a shell would create it. */
   readonly writeEnd: number
-  /** The lines that were read. */
+  /** The lines read so far. */
   readonly lines: readonly string[]
-  /** Begins to read. */
+  /** Starts reading. */
   read(): void
-  /** Closes both ends in this process: whoever writes on gets EPIPE. */
+  /** Closes both ends in this process. Further writes by others fail with EPIPE. */
   abandon(): void
 }
 
-/** Makes a pipe that nobody reads. */
+/** Creates a pipe that nobody reads. */
 export function openUnreadPipe(): UnreadPipe {
   const folder = mkdtempSync(join(tmpdir(), 'unread-pipe-'))
   const path = join(folder, 'pipe')

@@ -5,33 +5,32 @@ import { type AppError, toAppError } from '../errors.ts'
 import { checkHead, readInput } from './read-call.ts'
 import { fromTrpcError, toTrpcError } from './trpc-errors.ts'
 
-/** A router behind HTTP: where it stands, who may call it, what its procedures work with. */
+/** A router served over HTTP: its path, the check of its callers and the context of its procedures. */
 export interface TrpcEndpoint<Router extends AnyRouter, Known extends Caller = Caller> {
-  /** The path in front of the procedures' names, with a slash at its end. */
+  /** The path before the procedure names, with a trailing slash. */
   readonly prefix: string
   readonly router: Router
-  /** Identifies the caller, before the body is read. Throws a catalogue error for one that may not call, or not yet. */
+  /** Identifies the caller before the body is read. Throws a catalogue error if the caller may not call, or not yet. */
   readonly authenticate: (request: IncomingMessage, procedure: string) => Promise<Known>
-  /** Made for each call; the caller is null only where the call is refused before any procedure runs. */
+  /** Creates the context of a call. The caller is null only if the call is refused before a procedure runs. */
   readonly createContext: (request: IncomingMessage, caller: Known | null) => inferRouterContext<Router>
-  /** Headers of a good answer. */
+  /** Headers of a successful response. */
   readonly headersOf?: (context: inferRouterContext<Router>) => Record<string, string>
-  /** Queries that are also taken as POST, for their input can be too long for an address. Default: none. */
+  /** Queries that also accept POST, because their input can be too long for a URL. Default: none. */
   readonly queriesByPost?: ReadonlySet<string>
 }
 
-/** Who calls. */
+/** The name of the caller. */
 export interface Caller {
   readonly name: string
   /**
-   * Checks that this caller may call with this input: the bytes of the body, or of the text of `input` where the request
-   * has no body.
+   * Checks that the caller may call with this input: the body, or the `input` parameter if there is no body.
    * @throws a catalogue error
    */
   readonly checkInput?: (input: Uint8Array) => void
 }
 
-/** What the log tells of a call. */
+/** The part of a call that is logged. */
 export interface CallReport<Context = unknown> {
   readonly procedure: string
   readonly status: number
@@ -41,8 +40,8 @@ export interface CallReport<Context = unknown> {
 }
 
 /**
- * Answers one tRPC call: the guard first (size, caller, media type, strict JSON), then the procedure. No batches, and a
- * HEAD is a GET without the body.
+ * Handles one tRPC call: first the guard (size, caller, media type, strict JSON), then the procedure. No batches. A
+ * HEAD request is a GET without the response body.
  */
 export async function answerCall<Router extends AnyRouter, Known extends Caller = Caller>(
   endpoint: TrpcEndpoint<Router, Known>,
@@ -52,7 +51,7 @@ export async function answerCall<Router extends AnyRouter, Known extends Caller 
   const url = new URL(request.url ?? '/', 'http://internal')
   const path = url.pathname.slice(endpoint.prefix.length)
   const guarded = await guard(request, { url, authenticate: () => endpoint.authenticate(request, path) })
-  // What was refused unread is not looked into: its path and its query say nothing any more.
+  // A call refused before it is read is not inspected: its path and query no longer matter.
   if (guarded.refusal !== null) url.search = ''
   const context = endpoint.createContext(request, guarded.caller)
   let error: AppError | undefined
@@ -106,7 +105,7 @@ async function guard<Known extends Caller>(
   }
 }
 
-/** The call as tRPC reads it: nothing of the request but its method, address and checked input gets there. */
+/** The call as seen by tRPC: only the method, the URL and the checked input of the request. */
 function toFetchRequest(request: IncomingMessage, url: URL, input: string | undefined): Request {
   const asked = request.method ?? 'GET'
   const method = asked === 'HEAD' || asked === 'CONNECT' || asked === 'TRACE' ? 'GET' : asked
@@ -131,7 +130,7 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-// A label must not grow with what callers make up.
+// Callers must not be able to create metric labels.
 function nameOf(router: AnyRouter, path: string): string {
   return Object.hasOwn(router._def.procedures, path) ? path : 'unknown'
 }

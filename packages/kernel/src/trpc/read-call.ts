@@ -3,13 +3,13 @@ import { invalidRequest, methodNotImplemented, payloadTooLarge, unsupportedMedia
 import { readRawBody } from '../http/raw-body.ts'
 import { parseStrictJson } from '../strict-json.ts'
 
-/** The largest body of a call: 500 events with the longest names fit. */
+/** Maximum body size of a call. 500 events with the longest names fit. */
 const MAX_CALL_BYTES = 1_048_576
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
- * Checks what can be checked before the caller is known: the method exists, the announced body is not too large.
+ * Checks a call before its caller is known: the method exists, and the announced body is not too large.
  * @throws methodNotImplemented, payloadTooLarge
  */
 export function checkHead(request: IncomingMessage): void {
@@ -19,16 +19,16 @@ export function checkHead(request: IncomingMessage): void {
   }
 }
 
-/** Where the input of a call without a body is, and what must be right of any before it is parsed. */
+/** The input of a call without a body, and the check before any input is parsed. */
 export interface InputRules {
   readonly url: URL
   readonly check?: ((input: Uint8Array) => void) | undefined
 }
 
 /**
- * Reads the input of a call strictly, for tRPC itself takes broken UTF-8 and members that occur twice. Undefined for
- * what carries no body; other methods than POST are left for tRPC to refuse.
- * @throws unsupportedMediaType, payloadTooLarge, invalidBody, invalidRequest, and what `check` throws
+ * Reads the input of a call strictly, because tRPC accepts invalid UTF-8 and duplicate keys. Undefined if there is no
+ * body. tRPC refuses methods other than POST itself.
+ * @throws unsupportedMediaType, payloadTooLarge, invalidBody, invalidRequest, and the errors of `check`
  */
 export async function readInput(request: IncomingMessage, { url, check }: InputRules): Promise<string | undefined> {
   if (request.method !== 'POST') {

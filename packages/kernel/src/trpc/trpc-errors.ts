@@ -4,15 +4,15 @@ import { ZodError } from 'zod'
 import { invalidRequest, methodNotAllowed, notFound } from '../error-codes.ts'
 import { AppError, type RetryClass, toAppError } from '../errors.ts'
 
-/** What the data of an error tell a caller, beside what tRPC tells. */
+/** Our additions to the error data of tRPC. */
 export interface TrpcErrorData {
   readonly code: TRPC_ERROR_CODE_KEY
   readonly httpStatus: number
   readonly path?: string
-  /** The code of our catalogue. */
+  /** The error code of our catalogue. */
   readonly reason: string
   readonly retry: RetryClass
-  /** With 412: the current version, null where nothing exists. */
+  /** Only for 412: the current version, or null if nothing exists. */
   readonly version?: number | null
 }
 
@@ -34,12 +34,12 @@ const CODES: Readonly<Record<number, TRPC_ERROR_CODE_KEY>> = {
   503: 'SERVICE_UNAVAILABLE',
 }
 
-/** The tRPC form of a catalogue error, which stays its cause. */
+/** Converts a catalogue error to a tRPC error, with the original as its cause. */
 export function toTrpcError(error: AppError): TRPCError {
   return new TRPCError({ code: CODES[error.status] ?? 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
 }
 
-/** The catalogue error behind anything that tRPC reports; what nobody foresaw is `internal`, its message hidden. */
+/** Converts any tRPC error to a catalogue error. Unexpected errors become `internal`, with their message hidden. */
 export function fromTrpcError(error: TRPCError): AppError {
   if (error.cause instanceof AppError) return error.cause
   if (error.cause instanceof ZodError) {
@@ -51,7 +51,7 @@ export function fromTrpcError(error: TRPCError): AppError {
   return toAppError(error.cause ?? error)
 }
 
-/** What tRPC is about to say of an error. */
+/** The error shape of tRPC. */
 export interface TrpcErrorShape {
   readonly shape: {
     readonly code: TRPC_ERROR_CODE_NUMBER
@@ -60,7 +60,10 @@ export interface TrpcErrorShape {
   readonly error: TRPCError
 }
 
-/** The error formatter of every router: tRPC's own members, our code and retry class, no message of the unforeseen. */
+/**
+ * The error formatter of every router: tRPC's own properties, our code and retry class, and no message of unexpected
+ * errors.
+ */
 export function formatTrpcError({ shape, error }: TrpcErrorShape) {
   const known = fromTrpcError(error)
   const { version } = known.details as { version?: number | null }
@@ -76,7 +79,7 @@ export function formatTrpcError({ shape, error }: TrpcErrorShape) {
   return { message: known.message, code: shape.code, data }
 }
 
-/** The first problem that a schema found, as `items.0.quantity: …`; it names members, never values. */
+/** The first problem found by a schema, as `items.0.quantity: …`. Names properties, never values. */
 export function sayIssue(error: ZodError): string {
   const issue = error.issues[0]
   const path = (issue?.path ?? []).map((step) => String(step).slice(0, 40)).join('.')

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'check-file-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'file'), '')
 
-/** A file system that refuses with a code. */
+/** A file system that fails with a code. */
 const refusing =
   (code: string): OpenReceiptFile =>
   async () => {

@@ -22,7 +22,7 @@ function receipt(key: string): Receipt {
   return { key, ...order, amount: 300, currency: 'EUR', paidAt: '2026-11-21T10:00:00.000Z' }
 }
 
-/** Sends each key as the worker does: an attempt that takes too long is given up. Whether each was sent. */
+/** Sends each key as the worker does, with a time limit per attempt. Returns whether each was sent. */
 function sendAll(sink: ReceiptSink, keys: readonly string[], options: { repeated?: boolean; ms?: number } = {}) {
   const { repeated = false, ms = 10_000 } = options
   const sends = keys.map(async (key) => {
@@ -198,7 +198,7 @@ describe('repeated receipts', () => {
   })
 })
 
-/** A process that stalls in its first write to a file, until it is told to go on. */
+/** A process that stalls in its first write to a file until it gets a signal to continue. */
 async function startStalled(path: string, keys: readonly string[]) {
   const script = `
     import { once } from 'node:events'

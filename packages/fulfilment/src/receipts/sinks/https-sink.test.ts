@@ -21,7 +21,7 @@ const receipt: Receipt = {
 
 const unsigned = { fetch: globalThis.fetch, clock: systemClock, keys: [] }
 
-/** A receiver of receipts that answers with the given statuses in turn and keeps what came. */
+/** A receiver that answers with the given statuses in turn and records the requests. */
 async function receiver(...statuses: number[]) {
   const taken: { headers: IncomingMessage['headers']; body: string }[] = []
   const server = createServer(async (request, response) => {

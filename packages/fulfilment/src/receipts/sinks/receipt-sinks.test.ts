@@ -25,7 +25,7 @@ function parts() {
   return { logger: memoryLogger().logger, fetch: globalThis.fetch, clock: systemClock, from: undefined, keys: [] }
 }
 
-/** Each kind of sink with a way to see what it took. */
+/** Each kind of sink, with a way to read the receipts it accepted. */
 const KINDS = [
   {
     kind: 'log:',

@@ -17,7 +17,7 @@ const receipt: Receipt = {
 }
 const attempt = { repeated: false, signal: AbortSignal.timeout(60_000) }
 
-/** A mail server and a sink that gives it its mails. */
+/** A mail server, and a sink that sends to it. */
 async function mailServer(faults: MailFaults = {}, requireTls = false) {
   await using resources = new AsyncDisposableStack()
   const { url, taken } = resources.use(await startMailServer(faults))
