@@ -126,6 +126,47 @@ describe('parseStrictJson', () => {
     expect(reasonOf(() => parse(text))).toBe('syntax')
   })
 
+  const token = fc.oneof(
+    fc.constantFrom(...'{}[],:"-.eE+0\\', '"a":', '"a"', '\\"', 'true', 'nul', ' ', '1', '00', '\u00a0'),
+    fc.constantFrom(
+      '9007199254740993',
+      '09007199254740993',
+      '9007199254740993.',
+      '-9007199254740993',
+      '1e999',
+      '1e',
+      '--1',
+    ),
+  )
+  const readings: readonly StrictJsonOptions[] = [{}, { exactNumbers: true }, { bigIntegers: true }, { maxDepth: 1 }]
+
+  it('refuses as no JSON exactly what JSON.parse refuses, whatever else is wrong with it', () => {
+    const isJson = (text: string): boolean => {
+      try {
+        JSON.parse(text)
+        return true
+      } catch {
+        return false
+      }
+    }
+    const isRefused = (text: string, options: StrictJsonOptions): boolean => {
+      try {
+        parse(text, options)
+        return false
+      } catch (error) {
+        return invalidBody.is(error) && error.details.reason === 'syntax'
+      }
+    }
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 8 }), fc.constantFrom(...readings), (tokens, options) => {
+        for (const text of [tokens.join(''), `[${tokens.join('')}]`, `{"b":${tokens.join('')}}`]) {
+          expect(isRefused(text, options), text).toBe(!isJson(text))
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
   it.each([
     ['a stray continuation byte', [0x22, 0x80, 0x22]],
     ['a cut sequence', [0x22, 0xe2, 0x82, 0x22]],
@@ -263,6 +304,13 @@ describe('parseStrictJson', () => {
         }),
       )
     })
+
+    it.each(['09007199254740993', '[9007199254740993.]', '{"a":9007199254740993e}', '[-]', '["9007199254740993]'])(
+      'refuses %s, which is no JSON',
+      (text) => {
+        expect(reasonOf(() => parse(text, { bigIntegers: true }))).toBe('syntax')
+      },
+    )
 
     it('leaves texts alone, and a member called __proto__', () => {
       const text =

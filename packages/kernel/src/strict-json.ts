@@ -33,100 +33,133 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   } catch {
     throw invalidBody({ reason: 'utf-8' }, { says: 'The body is not valid UTF-8' })
   }
-  let value: unknown
+  const { exactNumbers = false, bigIntegers = false, maxDepth = 64 } = options
+  const { names, large, refusal } = scan(text, { exactNumbers, bigIntegers, maxDepth })
+  let whole: unknown[]
   try {
-    value = JSON.parse(text)
+    whole = [JSON.parse(withPlaces(text, large))]
   } catch {
     // The parser's message quotes the body, so it is discarded.
     throw invalidBody({ reason: 'syntax' })
   }
-  const names = scan(text, { exactNumbers: options.exactNumbers ?? false, maxDepth: options.maxDepth ?? 64 })
-  const found: Found = { members: 0, large: false }
-  survey(value, found)
+  if (refusal !== null) throw refusal
+  const members = survey(whole, large.map(readLarge))
   // The parser keeps only one of two duplicate keys.
-  if (names !== found.members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
-  return options.bigIntegers === true && found.large ? parseLargeNumbers(text) : value
+  if (names !== members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
+  return whole[0]
 }
 
 function refuseManyParts(bytes: Uint8Array, most: number): void {
   let parts = 0
-  for (const byte of bytes) {
+  // An iterator over the bytes would take ten times as long.
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]
     if (byte !== COMMA && byte !== OPEN_ARRAY && byte !== OPEN_OBJECT) continue
     parts += 1
     if (parts > most) throw invalidBody({ reason: 'parts' }, { says: 'The body has too many parts' })
   }
 }
 
-/**
- * Parses a valid text with integers beyond 2^53 - 1 as bigint. Each large number is replaced by its index in a list,
- * plus 2^53: no other number in the new text is that large. A reviver would take ten times as long.
- */
-function parseLargeNumbers(text: string): unknown {
-  const numbers: (bigint | number)[] = []
-  const pieces: string[] = []
-  let copied = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfString(text, at) - 1
-    if (code !== MINUS && !(code >= ZERO && code <= NINE)) continue
-    NUMBER.lastIndex = at
-    const literal = NUMBER.exec(text)?.[0] ?? ''
-    if (isLarge(literal)) {
-      pieces.push(text.slice(copied, at), String(FIRST_PLACE + 2 * numbers.length))
-      numbers.push(largeNumber(literal))
-      copied = at + literal.length
-    }
-    at += literal.length - 1
-  }
-  pieces.push(text.slice(copied))
-  return withNumbers(JSON.parse(pieces.join('')), numbers)
+/** A number beyond the exact range of a double. */
+interface LargeNumber {
+  /** Its position in the text. */
+  readonly at: number
+  readonly literal: string
 }
 
-// No id is longer. The cost of parsing and printing an integer grows with the square of its length.
-const MOST_DIGITS = 255
-
-function largeNumber(literal: string): bigint | number {
-  return literal.length <= MOST_DIGITS && /^-?\d+$/.test(literal) ? BigInt(literal) : Number(literal)
+/**
+ * Replaces each large number by its index in the list, plus 2^53: no other number in the new text is that large. The new
+ * text is valid JSON if and only if the old one is. A reviver would take ten times as long.
+ */
+function withPlaces(text: string, large: readonly LargeNumber[]): string {
+  if (large.length === 0) return text
+  const pieces: string[] = []
+  let copied = 0
+  for (const [place, { at, literal }] of large.entries()) {
+    pieces.push(text.slice(copied, at), String(FIRST_PLACE + 2 * place))
+    copied = at + literal.length
+  }
+  pieces.push(text.slice(copied))
+  return pieces.join('')
 }
 
 // Above this, every second integer is a double.
 const FIRST_PLACE = Number.MAX_SAFE_INTEGER + 1
 
-function isLarge(literal: string): boolean {
-  return !SMALL_INTEGER.test(literal) && Math.abs(Number(literal)) > Number.MAX_SAFE_INTEGER
+// No id is longer. The cost of parsing and printing an integer grows with the square of its length.
+const MOST_DIGITS = 255
+
+function readLarge({ literal }: LargeNumber): bigint | number {
+  return literal.length <= MOST_DIGITS && /^-?\d+$/.test(literal) ? BigInt(literal) : Number(literal)
 }
 
-/** Puts the large numbers back. Changes the value in place, because nobody else has it yet. */
-function withNumbers(value: unknown, numbers: readonly (bigint | number)[]): unknown {
-  if (typeof value === 'number') return value >= FIRST_PLACE ? numbers[(value - FIRST_PLACE) / 2] : value
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at += 1) value[at] = withNumbers(value[at], numbers)
-    return value
+/** An array or an object. */
+type Parts = unknown[] | Record<string, unknown>
+
+/**
+ * Counts the keys in parts whose depth `scan` has limited, and puts the large numbers back. Changes the parts in place,
+ * because nobody else has them yet.
+ */
+function survey(parts: Parts, large: readonly (bigint | number)[]): number {
+  if (Array.isArray(parts)) return surveyList(parts, large)
+  const names = Object.keys(parts)
+  let members = names.length
+  for (const name of names) {
+    const part = parts[name]
+    if (isParts(part)) members += survey(part, large)
+    else if (isPlace(part, large)) parts[name] = large[(part - FIRST_PLACE) / 2]
   }
-  const object = value as Record<string, unknown>
-  for (const name of Object.keys(object)) object[name] = withNumbers(object[name], numbers)
-  return value
+  return members
 }
 
-const NUMBER = /-?\d[\d.eE+-]*/y
+function surveyList(parts: unknown[], large: readonly (bigint | number)[]): number {
+  let members = 0
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at]
+    if (isParts(part)) members += survey(part, large)
+    else if (isPlace(part, large)) parts[at] = large[(part - FIRST_PLACE) / 2]
+  }
+  return members
+}
+
+function isParts(part: unknown): part is Parts {
+  return typeof part === 'object' && part !== null
+}
+
+function isPlace(part: unknown, { length }: readonly unknown[]): part is number {
+  return typeof part === 'number' && part >= FIRST_PLACE && length > 0
+}
 
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
 const BACKSLASH = 0x5c
-const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39]
+const [PLUS, MINUS, POINT] = [0x2b, 0x2d, 0x2e]
+const [ZERO, NINE] = [0x30, 0x39]
+const [CAPITAL_E, SMALL_E] = [0x45, 0x65]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
+/** What a scan has found. */
+interface Scanned {
+  /** Number of keys. */
+  readonly names: number
+  /** The large numbers, if they are to be bigint. */
+  readonly large: readonly LargeNumber[]
+  /** Why the text is refused even if it is JSON. The scan ended there. */
+  readonly refusal: Error | null
+}
+
 /**
- * Scans a text that JSON.parse has accepted and counts its keys. Uses a loop: with recursion or one large pattern,
- * the sender would control our stack depth.
+ * Scans a text before it is parsed. If it is not JSON, the result means nothing. Uses a loop: with recursion or one large
+ * pattern, the sender would control our stack depth.
  */
-function scan(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNumbers' | 'maxDepth'>): number {
+function scan(text: string, { maxDepth, ...options }: Required<Omit<StrictJsonOptions, 'maxParts'>>): Scanned {
+  const numbers: Numbers = { ...options, large: [], refusal: null }
   let names = 0
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
-    switch (text.charCodeAt(at)) {
+    const code = text.charCodeAt(at)
+    switch (code) {
       case QUOTE: {
         const end = endOfString(text, at)
         if (isMemberName(text, end)) names += 1
@@ -136,44 +169,50 @@ function scan(text: string, options: Pick<Required<StrictJsonOptions>, 'exactNum
       case OPEN_OBJECT:
       case OPEN_ARRAY:
         depth += 1
-        if (depth > options.maxDepth) throw tooDeep()
+        if (depth > maxDepth) return { ...numbers, names, refusal: tooDeep() }
         break
       case CLOSE_OBJECT:
       case CLOSE_ARRAY:
         depth -= 1
         break
       default:
-        if (options.exactNumbers) at = skipExactNumber(text, at)
+        if (code === MINUS || isDigit(code)) at = scanNumber(text, at, numbers) - 1
     }
   }
-  return names
+  return { ...numbers, names }
 }
 
-/** Number of keys in a value, and whether it has numbers beyond the exact range of a double. */
-interface Found {
-  members: number
-  large: boolean
+/** How numbers are parsed, and the large ones so far. */
+interface Numbers extends Required<Pick<StrictJsonOptions, 'exactNumbers' | 'bigIntegers'>> {
+  readonly large: LargeNumber[]
+  refusal: Error | null
 }
 
-/** Adds the contents of a value, whose depth `scan` has limited. */
-function survey(value: unknown, found: Found): void {
-  if (typeof value === 'number') found.large ||= Math.abs(value) > Number.MAX_SAFE_INTEGER
-  if (typeof value !== 'object' || value === null) return
-  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  if (!Array.isArray(value)) found.members += parts.length
-  for (const part of parts) survey(part, found)
+/** The position after the number that starts at `start`, or after the text if the number is refused. */
+function scanNumber(text: string, start: number, numbers: Numbers): number {
+  const end = endOfNumber(text, start)
+  if (isSmallInteger(text, start, end)) return end
+  const literal = text.slice(start, end)
+  if (numbers.exactNumbers && !isExact(literal)) {
+    numbers.refusal = inexact()
+    return text.length
+  }
+  if (numbers.bigIntegers && isLarge(literal)) numbers.large.push({ at: start, literal })
+  return end
 }
 
-/** The position after the closing quote of the string that starts at `start`. */
+/** The position after the closing quote of the string that starts at `start`, or after the text if there is none. */
 function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1)
+  if (quote === -1) return text.length
   if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote + 1
   // Searching for each quote would take ten times as long if every second character were escaped.
-  for (let at = start + 1; ; at += 1) {
+  for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) return at + 1
     if (code === BACKSLASH) at += 1
   }
+  return text.length
 }
 
 /** Whether the string that ends here is a key. */
@@ -187,14 +226,36 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** The position of the last character of the number at `start`, or `start` if there is none. */
-function skipExactNumber(text: string, start: number): number {
-  NUMBER.lastIndex = start
-  const literal = NUMBER.exec(text)?.[0]
-  if (literal === undefined) return start
-  if (isExact(literal)) return start + literal.length - 1
-  throw inexact()
+/** The position after the characters of the number that starts at `start`. */
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1
+  while (isOfNumber(text.charCodeAt(end))) end += 1
+  return end
 }
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE
+}
+
+// A double holds every integer with this many digits.
+const MOST_SMALL_DIGITS = 15
+
+function isSmallInteger(text: string, start: number, end: number): boolean {
+  if (end - start > MOST_SMALL_DIGITS) return false
+  for (let at = start + 1; at < end; at += 1) if (!isDigit(text.charCodeAt(at))) return false
+  return true
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === POINT || code === SMALL_E || code === CAPITAL_E || code === MINUS || code === PLUS
+}
+
+/** Whether a literal is a valid number beyond the exact range of a double. */
+function isLarge(literal: string): boolean {
+  return Math.abs(Number(literal)) > Number.MAX_SAFE_INTEGER && JSON_NUMBER.test(literal)
+}
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 function inexact(): Error {
   return invalidBody({ reason: 'number' }, { says: 'The body has a number that cannot be kept exactly' })
@@ -205,13 +266,10 @@ function tooDeep(): Error {
 }
 
 function isExact(literal: string): boolean {
-  if (SMALL_INTEGER.test(literal)) return true
   const number = Number(literal)
   if (Number.isInteger(number) ? !Number.isSafeInteger(number) : !Number.isFinite(number)) return false
   return decimalOf(literal) === decimalOf(String(number))
 }
-
-const SMALL_INTEGER = /^-?\d{1,15}$/
 
 /** One canonical form for all literals of the same absolute value. */
 function decimalOf(literal: string): string {
