@@ -3,7 +3,7 @@ export type TwilioForm = readonly (readonly [name: string, value: string])[]
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // What is signed are the decoded fields: only one way to write them is taken.
-const WRITTEN = /^(?:[^%\s]|%[0-9A-F]{2})*$/u
+const WRITTEN_OTHERWISE = /\s|%(?![0-9A-F]{2})/
 
 // All of a form is read before its signature can be checked. Twilio's have some dozens of fields, a few kilobytes together.
 const MOST_BYTES = 65_536
@@ -14,8 +14,12 @@ const AMPERSAND = 0x26
 export function isTooLargeForm(rawBody: Buffer): boolean {
   if (rawBody.length > MOST_BYTES) return true
   let fields = 1
-  for (const byte of rawBody) if (byte === AMPERSAND) fields += 1
-  return fields > MOST_FIELDS
+  // From one to the next: to look at each byte takes sixty times as long, and every forged form is looked at.
+  for (let at = rawBody.indexOf(AMPERSAND); at !== -1; at = rawBody.indexOf(AMPERSAND, at + 1)) {
+    fields += 1
+    if (fields > MOST_FIELDS) return true
+  }
+  return false
 }
 
 /** The fields of a form (application/x-www-form-urlencoded) that may repeat names; null for what is no such form. */
@@ -24,7 +28,7 @@ export function readTwilioForm(rawBody: Buffer): TwilioForm | null {
   try {
     const text = decoder.decode(rawBody)
     if (text === '') return []
-    if (!WRITTEN.test(text)) return null
+    if (WRITTEN_OTHERWISE.test(text)) return null
     return text.split('&').map((pair) => {
       const equals = pair.indexOf('=')
       if (equals === -1) return [decode(pair), '']
@@ -36,7 +40,8 @@ export function readTwilioForm(rawBody: Buffer): TwilioForm | null {
 }
 
 function decode(text: string): string {
-  return decodeURIComponent(text.replaceAll('+', ' '))
+  const spaced = text.replaceAll('+', ' ')
+  return spaced.includes('%') ? decodeURIComponent(spaced) : spaced
 }
 
 /** What Twilio signs of a form: names and values, sorted by code units; a repeated pair counts once. */

@@ -49,7 +49,7 @@ export const twilio = defineScheme(
         const signature = decodeBase64(value)
         if (signature === null) return { refused: 'header_malformed' }
         if (!BODY_HASH.test(query) && isTooLargeForm(rawBody)) return { refused: 'body_too_large' }
-        const signed = signedText(rawBody, query)
+        const signed = signedBytes(rawBody, query)
         if (signed === null) return { refused: 'header_malformed' }
         const signers = addresses.map((address) =>
           findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
@@ -84,12 +84,13 @@ function addressesOf(url: string): readonly string[] {
 const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
 
 /** What is signed behind the address, or null where the body is not what the query or the form demands. */
-function signedText(rawBody: Buffer, query: string): string | null {
+function signedBytes(rawBody: Buffer, query: string): Buffer | null {
   const target = targetOf(query)
   const bodyHash = BODY_HASH.exec(query)?.[1]
-  if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? target : null
+  if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? Buffer.from(target) : null
   const form = readTwilioForm(rawBody)
-  return form === null ? null : `${target}${textOfForm(form)}`
+  // Encoded once, for each way to write the address and each secret has a MAC of it.
+  return form === null ? null : Buffer.from(`${target}${textOfForm(form)}`)
 }
 
 function targetOf(query: string): string {
