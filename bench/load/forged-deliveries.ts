@@ -59,7 +59,7 @@ const FORGERS: Readonly<Record<ForgedScheme, (forgery: Forgery) => Buffer>> = {
       additionalData: { hmacSignature: randomBytes(32).toString('base64') },
     }
     const items = JSON.stringify([{ NotificationRequestItem: item }])
-    const open = `{"notificationItems":${items},"parts":[9007199254740993${',{}'.repeat(9_900)}],"padding":"`
+    const open = `{"notificationItems":${items},"parts":[9007199254740993${',{}'.repeat(4_500)}],"padding":"`
     return toRequest(requestHead(url), padded(open, '"}', bytes))
   },
 }

@@ -29,7 +29,7 @@ export function hostileBodies(bytes: number): readonly (readonly [what: string, 
 }
 
 // Behind a number that no double holds, which once had everything read again in the slowest way there is.
-const PIECES: readonly (readonly [what: string, piece: string, item?: string])[] = [
+const PIECES: readonly (readonly [what: string, piece: AdyenPadding['piece'], item?: string])[] = [
   ['empty objects', ',{}'],
   ['small numbers', ',1'],
   ['empty lists', ',[]'],
@@ -41,6 +41,8 @@ const PIECES: readonly (readonly [what: string, piece: string, item?: string])[]
   ['one text of quotes', '', itemOf('\\"'.repeat(30_000))],
   ['deep lists', `,${'['.repeat(400)}${']'.repeat(400)}`],
   ['long texts', `,"${'x'.repeat(16_000)}"`],
+  ['as many parts as are parsed', `,{},"${'x'.repeat(18)}"`],
+  ['objects of different names', (n) => `,{"${String(n).padStart(10, 'x')}":0}`],
 ]
 
 function itemOf(reference: string): string {
@@ -51,8 +53,8 @@ function itemOf(reference: string): string {
 
 interface AdyenPadding {
   readonly bytes: number
-  /** What is repeated in a member that nobody reads. */
-  readonly piece: string
+  /** What is repeated in a member that nobody reads; the same each time, or by its number. */
+  readonly piece: string | ((n: number) => string)
   readonly item?: string
 }
 
@@ -61,7 +63,7 @@ function adyenBody({ bytes, piece, item = itemOf('ord_1') }: AdyenPadding): Buff
   const items = Array.from({ length: Math.ceil(bytes / 65_536) }, () => item).join(',')
   const open = `{"notificationItems":[${items}],"x":[9007199254740993`
   if (piece === '') return repeated({ bytes, open: `${open},"`, piece: () => 'x', close: '"]}' })
-  return repeated({ bytes, open, piece: () => piece, close: ']}' })
+  return repeated({ bytes, open, piece: typeof piece === 'string' ? () => piece : piece, close: ']}' })
 }
 
 interface Repetition {
