@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { fingerprintOf } from '@oncehook/gateway/http/idempotency-key'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { HttpAnswer } from '../support/http-answer.ts'
 import { ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
@@ -271,6 +273,30 @@ describe('an order that is made by POST', () => {
     await expect.poll(audited).toHaveLength(2)
     expect(await audited()).toMatchObject([
       { by: 'api:shop ü', action: 'orders.create', details: { version: 1, requestId: made.headers['x-request-id'] } },
+      { by: 'api:shop ü', action: 'orders.delete' },
+    ])
+  })
+
+  it('is in the audit also where the answer to its first request got lost on the way', async () => {
+    const key = randomUUID()
+    const order = orderContent()
+    const request = { method: 'POST', target: ORDERS, mediaType: 'application/json', body: { json: order } }
+    // The gateway has asked for it, and heard nothing.
+    const idempotency = { principal: 'shop ü', key, fingerprint: fingerprintOf(request) }
+    const lost = await fulfilmentClient(system.fulfilment).orders.create.mutate({ order, idempotency, owner: 'shop ü' })
+    const { id } = lost.order
+    const post = () =>
+      callAs('ownOne', { method: 'POST', target: ORDERS, headers: { 'idempotency-key': key }, body: order })
+    const again = [await post(), await post()]
+    expect(again.map(({ json, headers }) => [json.id, headers['idempotent-replayed']])).toEqual([
+      [id, 'true'],
+      [id, 'true'],
+    ])
+    expect((await callAs('ownOne', { method: 'DELETE', target: `${ORDERS}/${id}` })).status).toBe(204)
+    const audited = () => system.db.collection('audit').find({ 'details.orderId': id }).sort({ seq: 1 }).toArray()
+    await expect.poll(audited).toHaveLength(2)
+    expect(await audited()).toMatchObject([
+      { by: 'api:shop ü', action: 'orders.create', details: { version: 1 } },
       { by: 'api:shop ü', action: 'orders.delete' },
     ])
   })

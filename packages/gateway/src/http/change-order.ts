@@ -2,6 +2,7 @@ import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/ke
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import {
+  askForChange,
   type OrderContext,
   type OrderDeps,
   type OrderInputs,
@@ -23,10 +24,10 @@ export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void
     throw invalidRequest({}, { says: 'A part of an order cannot be put: send it without Content-Range' })
   }
   const order = await readAfterConditions(deps, ctx, rules)
-  const put = await ask(
-    deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
-  )
-  recordChange({ deps, ctx }, 'orders.put', put.order)
+  const what = { action: 'orders.put', orderId: id } as const
+  const call = deps.fulfilment.orders.put.mutate({ id, order, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx))
+  const put = await askForChange({ deps, ctx }, what, call)
+  recordChange({ deps, ctx }, { ...what, version: put.order.version })
   sendOrder(ctx, put.created ? 201 : 200, put.order)
 }
 
@@ -41,8 +42,9 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
   refuseMediaTypes(ctx, rules)
   const patch = await readAfterConditions(deps, ctx, rules)
   const input: OrderInputs['patch'] = { id, patch, ...conditionsOf(ctx), ...ownerOf(ctx) }
-  const order = await ask(deps.fulfilment.orders.patch.mutate(input, trace(ctx)))
-  recordChange({ deps, ctx }, 'orders.patch', order)
+  const what = { action: 'orders.patch', orderId: id } as const
+  const order = await askForChange({ deps, ctx }, what, deps.fulfilment.orders.patch.mutate(input, trace(ctx)))
+  recordChange({ deps, ctx }, { ...what, version: order.version })
   sendOrder(ctx, 200, order)
 }
 
@@ -50,10 +52,10 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
 export async function deleteOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   const id = orderIdOf(ctx)
   ctx.state.orderId = id
-  const { deleted } = await ask(
-    deps.fulfilment.orders.delete.mutate({ id, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
-  )
-  if (deleted) recordChange({ deps, ctx }, 'orders.delete', { id, version: null })
+  const what = { action: 'orders.delete', orderId: id } as const
+  const call = deps.fulfilment.orders.delete.mutate({ id, ...conditionsOf(ctx), ...ownerOf(ctx) }, trace(ctx))
+  const { deleted } = await askForChange({ deps, ctx }, what, call)
+  if (deleted) recordChange({ deps, ctx }, { ...what, version: null })
   ctx.status = 204
 }
 

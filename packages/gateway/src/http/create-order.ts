@@ -2,6 +2,7 @@ import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
 import {
+  askForChange,
   ORDERS_PATH,
   type OrderContext,
   type OrderDeps,
@@ -10,7 +11,6 @@ import {
   sendOrder,
   trace,
 } from './order-context.ts'
-import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
@@ -23,13 +23,16 @@ export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
   if (key === null && 'invalid' in body) throw body.invalid
   const idempotency = key === null ? {} : { idempotency: { key, ...requestedBy(ctx, body) } }
   const input = { order: 'json' in body ? body.json : null, ...idempotency, ...ownerOf(ctx) }
-  const created = await ask(fulfilment.orders.create.mutate(input, trace(ctx))).catch((thrown: unknown) => {
+  const what = { action: 'orders.create', orderId: null } as const
+  const call = fulfilment.orders.create.mutate(input, trace(ctx))
+  const { order, replayed } = await askForChange({ deps, ctx }, what, call).catch((thrown: unknown) => {
     throw explain(thrown, body)
   })
-  if (created.replayed) ctx.set('Idempotent-Replayed', 'true')
-  else recordChange({ deps, ctx }, 'orders.create', created.order)
-  ctx.set('Location', `${ORDERS_PATH}/${created.order.id}`)
-  sendOrder(ctx, 201, created.order)
+  if (replayed) ctx.set('Idempotent-Replayed', 'true')
+  const { id: orderId, version, createdAt: madeAt } = order
+  recordChange({ deps, ctx }, { ...what, orderId, version, madeAt, isRepetition: replayed })
+  ctx.set('Location', `${ORDERS_PATH}/${order.id}`)
+  sendOrder(ctx, 201, order)
 }
 
 type Body = { readonly json: unknown } | { readonly raw: Buffer; readonly invalid: AppError }

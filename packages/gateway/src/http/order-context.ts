@@ -1,8 +1,11 @@
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { Context } from 'koa'
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import type { ApiGrant } from '../token-holders.ts'
+import { ask } from './order-requests.ts'
 import { returnPreference } from './prefer.ts'
 import type { RequestState } from './request-context.ts'
 
@@ -18,10 +21,17 @@ export interface OrderDeps {
 export interface OrderChange {
   readonly action: 'orders.create' | 'orders.put' | 'orders.patch' | 'orders.delete'
   readonly principal: string
-  readonly orderId: string
+  /** Null where no id was given and none has been heard of. */
+  readonly orderId: string | null
   readonly requestId: string
-  /** The version that the order has now; null after its end. */
+  /** The version that the order has now; null after its end, and where that is not known. */
   readonly version: number | null
+  /** There was no answer: nobody knows whether the change came about. */
+  readonly unconfirmed?: true
+  /** When the order was made, ISO 8601: by `orders.create` only. */
+  readonly madeAt?: string
+  /** The change is one of an earlier request, whose answer may have got lost before anybody took note of it. */
+  readonly isRepetition?: boolean
 }
 
 /** What an authenticated request carries with it. */
@@ -76,14 +86,56 @@ export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): v
   }
 }
 
+/** Where a change comes from. */
+interface Changing {
+  readonly deps: OrderDeps
+  readonly ctx: OrderContext
+}
+
 /** Takes note for the audit of what a request has changed. */
-export function recordChange(
-  { deps, ctx }: { readonly deps: OrderDeps; readonly ctx: OrderContext },
-  action: OrderChange['action'],
-  { id: orderId, version }: { readonly id: string; readonly version: number | null },
-): void {
+export function recordChange({ deps, ctx }: Changing, change: Omit<OrderChange, 'principal' | 'requestId'>): void {
   const { principal, requestId } = ctx.state
-  deps.recordChange({ action, principal, orderId, requestId, version })
+  deps.recordChange({ ...change, principal, requestId })
+}
+
+/**
+ * The answer of fulfilment to a change. Where there is none, the audit has that it was asked for: it may have come about.
+ * @throws AppError
+ */
+export async function askForChange<T>(
+  changing: Changing,
+  what: Pick<OrderChange, 'action' | 'orderId'>,
+  call: Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(call)
+  } catch (error) {
+    if (unavailable.is(error) && mayHaveArrived(error)) {
+      recordChange(changing, { ...what, version: null, unconfirmed: true })
+    }
+    throw error
+  }
+}
+
+// No connection came about, or the call was refused before anything: nothing has changed.
+const NOT_CONNECTED = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]
+const REFUSED: readonly unknown[] = [401, 403, 429]
+
+function mayHaveArrived({ details, cause }: AppError): boolean {
+  return !REFUSED.includes(details.status) && !codesOf(cause).some((code) => NOT_CONNECTED.includes(code))
+}
+
+function codesOf(thrown: unknown): string[] {
+  if (!(thrown instanceof Error)) return []
+  const own = 'code' in thrown && typeof thrown.code === 'string' ? [thrown.code] : []
+  return [...own, ...codesOf(thrown.cause)]
 }
 
 /** What a call carries along: the id and the principal for the records of the other side, and the end of the wait for it. */

@@ -45,6 +45,8 @@ export interface Audit {
   record(entry: NewAuditEntry): Promise<void>
   /** The same for several entries: all of them, or it throws. */
   recordAll(entries: readonly NewAuditEntry[]): Promise<void>
+  /** Whether an entry with this id is stored. */
+  has(id: ObjectId): Promise<boolean>
   /** The newest entries, or those before `after`. */
   list(page: { limit: number; after?: ObjectId | undefined }): Promise<StoredEntry[]>
   /** Checks a part of the chain, from its beginning or behind a link that was checked. */
@@ -81,6 +83,9 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
   return {
     record: (entry) => writer.add([entry]),
     recordAll: (added) => writer.add(added),
+    async has(id) {
+      return (await entries.findOne({ _id: { $eq: id } }, { projection: { _id: 1 }, readConcern: 'majority' })) !== null
+    },
     list({ limit, after }) {
       const filter = after === undefined ? {} : { _id: { $lt: after } }
       return entries.find(filter).sort({ _id: -1 }).limit(limit).toArray()

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Logger } from '@oncehook/kernel/logger'
 import { ObjectId } from 'mongodb'
 import type { OrderChange } from '../http/order-context.ts'
@@ -18,18 +19,25 @@ const ATTEMPTS = 5
  * rewritten unnoticed. A caller does not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
  */
 export function createOrderAudit(
-  audit: Pick<Audit, 'record'>,
+  audit: Pick<Audit, 'record' | 'has'>,
   { logger, wait }: { readonly logger: Logger; readonly wait: (ms: number) => Promise<unknown> },
 ): OrderAudit {
   const pending = new Set<Promise<void>>()
-  const store = async ({ action, principal, ...details }: OrderChange): Promise<void> => {
-    const entry = { id: new ObjectId(), by: `api:${principal}`, action, reason: null, details }
+  // What may not have come about has nobody looking for it.
+  const warn = (change: Partial<OrderChange>, error?: unknown): void => {
+    const line = error === undefined ? { ...change } : { ...change, error }
+    logger[change.unconfirmed === true ? 'warn' : 'error'](line, 'audit.not-recorded')
+  }
+  const store = async ({ action, principal, madeAt, isRepetition, ...details }: OrderChange): Promise<void> => {
+    const id = madeAt === undefined ? new ObjectId() : idOfMaking(details.orderId, madeAt)
+    const entry = { id, by: `api:${principal}`, action, reason: null, details }
     for (let attempt = 1; ; attempt += 1) {
       try {
+        if (isRepetition === true && (await audit.has(id))) return
         return await audit.record(entry)
       } catch (error) {
         if (attempt === ATTEMPTS) {
-          logger.error({ action, principal, ...details, error }, 'audit.not-recorded')
+          warn({ action, principal, ...details }, error)
           return
         }
         await wait(100 * 2 ** attempt)
@@ -39,7 +47,7 @@ export function createOrderAudit(
   return {
     record(change) {
       if (pending.size >= MAX_PENDING) {
-        logger.error({ ...change }, 'audit.not-recorded')
+        warn(change)
         return
       }
       const stored: Promise<void> = store(change).finally(() => pending.delete(stored))
@@ -47,4 +55,11 @@ export function createOrderAudit(
     },
     stop: async () => void (await Promise.all(pending)),
   }
+}
+
+/** The same for every request that says that it made this order, so that one entry tells of it; in the order of time. */
+function idOfMaking(orderId: string | null, madeAt: string): ObjectId {
+  const seconds = Math.floor(Date.parse(madeAt) / 1_000)
+  const digest = hash('sha256', JSON.stringify(['orders.create', orderId, madeAt]))
+  return new ObjectId(seconds.toString(16).padStart(8, '0') + digest.slice(0, 16))
 }
