@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the images of the services: docker/build.sh [TAG] [TARGET…], by default oncehook-local/{gateway,fulfilment,simulator,setup}:test.
-# NODE_IMAGE and BASE_IMAGE name what they are made from; unset, the official images where they are here or can be pulled,
-# else those of docker/local/build.sh. IMAGE_PREFIX (oncehook-local) is the part of the names before the slash. REVISION is what
-# the images' label says they are made from; unset, what Git says of this folder.
+# Builds the images of the services: docker/build.sh [TAG] [TARGET…], by default oncehook-local/{gateway,fulfilment,simulator,setup}:test.
+# NODE_IMAGE and BASE_IMAGE are the base images. If unset, the script uses the official images if it has them or can pull them,
+# otherwise those of docker/local/build.sh. IMAGE_PREFIX (oncehook-local) is the part of the names before the slash. REVISION is the
+# source revision for the images' label; if unset, Git's revision of this folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tag=${1:-test}
@@ -21,7 +21,7 @@ first_of() {
   fi
 }
 
-# What docker/pin-images.sh has written; the shell's own settings win.
+# The variables that docker/pin-images.sh has written; those of the shell override them.
 pinned() { sed -n "s/^$1=//p" docker/.env | tail -1; }
 NODE_IMAGE=${NODE_IMAGE:-$(pinned NODE_IMAGE)}
 BASE_IMAGE=${BASE_IMAGE:-$(pinned BASE_IMAGE)}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prepares what the proxy reads in /run/proxy: your certificate, when docker/own has certificate.pem and key.pem, else one made
-# here, trusted by nobody, for the host of PUBLIC_URL, renewed when it has a week left. Runs at every `up`.
+# Prepares the files that the proxy reads in /run/proxy: your certificate, if docker/own has certificate.pem and key.pem. Otherwise it
+# makes a self-signed one for the host of PUBLIC_URL, and renews it when it has a week left. Runs at every `up`.
 set -eu
 umask 077
 cd /run/proxy
@@ -17,7 +17,7 @@ transport=
 if [ -f /own/certificate.pem ] && [ -f /own/key.pem ]; then
   cp /own/certificate.pem certificate.new
   cp /own/key.pem key.new
-  # Only for a certificate of yours: one that a developer trusts for localhost would bind all of localhost to https.
+  # Only for your own certificate: with one that a developer trusts for localhost, it would bind all of localhost to https.
   transport='add_header Strict-Transport-Security "max-age=31536000" always;'
 elif ! { [ -s key.pem ] && [ "$(cat made-for 2>/dev/null)" = "$name" ] &&
   openssl x509 -in certificate.pem -noout -checkend 604800 >/dev/null; }; then
@@ -34,8 +34,8 @@ if [ -f key.new ]; then
   if [ -n "$transport" ]; then rm -f made-for; else printf '%s' "$name" >made-for; fi
 fi
 
-# RFC 9116: how to report a weakness of this system. Yours, when docker/own has security.txt; else by SECURITY_CONTACT, good for half
-# a year from each `up`; without either there is none.
+# RFC 9116: how to report a vulnerability of this system. Your file, if docker/own has security.txt; otherwise one with
+# SECURITY_CONTACT, valid for half a year from each `up`. Without either, there is none.
 contact=${SECURITY_CONTACT:-}
 rm -f security.txt
 if [ -f /own/security.txt ]; then

@@ -1,5 +1,5 @@
-// Makes the secrets of a compose project at its first `up`, and gives each container a volume with those it needs and no other.
-// Runs at every `up`, as root with three capabilities and no network: secrets that exist stay, files of docker/own take effect.
+// Generates the secrets of a compose project at its first `up`, and gives each container a volume with only those that it needs.
+// Runs at every `up`, as root with three capabilities and no network: it keeps existing secrets and applies the files of docker/own.
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -22,7 +22,7 @@ const MEMBERS = String(process.env.MONGO_MEMBERS)
 
 type Content = string | Uint8Array
 
-/** Each volume's files: their owner may read them, and nobody may write. */
+/** The files of each volume: their owner may read them, and nobody may write. */
 interface Volume {
   readonly user: number
   readonly files: Readonly<Record<string, Content>>
@@ -45,7 +45,7 @@ type Secrets = Record<(typeof SECRETS)[number], string>
 const secrets = readSecrets(join(VOLUMES, 'setup', 'secrets.json'))
 for (const [name, volume] of Object.entries(volumes(secrets))) fill(join(VOLUMES, name), volume)
 
-/** Those of the first `up`, and new ones for what a newer version needs beside them. */
+/** The secrets of the first `up`, and new ones that a newer version also needs. */
 function readSecrets(path: string): Secrets {
   const known = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Partial<Secrets>) : {}
   const all = SECRETS.map((name) => [name, known[name] ?? randomBytes(32).toString('hex')])
@@ -97,12 +97,12 @@ function volumes(secrets: Secrets): Record<string, Volume> {
   }
 }
 
-/** A secret of Standard Webhooks from 32 bytes in hexadecimal. */
+/** A Standard Webhooks secret from 32 bytes in hexadecimal. */
 function toWebhookSecret(hex: string): string {
   return `whsec_${Buffer.from(hex, 'hex').toString('base64')}`
 }
 
-/** Members of the replica set are hosts of the network `database`; a password is hexadecimal and needs no escape. */
+/** The members of the replica set are hosts in the network `database`; a password is hexadecimal and needs no escaping. */
 function mongoUri(user: string, password: string): string {
   return `mongodb://${user}:${password}@${MEMBERS}/?replicaSet=rs0&authSource=admin&authMechanism=SCRAM-SHA-256`
 }
@@ -131,7 +131,7 @@ function fill(folder: string, { user, files }: Volume): void {
   }
 }
 
-/** A reader sees the old file or the new one; one that stays as it was is not touched, since gateways watch theirs. */
+/** A reader sees the old file or the new one. An unchanged file is not written, because gateways watch theirs. */
 function write(path: string, { content, user }: { content: Content; user: number }): void {
   const bytes = Buffer.from(content)
   if (existsSync(path) && readFileSync(path).equals(bytes)) return

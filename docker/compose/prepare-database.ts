@@ -1,5 +1,5 @@
-// Makes the replica set and its users at the first `up`; at every later one it sees that they are there. Shares the network of
-// the first member, because MongoDB lets a first user be made by nobody but a client of its own machine.
+// Creates the replica set and its users at the first `up`; at every later one it checks that they exist. Shares the network of the
+// first member, because MongoDB allows the first user to be created only from the same machine.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient, MongoServerError } from 'mongodb'
@@ -30,7 +30,7 @@ await untilDone('members', addMembers)
 await untilDone('every member in step', allInStep)
 say(`The replica set of ${hosts.join(', ')} is ready`)
 
-/** The first member alone, so that it is the primary for certain; the others follow. */
+/** Starts with the first member alone, so that it is certain to be the primary; the others follow. */
 async function beginReplicaSet(): Promise<void> {
   const auth = { username: 'administrator', password: adminPassword ?? '' }
   const nobody = `mongodb://127.0.0.1:${PORT}/?directConnection=true`
@@ -43,7 +43,7 @@ async function beginReplicaSet(): Promise<void> {
       .command({ replSetInitiate: { _id: 'rs0', members, settings } })
       .catch(ignoring(ALREADY_INITIALIZED, UNAUTHORIZED))
     if (await isAdministered(nobody, auth)) return
-    // Only for an administrator who does not exist yet; the roles: to make users, and to add members.
+    // Only if the administrator does not exist yet. The roles allow it to create users and to add members.
     const roles = ['userAdminAnyDatabase', 'clusterManager', 'clusterMonitor']
     await local.command({ createUser: auth.username, pwd: auth.password, roles, mechanisms: ['SCRAM-SHA-256'] })
   })
@@ -66,7 +66,7 @@ function administrator(): MongoClient {
   return new MongoClient(`mongodb://${hosts.join(',')}`, { ...options, auth })
 }
 
-/** `readWrite` on one database and nothing else; a password that differs is set. */
+/** Gives `readWrite` on one database and nothing else; updates a password that differs. */
 async function ensureUser(name: string, account: { password: string | undefined; database: string }): Promise<void> {
   const command = { pwd: account.password, roles: [{ role: 'readWrite', db: account.database }] }
   const { users } = await admin.command({ usersInfo: name })
@@ -77,7 +77,7 @@ async function ensureUser(name: string, account: { password: string | undefined;
   })
 }
 
-/** One at a time, as MongoDB wants it. */
+/** Adds one at a time, as MongoDB requires. */
 async function addMembers(): Promise<void> {
   const { config } = (await admin.command({ replSetGetConfig: 1 })) as { config: Document }
   const present = config.members.map(({ host }: Document) => host) as string[]
@@ -97,7 +97,7 @@ async function allInStep(): Promise<void> {
   if (behind !== undefined) throw new Error(`${behind.name} is ${behind.stateStr}`)
 }
 
-/** Servers that start, and elections, make a step fail for a while. */
+/** While servers start or elect a primary, a step can fail. */
 async function untilDone(what: string, step: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

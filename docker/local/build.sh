@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the images that tests use out of package registries alone, for machines that reach no image registry. What is there
-# already is kept. MongoDB is the one that a package carries, which is old (see scripts/mongod/provision-mongod.mjs): for tests only.
-# The images carry this machine's CA bundle and a MongoDB server under the SSPL: never push them.
+# Builds the images that tests use from package registries only, for machines without an image registry. It keeps existing images.
+# MongoDB comes from a package and is old (see scripts/mongod/provision-mongod.mjs): use it for tests only. The images contain this
+# machine's CA bundle and a MongoDB server under the SSPL: never push them.
 set -euo pipefail
 
 NODE_VERSION=24.21.0 NPM_VERSION=11.19.1 MONGO_VERSION=6.0.5 TOXIPROXY_VERSION=2.5.0 NGINX_VERSION=1.22.1
@@ -19,7 +19,7 @@ fail() {
   exit 1
 }
 
-# image NAME FUNCTION: calls FUNCTION with an empty folder when the image is not there.
+# image NAME FUNCTION: calls FUNCTION with an empty folder if the image does not exist.
 image() {
   if docker image inspect "$1" >/dev/null 2>&1; then return; fi
   local start=$SECONDS folder
@@ -35,7 +35,7 @@ build() { docker build --quiet --tag "$1" "$2" >"$work/log" 2>&1 || fail "$1 can
 debian_mirror() {
   local mirror=
   if [ "$(. /etc/os-release && echo "$ID")" = debian ]; then
-    # `deb [options] URI`, or `URIs: URI`; debootstrap takes no mirror+file:, as cloud images have.
+    # `deb [options] URI`, or `URIs: URI`; debootstrap does not accept mirror+file:, which cloud images use.
     mirror=$(awk '/^(URIs:|deb) / { for (n = 2; n <= NF; n++) if ($n ~ /^https?:/) { print $n; exit } }' \
       /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null) || true
   fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# As the official image does: `docker run IMAGE --replSet rs0` and `docker run IMAGE mongod --replSet rs0` both start mongod
+# Like the official image: `docker run IMAGE --replSet rs0` and `docker run IMAGE mongod --replSet rs0` both start mongod
 # on every interface of the container.
 set -e
 case "${1:-}" in '' | -*) set -- mongod "$@" ;; esac
