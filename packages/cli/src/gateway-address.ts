@@ -22,7 +22,7 @@ export interface GatewayAddress {
 
 /** Gives a command the option that says where the gateway is. */
 export function addUrlOption(command: Command): Command {
-  return command.option('--url <url>', 'the public address of a gateway (default: the one that runs here)', readUrl)
+  return command.option('--url <url>', 'public URL of the gateway (default: the local one)', readUrl)
 }
 
 /** Gives a command the options of `GatewayOptions`. */
@@ -49,7 +49,7 @@ export async function findGateway(
   if (url === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --url`)
   const token = (await readSecret('token', options, readEnv)) ?? local?.apiToken
   if (token === undefined)
-    throw new UsageError('With --url give --token-file or --token-env too: a bearer token for /api/orders')
+    throw new UsageError('--url needs --token-file or --token-env: a bearer token for /api/orders')
   return { url, token }
 }
 

@@ -30,7 +30,7 @@ describe('findLocalSystem', () => {
   it('says when the secrets are gone', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080')
     await rm(join(folder.dataFolder, 'secrets.json'))
-    await expect(findLocalSystem(folder.dataFolder)).rejects.toThrow('The file of the development secrets is gone')
+    await expect(findLocalSystem(folder.dataFolder)).rejects.toThrow('The file with the development secrets is missing')
   })
 
   it.each([['running.json'], ['secrets.json']])(
@@ -40,7 +40,7 @@ describe('findLocalSystem', () => {
       await writeFile(join(folder.dataFolder, name), `{"gatewayUrl":"${fakeSecret}"`)
       const failure = await findLocalSystem(folder.dataFolder).catch((error: unknown) => error)
       expect(failure).toBeInstanceOf(CommandFailure)
-      expect(String(failure)).toContain(`${name} is not what \`npm start\` writes`)
+      expect(String(failure)).toContain(`${name} is not a file that \`npm start\` writes`)
       expect(String(failure)).not.toContain(fakeSecret)
     },
   )

@@ -45,7 +45,7 @@ export async function findLocalSystem(dataFolder: string): Promise<LocalSystem |
   const running = await readJsonFile(resolve(dataFolder, 'running.json'), runningFile)
   if (running === null || !isAlive(running.pid)) return null
   const secrets = await readJsonFile(resolve(dataFolder, running.secretsFile), secretsFile)
-  if (secrets === null) throw new CommandFailure('The file of the development secrets is gone: start Oncehook again')
+  if (secrets === null) throw new CommandFailure('The file with the development secrets is missing: restart Oncehook')
   return {
     gatewayUrl: running.gatewayUrl.replace(/\/+$/, ''),
     adminUrl: running.adminUrl.replace(/\/+$/, ''),
@@ -66,7 +66,7 @@ async function readJsonFile<T extends z.ZodType>(path: string, schema: T): Promi
   try {
     return schema.parse(JSON.parse(text))
   } catch (error) {
-    throw new CommandFailure(`${path} is not what \`npm start\` writes: start Oncehook again`, { cause: error })
+    throw new CommandFailure(`${path} is not a file that \`npm start\` writes: restart Oncehook`, { cause: error })
   }
 }
 

@@ -15,7 +15,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   random: Math.random,
   randomId: () => randomUUID().replaceAll('-', '').slice(0, 20),
   readStdin: async () => {
-    if (process.stdin.isTTY) throw new UsageError('Name a file, or pipe the body in')
+    if (process.stdin.isTTY) throw new UsageError('Give a file, or pipe the body to standard input')
     return buffer(process.stdin)
   },
   readEnv: (name) => process.env[name],

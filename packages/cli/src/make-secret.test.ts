@@ -52,13 +52,13 @@ describe('oncehook sign --make-secret', () => {
     await runCommand(['sign', '--scheme', 'discord', '--make-secret', folder.file])
     const before = await readFile(folder.file, 'utf8')
     const { exitCode, stderr } = await runCommand(['sign', '--scheme', 'stripe', '--make-secret', folder.file])
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('must not be there yet') })
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('must not exist yet') })
     expect(await readFile(folder.file, 'utf8')).toBe(before)
   })
 
   it.each([
-    ['no scheme', [], 'give --scheme too'],
-    ['a scheme without secrets', ['--scheme', 'mollie-classic'], 'no secret to be made'],
+    ['no scheme', [], 'needs --scheme'],
+    ['a scheme without secrets', ['--scheme', 'mollie-classic'], 'uses no secret'],
   ])('exits with 2 for %s', async (_, args, message) => {
     const { exitCode, stderr } = await runCommand(['sign', ...args, '--make-secret', '/nowhere/secret'])
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) })

@@ -19,10 +19,10 @@ export interface MadeSecret {
 export async function makeSecret(scheme: string, file: string, now: number): Promise<MadeSecret> {
   const signer = signers.get(scheme)
   const { signWith, value, gatewaySettings, signerSettings = {} } = makeDevelopmentSecret(scheme, now)
-  if (signer === undefined || value === null) throw new UsageError(`The scheme ${scheme} has no secret to be made`)
+  if (signer === undefined || value === null) throw new UsageError(`The scheme ${scheme} uses no secret`)
   const path = resolve(file)
   await writeFile(path, `${signWith.trimEnd()}\n`, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
-    throw new UsageError(`The file ${path} cannot be written: it must not be there yet`, { cause: error })
+    throw new UsageError(`The file ${path} cannot be written: it must not exist yet`, { cause: error })
   })
   const shown = value === signWith ? { file: path } : value
   const secrets = [{ id: 'development', value: shown }]

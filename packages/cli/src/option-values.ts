@@ -7,8 +7,8 @@ export function readWhole(min: number, max = Number.MAX_SAFE_INTEGER): (text: st
     if (value >= min && value <= max) return value
     throw new InvalidArgumentError(
       max === Number.MAX_SAFE_INTEGER
-        ? `It is a whole number from ${min} on.`
-        : `It is a whole number from ${min} to ${max}.`,
+        ? `Must be an integer of at least ${min}.`
+        : `Must be an integer from ${min} to ${max}.`,
     )
   }
 }
@@ -17,26 +17,26 @@ export function readWhole(min: number, max = Number.MAX_SAFE_INTEGER): (text: st
 export function readPositive(text: string): number {
   const value = /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : 0
   if (value > 0) return value
-  throw new InvalidArgumentError('It is a number above 0.')
+  throw new InvalidArgumentError('Must be a number greater than 0.')
 }
 
 /** Reads `a,b,c`; blanks around the members do not count, empty members are wrong. */
 export function readList(text: string): string[] {
   const members = text.split(',').map((member) => member.trim())
   if (members.every((member) => member !== '')) return members
-  throw new InvalidArgumentError('It is a list such as `failed,succeeded`.')
+  throw new InvalidArgumentError('Must be a list such as `failed,succeeded`.')
 }
 
 /** Reads the scheme and authority of a gateway, and a path before `/api` if it has one. */
 export function readUrl(text: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash) return url.href.replace(/\/+$/, '')
-  throw new InvalidArgumentError('It is an address such as http://127.0.0.1:8080.')
+  throw new InvalidArgumentError('Must be a URL such as http://127.0.0.1:8080.')
 }
 
 /** Reads `name=value` and adds it to those read before. */
 export function collectSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([A-Za-z]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new InvalidArgumentError('It is `name=value`.')
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('Must be `name=value`.')
   return { ...before, [name]: value }
 }

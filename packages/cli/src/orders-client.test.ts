@@ -35,7 +35,7 @@ describe('createOrdersClient', () => {
       .ensure('ord_1', draft)
       .catch((error) => error)
     expect(failure).toMatchObject({ name: 'OrdersApiFailure', status: 401 })
-    expect(failure.message).toBe('PUT /api/orders/ord_1 was answered 401 {"code":"unauthenticated"}')
+    expect(failure.message).toBe('PUT /api/orders/ord_1 returned 401 {"code":"unauthenticated"}')
   })
 
   it('tells that nobody answers', async () => {
@@ -49,7 +49,7 @@ describe('createOrdersClient', () => {
     const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    await expect(connect(url).read('ord_1')).rejects.toThrow('GET /api/orders/ord_1: the answer is not an order')
+    await expect(connect(url).read('ord_1')).rejects.toThrow('GET /api/orders/ord_1: the response is not an order')
     server.close()
   })
 })

@@ -98,7 +98,7 @@ async function callApi(
     throw new OrdersApiFailure(`${name}: no answer from ${gateway.url}; is it running?`, { status: null, cause: error })
   }
   if (!response.ok) {
-    throw new OrdersApiFailure(`${name} was answered ${response.status} ${toPrintable(text)}`.trimEnd(), response)
+    throw new OrdersApiFailure(`${name} returned ${response.status} ${toPrintable(text)}`.trimEnd(), response)
   }
   return readOrder(text, name)
 }
@@ -107,6 +107,6 @@ function readOrder(text: string, name: string): Order {
   try {
     return orderSchema.parse(JSON.parse(text))
   } catch (error) {
-    throw new CommandFailure(`${name}: the answer is not an order`, { cause: error })
+    throw new CommandFailure(`${name}: the response is not an order`, { cause: error })
   }
 }

@@ -11,8 +11,8 @@ export type SecretOptions = Readonly<
 export function addSecretOptions(command: Command, name: 'secret' | 'token', what: string): Command {
   return (
     command
-      .option(`--${name}-file <path>`, `a file with ${what}`)
-      .option(`--${name}-env <name>`, `a variable of the environment with ${what}`)
+      .option(`--${name}-file <path>`, `file with ${what}`)
+      .option(`--${name}-env <name>`, `environment variable with ${what}`)
       // Known only to be refused: an unknown option would be printed with its value.
       .addOption(new Option(`--${name} <value>`).hideHelp())
   )
@@ -29,21 +29,22 @@ export async function readSecret(
 ): Promise<string | undefined> {
   const [path, variable] = [options[`${name}File`], options[`${name}Env`]]
   if (options[name] !== undefined) {
-    throw new UsageError(`A ${name} is never an argument: give --${name}-file or --${name}-env`)
+    throw new UsageError(`Do not pass a ${name} as an argument: use --${name}-file or --${name}-env`)
   }
   if (path !== undefined && variable !== undefined) {
     throw new UsageError(`Give --${name}-file or --${name}-env, not both`)
   }
   if (variable !== undefined) {
     const value = readEnv(variable)
-    if (value === undefined || value.trim() === '') throw new UsageError(`The variable of --${name}-env is not set`)
+    if (value === undefined || value.trim() === '')
+      throw new UsageError(`The environment variable given by --${name}-env is not set`)
     return value
   }
   if (path === undefined) return undefined
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`The file of --${name}-file cannot be read`, { cause: error })
+    throw new UsageError(`The file given by --${name}-file cannot be read`, { cause: error })
   })
   const secret = text.replace(/\r?\n$/, '')
-  if (secret.trim() === '') throw new UsageError(`The file of --${name}-file is blank`)
+  if (secret.trim() === '') throw new UsageError(`The file given by --${name}-file is empty`)
   return secret
 }

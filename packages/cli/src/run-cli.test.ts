@@ -20,7 +20,7 @@ describe('runCli', () => {
     }
     expect(await runCommand(['sign', '--secret-env', 'X'], { readStdin, readEnv: () => 'x' })).toMatchObject({
       exitCode: 1,
-      stderr: 'Unexpected failure: The pipe is broken\n',
+      stderr: 'Unexpected error: The pipe is broken\n',
     })
   })
 })

@@ -8,7 +8,7 @@ import { CommandFailure, type ExitCode, UsageError } from './exit-code.ts'
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = 0
   const program = new Command('oncehook')
-    .description('Deliver signed payment events to Oncehook, look at what became of them, and mend what failed.')
+    .description('Send signed payment events to Oncehook, inspect events and orders, and fix failures.')
     .configureOutput({ writeOut: context.write, writeErr: context.warn })
     .exitOverride()
   const finish = (code: ExitCode): void => {
@@ -31,7 +31,7 @@ function reportError(error: unknown, { context, json }: { context: CliContext; j
     context.warn(`${summary}\n`)
     return 2
   }
-  context.warn(error instanceof CommandFailure ? `${summary}\n` : `Unexpected failure: ${summary}\n`)
+  context.warn(error instanceof CommandFailure ? `${summary}\n` : `Unexpected error: ${summary}\n`)
   if (json) context.write(`${JSON.stringify({ result: 'failed', summary }, null, 2)}\n`)
   return 1
 }

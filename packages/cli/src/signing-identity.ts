@@ -31,21 +31,11 @@ export interface SigningIdentity {
 /** Gives a command the options of `SigningOptions`. */
 export function addSigningOptions(command: Command): Command {
   const named = command
-    .option(
-      '--provider <name>',
-      'the provider, by its name in /api/webhooks/<name> (default: acme, or the first there is)',
-    )
-    .option('--scheme <name>', `how it signs: ${[...signers.keys()].join(', ')} (default: as the running system says)`)
-  return addSecretOptions(named, 'secret', 'its secret')
-    .option(
-      '--secret-id <id>',
-      'one of the secrets that the running system knows, by its id (default: the first valid)',
-    )
-    .option(
-      '--set <name=value>',
-      'a setting of the scheme, such as header=x-signature; may be repeated',
-      collectSetting,
-    )
+    .option('--provider <name>', 'provider name, as in /api/webhooks/<name> (default: acme, or the first provider)')
+    .option('--scheme <name>', `signature scheme: ${[...signers.keys()].join(', ')} (default: from the local system)`)
+  return addSecretOptions(named, 'secret', 'the secret')
+    .option('--secret-id <id>', 'id of a secret of the local system (default: the first valid one)')
+    .option('--set <name=value>', 'scheme setting, such as header=x-signature; repeatable', collectSetting)
 }
 
 /**
@@ -62,7 +52,7 @@ export async function findSigningIdentity(
   const known = local?.providers[provider]
   const scheme = options.scheme ?? known?.scheme ?? (signers.has(provider) ? provider : 'standard-webhooks')
   const signer = signers.get(scheme)
-  if (!signer) throw new UsageError(`There is no scheme ${scheme}; there are ${[...signers.keys()].join(', ')}`)
+  if (!signer) throw new UsageError(`Unknown scheme ${scheme}; known schemes: ${[...signers.keys()].join(', ')}`)
   const settings = { ...(known?.scheme === scheme ? known : {}), ...checkSettings({ scheme, signer }, options.set) }
   if (signer.signsNothing === true) return { provider, scheme, signer, secret: '', settings }
   const secret = given ?? chooseSecret({ provider, known, local }, options.secretId, now)
@@ -94,7 +84,7 @@ function chooseSecret(
   if (known === undefined) {
     const names = Object.keys(local.providers).join(', ')
     throw new CommandFailure(
-      `The running system has no provider ${provider}: it has ${names}; for another one give --secret-file`,
+      `The local system has no provider ${provider}, only ${names}; for another provider give --secret-file`,
     )
   }
   const secret = known.secrets.find((candidate) =>
@@ -104,6 +94,6 @@ function chooseSecret(
   throw new CommandFailure(
     id === undefined
       ? `Every secret of the provider ${provider} has expired`
-      : `The provider ${provider} has no secret ${id}: it has ${known.secrets.map((each) => each.id).join(', ')}`,
+      : `The provider ${provider} has no secret ${id}, only ${known.secrets.map((each) => each.id).join(', ')}`,
   )
 }

@@ -17,7 +17,7 @@ export interface CurlRequest {
 export function toCurlCommand({ url, headers, file, body = Buffer.alloc(0) }: CurlRequest): string {
   const lines = ['curl --silent --show-error --include', ...headers.map((header) => `--header ${quote(header)}`)]
   if (file !== undefined) return [...lines, `--data-binary ${quote(`@${file}`)}`, quote(url)].join(' \\\n  ')
-  if (!isUtf8(body) || body.includes(0)) throw new UsageError('This body is not text: with --curl give it as a file')
+  if (!isUtf8(body) || body.includes(0)) throw new UsageError('The body is not text: with --curl, pass it as a file')
   // Unlike --data and --data-binary, --data-raw takes a leading @ for what it is.
   return [...lines, `--data-raw ${quote(body.toString())}`, quote(url)].join(' \\\n  ')
 }

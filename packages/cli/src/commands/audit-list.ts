@@ -12,9 +12,9 @@ type Options = OperatorOptions & PageOptions
 
 /** `oncehook audit list`: who did what and why, newest first. */
 export const addAuditListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'audit', 'Look at what operators did.')
+  const command = commandGroup(program, 'audit', 'Inspect the audit log.')
     .command('list')
-    .description('List who did what and why, newest first.')
+    .description('List audit log entries, newest first.')
     .action(async (options: Options) => {
       await listAudit(options, context)
       finish(0)
@@ -26,12 +26,12 @@ async function listAudit(options: Options, context: CliContext): Promise<void> {
   const client = await connectOperator(options, context)
   const page = await ask(client.audit.list.query(toPage(options)))
   if (options.json) return writeJson(context, page)
-  writeLines(context, page.items.length === 0 ? ['Nobody has done anything yet'] : describe(page))
+  writeLines(context, page.items.length === 0 ? ['The audit log is empty'] : describe(page))
 }
 
 function describe({ items, next }: Awaited<ReturnType<OperatorClient['audit']['list']['query']>>): string[] {
   const rows = items.map(({ at, by, action, reason, details }) => [
     ...[toTime(at), by, action, reason, JSON.stringify(details)],
   ])
-  return [...toTableLines(['WHEN', 'WHO', 'WHAT', 'WHY', 'ABOUT'], rows), ...describeNext(next)]
+  return [...toTableLines(['AT', 'BY', 'ACTION', 'REASON', 'DETAILS'], rows), ...describeNext(next)]
 }

@@ -13,10 +13,10 @@ interface Options extends OperatorOptions {
 
 /** `oncehook audit verify`: whether the entries of the audit are unchanged and none is missing. */
 export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'audit', 'Look at what operators did.')
+  const command = commandGroup(program, 'audit', 'Inspect the audit log.')
     .command('verify')
-    .description('Prove that no entry of the audit was changed or removed.')
-    .option('--expect <number:hash>', 'an entry that must be there, from the log or from an earlier run')
+    .description('Check that no audit log entry was changed or removed.')
+    .option('--expect <number:hash>', 'an entry that must exist, from the log or from an earlier run')
     .action(async (options: Options) => finish(await verifyAudit(options, context)))
   addOperatorOptions(command)
 }
@@ -50,7 +50,13 @@ async function verifyAll(client: OperatorClient, expected: Link | null): Promise
   if (expected !== null) {
     const behind = await ask(client.audit.verify.query({ after: expected }))
     if (!behind.ok && behind.last === null) {
-      return { ok: false, entries, brokenAt: null, last, problem: `Entry ${expected.seq} is not there with this hash` }
+      return {
+        ok: false,
+        entries,
+        brokenAt: null,
+        last,
+        problem: `Entry ${expected.seq} does not exist with this hash`,
+      }
     }
   }
   for (let after: Link | undefined; ; ) {
@@ -65,19 +71,20 @@ async function verifyAll(client: OperatorClient, expected: Link | null): Promise
 
 function problemOf({ brokenAt }: Verification, entries: number): string {
   return brokenAt === null
-    ? `The newest entries are missing, after ${entries} that fit`
-    : `The chain is broken at the entry ${brokenAt}, after ${entries} that fit`
+    ? `The newest entries are missing, after ${entries} valid entries`
+    : `The chain is broken at entry ${brokenAt}, after ${entries} valid entries`
 }
 
 function describe({ entries, last, problem }: Found): string[] {
   if (problem !== null) return [problem]
-  const end = last === null ? [] : [`Keep this to check against later: --expect ${last.seq}:${last.hash}`]
+  const end = last === null ? [] : [`Keep this for the next check: --expect ${last.seq}:${last.hash}`]
   return [`${entries} entries, unchanged, none missing`, ...end]
 }
 
 function toLink(text: string | undefined): Link | null {
   if (text === undefined) return null
   const [, seq, hash] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? []
-  if (seq === undefined || hash === undefined) throw new UsageError('--expect is a number and a hash, such as 12:3f…')
+  if (seq === undefined || hash === undefined)
+    throw new UsageError('--expect must be a number and a hash, such as 12:3f…')
   return { seq: Number(seq), hash }
 }

@@ -59,17 +59,17 @@ describe('doctor', () => {
     ])
     await expect.poll(async () => (await examine()).of('secrets')?.level).not.toBe('ok')
     const { exitCode, of, findings } = await examine()
-    expect(of('dead events')).toMatchObject({ level: 'warning', says: '1 failed for good: 1 amount_mismatch' })
-    expect(of('backlog')).toMatchObject({ level: 'warning', says: '1 not settled, the oldest for 2.0 h' })
+    expect(of('dead events')).toMatchObject({ level: 'warning', says: '1 dead: 1 amount_mismatch' })
+    expect(of('backlog')).toMatchObject({ level: 'warning', says: '1 not settled, the oldest is 2.0 h old' })
     expect(of('receipts')).toMatchObject({ level: 'warning', says: '1 parked' })
     expect(findings.filter(({ check }) => check === 'secrets')).toMatchObject([
-      { level: 'warning', says: expect.stringMatching(/^The secret newer of acme is in use and ends 20/) },
-      { level: 'failure', says: 'Every secret of shop has ended' },
+      { level: 'warning', says: expect.stringMatching(/^The secret newer of acme is in use and expires 20/) },
+      { level: 'failure', says: 'Every secret of shop has expired' },
     ])
     for (const { level, todo } of findings) expect(todo === undefined).toBe(level === 'ok')
     expect(exitCode).toBe(1)
     const { stdout } = await runCommand(['doctor'], folder)
-    expect(stdout).toMatch(/^look +dead events +1 failed for good: 1 amount_mismatch\n +-> Look: oncehook events list/m)
+    expect(stdout).toMatch(/^WARN +dead events +1 dead: 1 amount_mismatch\n +-> Run oncehook events list/m)
     await system.writeProviders(PROVIDERS)
   })
 
@@ -86,7 +86,7 @@ describe('doctor', () => {
   it('tells of a token that is not accepted, and prints none', async () => {
     const wrong = `${operatorToken}-wrong`
     const { exitCode, of, findings, stdout } = await examine({ operatorToken: wrong })
-    expect(of('operator token')).toMatchObject({ level: 'failure', says: 'The token is not accepted' })
+    expect(of('operator token')).toMatchObject({ level: 'failure', says: 'The token was rejected' })
     expect(of('api token')).toMatchObject({ level: 'ok' })
     expect(findings.at(-1)?.check).toBe('operator token')
     expect(exitCode).toBe(1)
@@ -96,7 +96,7 @@ describe('doctor', () => {
   it('looks at another gateway without the tokens of the one that runs here', async () => {
     const args = ['--url', 'http://127.0.0.1:1', '--admin-url', adminUrl]
     const { exitCode, of } = await examine({}, args)
-    expect(of('settings')?.says).toBe(`As you say: http://127.0.0.1:1 and ${adminUrl}`)
+    expect(of('settings')?.says).toBe(`As given: http://127.0.0.1:1 and ${adminUrl}`)
     expect(of('gateway')).toMatchObject({ level: 'failure', says: 'http://127.0.0.1:1 does not answer' })
     expect(of('operator token')).toMatchObject({ level: 'warning', todo: 'Give --token-file' })
     expect(exitCode).toBe(1)
@@ -104,8 +104,8 @@ describe('doctor', () => {
 
   it('notices addresses that are mixed up', async () => {
     const { of } = await examine({}, ['--url', adminUrl, '--admin-url', url])
-    expect(of('gateway')).toMatchObject({ level: 'failure', says: expect.stringContaining('no public listener') })
-    expect(of('admin')).toMatchObject({ level: 'failure', says: expect.stringContaining('no private listener') })
+    expect(of('gateway')).toMatchObject({ level: 'failure', says: expect.stringContaining('not the public listener') })
+    expect(of('admin')).toMatchObject({ level: 'failure', says: expect.stringContaining('not the private listener') })
   })
 
   it('says that nothing runs here', async () => {
@@ -119,7 +119,7 @@ describe('doctor', () => {
   it('names a dependency that is away, and goes on', async () => {
     await system.fulfilment.close()
     const { exitCode, of } = await examine()
-    expect(of('fulfilment')).toMatchObject({ level: 'failure', says: 'The gateway does not reach fulfilment' })
+    expect(of('fulfilment')).toMatchObject({ level: 'failure', says: 'The gateway cannot reach fulfilment' })
     expect(of('mongodb')).toMatchObject({ level: 'ok' })
     expect(of('api token')).toMatchObject({ level: 'warning' })
     expect(of('receipts')).toMatchObject({ level: 'warning', says: expect.stringContaining('Not checked') })

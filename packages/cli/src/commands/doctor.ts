@@ -20,14 +20,14 @@ interface Options extends OperatorOptions {
 }
 
 const exits = `
-Each line is one check and, where something is wrong, what to do about it. Exits with 1 when something does not work.`
+Prints one line for each check, and a fix for each problem. Exits with 1 if a check fails.`
 
 /** `oncehook doctor`: what a person would look at first when something seems wrong. */
 export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('doctor')
-    .description('Check a system from outside: listeners, dependencies, clocks, tokens, failed events, secrets.')
-    .option('--api-token-file <path>', 'a file with a bearer token for /api/orders')
+    .description('Check a running system: listeners, dependencies, clocks, tokens, failed events and secrets.')
+    .option('--api-token-file <path>', 'file with a bearer token for /api/orders')
     .action(async (options: Options) => finish(await examine(options, context)))
     .addHelpText('after', exits)
   addOperatorOptions(addUrlOption(command))
@@ -44,7 +44,7 @@ async function examine(options: Options, context: CliContext): Promise<ExitCode>
   return healthy ? 0 : 1
 }
 
-const MARKS = { ok: 'ok', warning: 'look', failure: 'FAILED' }
+const MARKS = { ok: 'ok', warning: 'WARN', failure: 'FAILED' }
 
 function describe({ check, level, says, todo }: Finding): string[] {
   const line = `${MARKS[level].padEnd(7)} ${check.padEnd(15)} ${says}`
@@ -61,7 +61,7 @@ async function* runChecks(options: Options, context: CliContext): AsyncGenerator
   if (adminUrl === undefined) return
   yield* await checkAdmin(context, adminUrl)
   if (operatorToken === undefined) {
-    yield warning('operator token', 'Not checked: no token is known here', 'Give --token-file')
+    yield warning('operator token', 'Not checked: no token was given', 'Give --token-file')
     return
   }
   const accepted = await checkOperatorToken(context, { adminUrl, token: operatorToken })
@@ -85,7 +85,7 @@ async function* checkInside(
       yield* [await check()].flat()
     } catch (error) {
       if (!(error instanceof OperatorApiFailure)) throw error
-      yield warning(name, `Not checked: ${error.message}`, 'Mend what is named above, then look again')
+      yield warning(name, `Not checked: ${error.message}`, 'Fix the problem above, then run doctor again')
     }
   }
 }
@@ -107,12 +107,12 @@ async function findSettings(options: Options, context: CliContext): Promise<Foun
   const url = options.url ?? local?.gatewayUrl
   const adminUrl = options.adminUrl ?? local?.adminUrl
   if (url === undefined && adminUrl === undefined) {
-    return { found: failure('settings', nothingRuns, 'Or name a gateway with --url and --admin-url') }
+    return { found: failure('settings', nothingRuns, 'Or give --url and --admin-url') }
   }
   const addresses = [url, adminUrl].filter((address) => address !== undefined).join(' and ')
   const { apiTokenFile: tokenFile } = options
   const apiToken = (await readSecret('token', { tokenFile }, context.readEnv)) ?? local?.apiToken
   const operatorToken = await readOperatorToken(options, { context, local })
-  const says = local === null ? `As you say: ${addresses}` : `Found what runs here: ${addresses}`
+  const says = local === null ? `As given: ${addresses}` : `Found the local system: ${addresses}`
   return { found: ok('settings', says), url, adminUrl, apiToken, operatorToken }
 }

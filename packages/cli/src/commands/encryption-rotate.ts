@@ -13,16 +13,17 @@ interface Options extends OperatorOptions {
 }
 
 const notes = `
-Records of both services that are in clear, or encrypted by another key, are encrypted by the first key of ENCRYPTION_KEYS_FILE. A
-command that was interrupted is continued by the same command. Exits with 1 where the key of a record is not there: it stays as it is.`
+Records of both services that are unencrypted or use another key are encrypted with the first key of ENCRYPTION_KEYS_FILE.
+After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
+command exits with 1.`
 
 /** `oncehook encryption rotate`: encrypts everything by the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'encryption', 'Encryption at rest.')
+  const command = commandGroup(program, 'encryption', 'Manage encryption at rest.')
     .command('rotate')
-    .description('Encrypt all records by the first key, so that the others can be removed.')
-    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
-    .option('--dry-run', 'only count what would be changed')
+    .description('Encrypt all records with the first key, so that the other keys can be removed.')
+    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+    .option('--dry-run', 'only count the records that would change')
     .addHelpText('after', notes)
     .action(async (options: Options) => {
       finish((await rotate(options, context)) ? 0 : 1)
@@ -61,9 +62,9 @@ interface Total {
 
 function describe({ examined, changed, unknown, key, dryRun }: Total): string[] {
   const did = dryRun ? 'would be encrypted' : 'encrypted'
-  const lines = [`${changed} of ${examined} records ${did} by the key ${key}`]
+  const lines = [`${changed} of ${examined} records ${did} with the key ${key}`]
   if (unknown > 0) {
-    lines.push(`${unknown} stay as they are: their keys are not in ENCRYPTION_KEYS_FILE (oncehook doctor names them)`)
+    lines.push(`${unknown} unchanged: their keys are not in ENCRYPTION_KEYS_FILE (oncehook doctor lists them)`)
   }
   return lines
 }

@@ -110,7 +110,7 @@ describe('encryption at rest', () => {
   it('leaves nothing of a person in clear, in any collection of either database', async () => {
     expect(await countText(database.db, CANARY)).toEqual({})
     expect(await countText(fulfilmentDb, CANARY)).toEqual({})
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'By the key old' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key old' })
   })
 
   it('shows in doctor that a key is gone', async () => {
@@ -128,7 +128,7 @@ describe('encryption at rest', () => {
     expect(await rotate()).toMatchObject({ exitCode: 1, changed: 0, unknown })
     expect(await diagnose()).toMatchObject({ level: 'failure' })
     await write('new', 'old')
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'By the key new' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key new' })
   })
 
   it('is rotated after a dry run, also what was in clear, and the old key can leave the file', async () => {
@@ -158,7 +158,7 @@ describe('encryption at rest', () => {
     expect(await rotate()).toMatchObject({ exitCode: 0, changed: 0 })
 
     await write('new')
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'By the key new' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key new' })
     const { events } = system.operator()
     const { items } = await events.list.query({ limit: 100 })
     for (const { id } of items) expect((await events.get.query({ id, body: true })).bytes).toBeGreaterThan(0)

@@ -17,22 +17,22 @@ interface Options extends OperatorOptions {
 }
 
 const notes = `
-Give one of --order, --customer and --event. Orders are deleted; events, receipts and answers to idempotency keys lose
-everything but keys and hashes, so that nothing can take effect twice. While an event or a receipt is under way nothing is
-erased: exit 1, and later again. The same where orders of an earlier release are not looked through yet. A call that was
-interrupted is finished by the same command.`
+Give exactly one of --order, --customer and --event. Orders are deleted. Events, receipts and the responses stored for
+idempotency keys keep only keys and hashes, so that nothing takes effect twice. While an event or a receipt is being
+processed, nothing is erased and the command exits with 1: run it again later. It also exits with 1 while orders of an
+earlier release are not scanned yet. After an interruption, run the same command again.`
 
 /** `oncehook erase`: removes what is kept of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('erase')
-    .description('Remove personal data: of an order, of all orders of a customer, or of one event.')
-    .option('--order <id>', 'of this order')
-    .option('--customer <id>', 'of all orders of this customer, the `customerId` of orders')
-    .option('--event <id>', "of the event with this id, the provider's own; with --provider")
+    .description('Erase the personal data of an order, of all orders of a customer, or of an event.')
+    .option('--order <id>', 'the order')
+    .option('--customer <id>', 'all orders with this `customerId`')
+    .option('--event <id>', "the event with this provider's id; needs --provider")
     .option('--provider <name>', 'the provider of the event')
-    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
-    .option('--dry-run', 'only count what would be erased')
+    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+    .option('--dry-run', 'only count the records that would be erased')
     .addHelpText('after', notes)
     .action(async (options: Options) => {
       finish((await erase(options, context)) ? 0 : 1)
@@ -48,7 +48,8 @@ type Target =
 function toTarget({ order, customer, event, provider }: Options): Target {
   const given = [order, customer, event].filter((value) => value !== undefined)
   if (given.length !== 1) throw new UsageError('Give one of --order, --customer and --event')
-  if ((event === undefined) !== (provider === undefined)) throw new UsageError('--event and --provider go together')
+  if ((event === undefined) !== (provider === undefined))
+    throw new UsageError('--event and --provider must be used together')
   if (order !== undefined) return { orderId: order }
   if (customer !== undefined) return { customerId: customer }
   return { eventId: event ?? '', provider: provider ?? '' }
@@ -88,10 +89,9 @@ function describe({ matched, erased, complete, orders, dryRun }: Total): string[
   const records = (count: number): string => (count === 1 ? '1 record' : `${count} records`)
   const lines: string[] = []
   if (matched > 0)
-    lines.push(dryRun ? `${records(matched)} would be erased` : `${records(erased)} erased; keys and hashes stay`)
-  else if (complete) lines.push('Nothing is kept of it but keys and hashes')
+    lines.push(dryRun ? `${records(matched)} would be erased` : `${records(erased)} erased; keys and hashes remain`)
+  else if (complete) lines.push('Nothing to erase: only keys and hashes are stored')
   if (orders.length > 0) lines.push(`Orders: ${orders.join(' ')}`)
-  if (!complete)
-    lines.push('Orders of an earlier release are not looked through yet: give the same command again in an hour')
+  if (!complete) lines.push('Orders of an earlier release are not scanned yet: run the same command again in an hour')
   return lines
 }

@@ -13,11 +13,11 @@ interface Options extends OperatorOptions {
 
 /** `oncehook events close`: a dead event stays as it is for good. */
 export const addEventsCloseCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('close')
-    .description('Close an event that is dead: no delivery revives it.')
-    .argument('<id>', 'its id, as `events list` prints it')
-    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .description('Close a dead event, so that no redelivery revives it.')
+    .argument('<id>', 'event id, as printed by `events list`')
+    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .action(async (id: string, options: Options) => {
       await closeEvent(id, options, context)
       finish(0)
@@ -30,5 +30,5 @@ async function closeEvent(id: string, options: Options, context: CliContext): Pr
   const reason = await readReason(options.reason, context)
   const closed = await ask(client.events.close.mutate({ id, reason }))
   if (options.json) return writeJson(context, closed)
-  writeLines(context, ['Closed: no delivery revives the event'])
+  writeLines(context, ['Closed: no redelivery revives the event'])
 }

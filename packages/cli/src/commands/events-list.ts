@@ -13,7 +13,7 @@ type Options = EventFilterOptions & OperatorOptions & PageOptions
 
 /** `oncehook events list`: what was received and what became of it, newest first. */
 export const addEventsListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('list')
     .description('List events, newest first.')
     .action(async (options: Options) => {

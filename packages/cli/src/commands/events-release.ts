@@ -13,11 +13,11 @@ interface Options extends OperatorOptions {
 
 /** `oncehook events release`: an event is due at once, whichever process holds it. */
 export const addEventsReleaseCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('release')
-    .description('Take an event from the process that holds it; it is due at once.')
-    .argument('<id>', 'its id, as `events list` prints it')
-    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .description('Take an event from the process that holds it, and make it due now.')
+    .argument('<id>', 'event id, as printed by `events list`')
+    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .action(async (id: string, options: Options) => {
       await releaseEvent(id, options, context)
       finish(0)

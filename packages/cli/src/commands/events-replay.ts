@@ -12,10 +12,10 @@ import { writeJson, writeLines } from '../output.ts'
 
 /** `oncehook events replay`: events that failed get another chance. */
 export const addEventsReplayCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('replay')
-    .description('Make events due again: one, several, or all that a filter means.')
-    .argument('[ids...]', 'their ids, as `events list` prints them')
+    .description('Make events due again: one, several, or all that match a filter.')
+    .argument('[ids...]', 'event ids, as printed by `events list`')
     .action(async (ids: string[], options: ReplayOptions) => finish(await replayEvents(ids, options, context)))
   addReplayOptions(command)
 }
@@ -47,7 +47,7 @@ type Asked = Awaited<ReturnType<OperatorClient['events']['replay']['mutate']>>
 function describeAsked({ replayId, matched }: Asked): string {
   const events = matched === 1 ? '1 event' : `${matched} events`
   if (replayId === null) return `${events} would be replayed; nothing was changed`
-  return matched === 0 ? 'No event is meant: nothing was changed' : `Replay ${replayId}: ${events}`
+  return matched === 0 ? 'No event matches: nothing was changed' : `Replay ${replayId}: ${events}`
 }
 
 async function watch(
@@ -66,10 +66,9 @@ async function watch(
 function describeEnd({ progress: { state, matched, started, done, failed, notRead }, ended }: WatchedReplay): string[] {
   const open = started - done - failed
   const settled = `${done} settled, ${failed} dead again${open > 0 ? `, ${open} not settled yet` : ''}`
-  const skipped =
-    state === 'finished' && started < matched ? [`${matched - started} had changed and were left alone`] : []
+  const skipped = state === 'finished' && started < matched ? [`${matched - started} had changed and were skipped`] : []
   if (state === 'cancelled') return [`Cancelled after ${started} of ${matched}: ${settled}`]
-  if (ended === 'interrupted') return [`${settled}; the replay goes on in the gateway`]
+  if (ended === 'interrupted') return [`${settled}; the replay continues in the gateway`]
   if (ended === 'timed_out') return [`${settled}: look again with \`events list\``]
   return [settled, ...skipped, ...describeNotRead(notRead)]
 }

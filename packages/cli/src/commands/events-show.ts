@@ -15,15 +15,15 @@ interface Options extends OperatorOptions {
 
 /** `oncehook events show`: one event with every try, every replay and, when asked, its body. */
 export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Look at events and replay those that failed.')
+  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('show')
-    .description('Show one event: what it says, every try, every replay.')
-    .argument('<id>', 'its id, as `events list` prints it')
+    .description('Show one event with its attempts and replays.')
+    .argument('<id>', 'event id, as printed by `events list`')
     .option(
       '--raw',
-      'print the body, and nothing else; with --json, a property `raw` (base64); needs the role `bodies`, and leaves an entry in the audit',
+      'print only the body; with --json, add it as `raw` (base64); needs the role `bodies`, and is recorded in the audit log',
     )
-    .option('--verify', 'also check the stored bytes against the secrets, as of the time of receipt')
+    .option('--verify', 'also verify the stored bytes with the secrets, as of the time of receipt')
     .action(async (id: string, options: Options) => finish(await showEvent(id, options, context)))
   addOperatorOptions(command)
 }

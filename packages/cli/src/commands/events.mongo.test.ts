@@ -59,7 +59,7 @@ describe('events list', () => {
       ...[second.id, expect.stringMatching(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ$/), 'acme', second.eventId],
       ...['payment.succeeded', second.orderId, 'dead', 'amount_mismatch', '1', '1'],
     ])
-    expect(more).toBe(`More: the same with --after ${second.id}`)
+    expect(more).toBe(`More: repeat with --after ${second.id}`)
     const next = await run(['events', 'list', '--state', 'dead', '--limit', '1', '--after', second.id])
     expect(next.stdout).toContain(first.id)
   })
@@ -122,10 +122,10 @@ describe('events show', () => {
     expect(stdout).toContain(`Order         ${orderId}\n`)
     expect(stdout).toContain('State         dead: amount_mismatch\n')
     expect(stdout).toContain('Signed with   the secret newer\n')
-    expect(stdout).toContain('Verified now  authentic, by the secret newer\n')
+    expect(stdout).toContain('Verified now  authentic, signed with the secret newer\n')
     expect(stdout).toContain('Headers       content-type: application/json')
     expect(stdout).not.toContain('stripe-signature')
-    expect(stdout).toMatch(/^TRIED +TOOK +OUTCOME +CODE +WHAT HAPPENED$/m)
+    expect(stdout).toMatch(/^AT +DURATION +OUTCOME +CODE +MESSAGE$/m)
     expect(stdout).toMatch(/dead +amount_mismatch +The amount of the event is not the amount due of the order$/m)
     const { headers, raw } = await system.operator().events.get.query({ id, body: true })
     const signature = /v1=(\w+)/.exec(headers['stripe-signature'] ?? '')?.[1] ?? ''
@@ -188,7 +188,7 @@ describe('events show', () => {
 })
 
 describe('events replay', () => {
-  const why = ['--reason', 'the cause is mended']
+  const why = ['--reason', 'the cause is fixed']
 
   it('replays one event and waits until it is settled', async () => {
     const { id, eventId, orderId } = await deadEvent()
@@ -198,8 +198,8 @@ describe('events replay', () => {
     expect(exitCode).toBe(0)
     expect(await system.record(eventId)).toMatchObject({ state: 'done' })
     const shown = await run(['events', 'show', id])
-    expect(shown.stdout).toMatch(/^REPLAYED +BY +WHY +BODY$/m)
-    expect(shown.stdout).toMatch(/Z +alice +the cause is mended +read again$/m)
+    expect(shown.stdout).toMatch(/^REPLAYED +BY +REASON +MAPPING$/m)
+    expect(shown.stdout).toMatch(/Z +alice +the cause is fixed +remapped$/m)
   })
 
   it('exits with 1 when an event is dead again', async () => {
@@ -251,8 +251,8 @@ describe('events replay', () => {
     const shown = async () => (await runJson(['replays', 'show', replayId])).document
     await expect.poll(shown).toMatchObject({ state: 'finished', done: 2 })
     const { stdout } = await run(['replays', 'show', replayId])
-    expect(stdout).toMatch(/^State {5}finished\nBegun {5}.+Z by alice: the cause is mended\nEnded {5}.+Z\n/)
-    expect(stdout).toContain('Events    2 meant, 2 made due again: 2 settled, 0 dead again\n')
+    expect(stdout).toMatch(/^State {5}finished\nStarted {3}.+Z by alice: the cause is fixed\nEnded {5}.+Z\n/)
+    expect(stdout).toContain('Events    2 matched, 2 made due again: 2 settled, 0 dead again\n')
   })
 
   /** Presses Ctrl-C as soon as somebody listens and one of the events has been made due. */
@@ -272,7 +272,7 @@ describe('events replay', () => {
     const args = ['events', 'replay', '--provider', provider, '--rate', '2', ...why]
     const { exitCode, stdout } = await run(args, interrupting(provider))
     expect(exitCode).toBe(1)
-    expect(stdout).toContain('the replay goes on in the gateway\n')
+    expect(stdout).toContain('the replay continues in the gateway\n')
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBe(6)
   })
 
@@ -313,7 +313,7 @@ describe('events replay', () => {
   it('asks for the reason on a terminal', async () => {
     const { id } = await deadEvent()
     const ask = async (question: string): Promise<string> => {
-      expect(question).toContain('Why')
+      expect(question).toContain('Reason')
       return ' because I say so '
     }
     await run(['events', 'replay', id], { ask })
@@ -321,14 +321,14 @@ describe('events replay', () => {
   })
 
   it.each([
-    [['0'.repeat(24)], 'Say why with --reason'],
+    [['0'.repeat(24)], 'Give a reason with --reason'],
     [['0'.repeat(24), '--reason', 'x'], '3 to 200 characters'],
-    [why, 'Name ids, or say which by a filter'],
+    [why, 'Give ids, a filter'],
     [['0'.repeat(24), '--provider', 'acme', ...why], 'ids or a filter, not both'],
     [['--state', 'processing', ...why], 'cannot be replayed'],
     [['--state', 'done', ...why], '--include-done'],
-    [[...Array(1_001).fill('0'.repeat(24)), ...why], '1000 ids at most'],
-    [['--all', '--rate', '0', ...why], 'whole number from 1'],
+    [[...Array(1_001).fill('0'.repeat(24)), ...why], 'at most 1000 ids'],
+    [['--all', '--rate', '0', ...why], 'an integer from 1'],
   ])('exits with 2 for %.60j', async (args, message) => {
     const { exitCode, stdout, stderr } = await run(['events', 'replay', ...args])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
@@ -362,7 +362,7 @@ describe('the gateway and its token', () => {
       const { exitCode, stderr } = await runCommand(['events', 'list', ...args], { operatorToken })
       expect({ exitCode, stderr }).toEqual({
         exitCode: 2,
-        stderr: 'A token is never an argument: give --token-file or set ONCEHOOK_OPERATOR_TOKEN\n',
+        stderr: 'Do not pass a token as an argument: use --token-file or ONCEHOOK_OPERATOR_TOKEN\n',
       })
     }
   })
@@ -374,7 +374,7 @@ describe('the gateway and its token', () => {
     const args = ['events', 'list', '--admin-url', system.gateway.adminUrl, '--token-file', tokenFile]
     expect(await runCommand(args)).toMatchObject({ exitCode: 0 })
     await writeFile(tokenFile, ' \n')
-    expect(await runCommand(args)).toMatchObject({ exitCode: 2, stderr: 'The file of --token-file is blank\n' })
+    expect(await runCommand(args)).toMatchObject({ exitCode: 2, stderr: 'The file given by --token-file is empty\n' })
   })
 
   it('exits with 1 and says why when nothing runs, nobody answers, or the token is not accepted', async () => {
@@ -383,10 +383,10 @@ describe('the gateway and its token', () => {
     const away = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { operatorToken })
     expect(away).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not answer') })
     const notAdmin = await runCommand(['events', 'list', '--admin-url', system.gateway.url], { operatorToken })
-    expect(notAdmin).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is this the admin address') })
+    expect(notAdmin).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is this the admin URL') })
     const token = `${operatorToken}x`
     const refused = await run(['events', 'list', '--json'], { operatorToken: token })
-    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not accept this token') })
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('rejected this token') })
     expect(JSON.parse(refused.stdout)).toMatchObject({ result: 'failed' })
     expect(refused.stdout + refused.stderr).not.toContain(token)
   })
@@ -396,7 +396,7 @@ describe('events close and events release', () => {
   it('close an event that failed, with the reason, which `events show` tells', async () => {
     const { id } = await deadEvent()
     const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
-    expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no delivery revives the event\n' })
+    expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no redelivery revives the event\n' })
     const { stdout } = await run(['events', 'show', id])
     expect(stdout).toMatch(/^State +closed: amount_mismatch$/m)
     expect(stdout).toMatch(/^Closed +20\d\d-.+ by alice: refunded by hand$/m)

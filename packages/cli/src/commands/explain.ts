@@ -8,7 +8,7 @@ import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-
 export const addExplainCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('explain')
-    .description('Say why a delivery is refused; never what its signature should be.')
+    .description('Find out why a delivery is refused; never prints the expected signature.')
     .action(async (file: string | undefined, options: DeliveryOptions) => finish(await explain(file, options, context)))
   addDeliveryOptions(command)
 }

@@ -49,7 +49,7 @@ describe('receipts', () => {
   it('releases one, with a reason, once', async () => {
     const { orderId, key } = await parkedReceipt()
     const released = await run(['receipts', 'release', key, ...why])
-    expect(released).toMatchObject({ exitCode: 0, stdout: `Released: the receipt of order ${orderId} is sent now\n` })
+    expect(released).toMatchObject({ exitCode: 0, stdout: `Released: the receipt for order ${orderId} is due now\n` })
     const list = () => runJson<{ items: object[] }>(['receipts', 'list', '--order', orderId])
     await expect.poll(list).toMatchObject({ items: [{ state: 'sent', attempts: 2 }] })
     const again = await run(['receipts', 'release', key, ...why])
@@ -103,7 +103,7 @@ describe('overview', () => {
       stdout: [
         ...['Pending     1', 'Processing  0', 'Done        1', 'Unhandled   0', 'Dead        3'],
         ...['  amount_mismatch: 2', '  order_unknown: 1', 'Closed      0', 'Oldest      2.5 h unsettled'],
-        ...['Received    4 within the last minute', ''],
+        ...['Received    4 in the last minute', ''],
       ].join('\n'),
     })
     expect(await runJson(['overview'])).toMatchObject({ states: { dead: 3, pending: 1 } })
@@ -118,10 +118,10 @@ describe('audit list', () => {
     const { exitCode, stdout } = await run(['audit', 'list', '--limit', '2'])
     expect(exitCode).toBe(0)
     const [head, first, second, more] = stdout.split('\n')
-    expect(head).toMatch(/^WHEN +WHO +WHAT +WHY +ABOUT$/)
+    expect(head).toMatch(/^AT +BY +ACTION +REASON +DETAILS$/)
     expect(first).toMatch(/Z +alice +events\.replay +all of them +\{"filter":\{"state":"dead"\},"matched":\d/)
     expect(second).toMatch(/Z +alice +receipts\.release +the customer got none +\{"key":"/)
-    expect(more).toMatch(/^More: the same with --after [0-9a-f]{24}$/)
+    expect(more).toMatch(/^More: repeat with --after [0-9a-f]{24}$/)
     const { items } = await runJson<{ items: object[] }>(['audit', 'list', '--after', more?.split(' ').at(-1) ?? ''])
     expect(items.length).toBeGreaterThan(0)
   })
@@ -139,9 +139,9 @@ describe('erase', () => {
     expect((await run([...erase, '--dry-run'])).stdout).toBe(`2 records would be erased\nOrders: ${orderId}\n`)
     expect(await run(erase)).toMatchObject({
       exitCode: 0,
-      stdout: `2 records erased; keys and hashes stay\nOrders: ${orderId}\n`,
+      stdout: `2 records erased; keys and hashes remain\nOrders: ${orderId}\n`,
     })
-    expect((await run(erase)).stdout).toBe('Nothing is kept of it but keys and hashes\n')
+    expect((await run(erase)).stdout).toBe('Nothing to erase: only keys and hashes are stored\n')
     expect(await runJson(erase)).toEqual({ matched: 0, erased: 0, complete: true, orders: [] })
   })
 
@@ -156,7 +156,7 @@ describe('erase', () => {
     await walks.insertMany(walked)
     expect(shown).toMatchObject({
       exitCode: 1,
-      stdout: 'Orders of an earlier release are not looked through yet: give the same command again in an hour\n',
+      stdout: 'Orders of an earlier release are not scanned yet: run the same command again in an hour\n',
     })
     expect(json.exitCode).toBe(1)
     expect(JSON.parse(json.stdout)).toEqual({ matched: 0, erased: 0, complete: false, orders: [] })
@@ -185,7 +185,7 @@ describe('audit verify', () => {
       const refused = await run(['audit', 'verify', '--expect', wrong])
       expect([refused.exitCode, refused.stdout]).toEqual([
         1,
-        expect.stringMatching(/^Entry \d+ is not there with this hash$/m),
+        expect.stringMatching(/^Entry \d+ does not exist with this hash$/m),
       ])
     }
     expect((await run(['audit', 'verify', '--expect', 'canary'])).exitCode).toBe(2)
@@ -201,7 +201,7 @@ describe('audit verify', () => {
       .next()
     await audit.updateOne({ seq: last?.seq }, { $set: { by: 'bob' } })
     const { exitCode, stdout } = await run(['audit', 'verify'])
-    expect([exitCode, stdout]).toEqual([1, expect.stringContaining(`broken at the entry ${last?._id}`)])
+    expect([exitCode, stdout]).toEqual([1, expect.stringContaining(`broken at entry ${last?._id}`)])
     expect(await runJson(['audit', 'verify'])).toMatchObject({ ok: false, brokenAt: String(last?._id) })
     await audit.updateOne({ seq: last?.seq }, { $set: { by: last?.by } })
   })

@@ -9,7 +9,7 @@ import { toAge, toPrintable, writeJson, writeLines } from '../output.ts'
 export const addOverviewCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('overview')
-    .description('Show how many events are in which state, and what failed.')
+    .description('Count events by state, and dead events by reason.')
     .action(async (options: OperatorOptions) => {
       await showOverview(options, context)
       finish(0)
@@ -27,7 +27,7 @@ async function showOverview(options: OperatorOptions, context: CliContext): Prom
 type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
 
 function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMinute }: Overview): string[] {
-  const count = (value: number | null): string => (value === null ? 'not known' : String(value))
+  const count = (value: number | null): string => (value === null ? 'unknown' : String(value))
   const reasons = Object.entries(deadByReason ?? {}).map(([reason, number]) => `  ${toPrintable(reason)}: ${number}`)
   return [
     `Pending     ${count(states.pending)}`,
@@ -37,7 +37,7 @@ function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMi
     `Dead        ${count(states.dead)}`,
     ...reasons,
     `Closed      ${count(states.closed)}`,
-    `Oldest      ${oldestUnsettledSeconds === 0 ? 'nothing waits' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
-    `Received    ${count(receivedLastMinute)} within the last minute`,
+    `Oldest      ${oldestUnsettledSeconds === 0 ? 'none unsettled' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
+    `Received    ${count(receivedLastMinute)} in the last minute`,
   ]
 }

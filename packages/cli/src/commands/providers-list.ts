@@ -9,9 +9,9 @@ import { toTableLines } from '../table.ts'
 
 /** `oncehook providers list`: who delivers, what came, and which secrets are in use. */
 export const addProvidersListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'providers', 'Look at the providers and their secrets.')
+  const command = commandGroup(program, 'providers', 'Inspect providers and their secrets.')
     .command('list')
-    .description('List the providers: what came from each, and which of its secrets matched.')
+    .description('List providers with their deliveries and secrets.')
     .action(async (options: OperatorOptions) => {
       await listProviders(options, context)
       finish(0)
@@ -38,7 +38,7 @@ function describe(providers: Awaited<ReturnType<OperatorClient['providers']['lis
   return [
     ...toTableLines(['PROVIDER', 'SCHEME', 'PATH', 'OLDEST UNSETTLED', 'DELIVERIES'], rows),
     '',
-    ...toTableLines(['PROVIDER', 'SECRET', 'ENDS', 'MATCHES', 'LAST MATCH'], secrets),
+    ...toTableLines(['PROVIDER', 'SECRET', 'EXPIRES', 'MATCHES', 'LAST MATCH'], secrets),
   ]
 }
 

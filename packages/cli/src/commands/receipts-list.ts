@@ -18,10 +18,10 @@ interface Options extends OperatorOptions, PageOptions {
 
 /** `oncehook receipts list`: receipts that are owed, sent, or parked for an operator. */
 export const addReceiptsListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'receipts', 'Look at receipts and release those that are parked.')
+  const command = commandGroup(program, 'receipts', 'Inspect receipts and release parked ones.')
     .command('list')
-    .description('List receipts, by order.')
-    .option('--order <id>', 'of this order')
+    .description('List receipts by order.')
+    .option('--order <id>', 'for this order')
     .addOption(new Option('--state <state>', 'in this state').choices(states))
     .action(async (options: Options) => {
       await listReceipts(options, context)

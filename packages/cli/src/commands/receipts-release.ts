@@ -13,11 +13,11 @@ interface Options extends OperatorOptions {
 
 /** `oncehook receipts release`: a parked receipt is to be sent after all. */
 export const addReceiptsReleaseCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'receipts', 'Look at receipts and release those that are parked.')
+  const command = commandGroup(program, 'receipts', 'Inspect receipts and release parked ones.')
     .command('release')
-    .description('Send a parked receipt after all; the customer may get it twice.')
-    .argument('<key>', 'its key, as `receipts list` prints it')
-    .option('--reason <text>', 'why, for the audit (asked for on a terminal)')
+    .description('Send a parked receipt anyway; the customer may get it twice.')
+    .argument('<key>', 'receipt key, as printed by `receipts list`')
+    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .action(async (key: string, options: Options) => {
       await releaseReceipt(key, options, context)
       finish(0)
@@ -30,5 +30,5 @@ async function releaseReceipt(key: string, options: Options, context: CliContext
   const reason = await readReason(options.reason, context)
   const released = await ask(client.receipts.release.mutate({ key, reason }))
   if (options.json) return writeJson(context, released)
-  writeLines(context, [`Released: the receipt of order ${toPrintable(released.orderId)} is sent now`])
+  writeLines(context, [`Released: the receipt for order ${toPrintable(released.orderId)} is due now`])
 }

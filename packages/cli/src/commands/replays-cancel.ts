@@ -9,10 +9,10 @@ import { writeJson, writeLines } from '../output.ts'
 
 /** `oncehook replays cancel`: a replay hands on no more events. */
 export const addReplaysCancelCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'replays', 'Look at a replay that was begun, or cancel it.')
+  const command = commandGroup(program, 'replays', 'Inspect or cancel a replay.')
     .command('cancel')
-    .description('Hand on no more events of a replay; those that are due again stay so.')
-    .argument('<id>', 'its id, as `events replay` prints it')
+    .description('Cancel a replay; events that it already made due stay due.')
+    .argument('<id>', 'replay id, as printed by `events replay`')
     .action(async (id: string, options: OperatorOptions) => {
       await cancelReplay(id, options, context)
       finish(0)

@@ -9,10 +9,10 @@ import { writeJson, writeLines } from '../output.ts'
 
 /** `oncehook replays show`: how a replay stands. */
 export const addReplaysShowCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'replays', 'Look at a replay that was begun, or cancel it.')
+  const command = commandGroup(program, 'replays', 'Inspect or cancel a replay.')
     .command('show')
-    .description('Show how a replay stands.')
-    .argument('<id>', 'its id, as `events replay` prints it')
+    .description('Show the progress of a replay.')
+    .argument('<id>', 'replay id, as printed by `events replay`')
     .action(async (id: string, options: OperatorOptions) => {
       await showReplay(id, options, context)
       finish(0)

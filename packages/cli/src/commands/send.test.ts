@@ -29,7 +29,7 @@ describe('oncehook send', () => {
     const { exitCode, stdout, stderr } = await here.send()
     expect(exitCode).toBe(0)
     expect(stderr).toBe('')
-    expect(stdout).toMatch(/^Order {5}ord_1, 19\.99 EUR, made now$/m)
+    expect(stdout).toMatch(/^Order {5}ord_1, 19\.99 EUR, created$/m)
     expect(stdout).toContain(`Endpoint  ${here.url}/api/webhooks/acme (standard-webhooks)`)
     expect(stdout).toMatch(/^Delivery {2}evt_\w+ payment\.succeeded: 200 \{"received":true\} in \S+ ms$/m)
     expect(stdout).toMatch(/^Order {5}ord_1: pending -> paid, locked -> unlocked, version 1 -> 2 \(after \S+ ms\)$/m)
@@ -77,7 +77,7 @@ describe('oncehook send', () => {
     expect(second.exitCode).toBe(0)
     expect(second.stdout).toContain('ord_demo, 19.99 EUR, exists: paid, unlocked, version 2')
     expect(second.stdout).toContain('ord_demo: stays paid, unlocked, version 2')
-    expect(second.stdout).toContain('nothing changed: order ord_demo was paid before by payment pay_demo')
+    expect(second.stdout).toContain('nothing changed: order ord_demo was already paid by payment pay_demo')
     const [one, two] = here.deliveries
     expect(two?.body).toBe(one?.body)
     expect(here.orders.get('ord_demo')?.version).toBe(2)
@@ -106,7 +106,7 @@ describe('oncehook send', () => {
     await here.send('--event-id', 'evt_1')
     const { exitCode, document } = await here.sendJson('--order', 'ord_1', '--event-id', 'evt_2')
     expect(exitCode).toBe(1)
-    expect(document.summary).toBe('Accepted, but order ord_1 was paid before by payment pay_1, and keeps that one')
+    expect(document.summary).toBe('Accepted, but order ord_1 was already paid by payment pay_1, and keeps it')
   })
 
   it('shows a payment that failed', async () => {
@@ -124,31 +124,31 @@ describe('oncehook send', () => {
       deliveries: [{ type: 'refund.created', status: 200 }],
       orders: [{ changed: false }],
     })
-    expect(document.summary).toBe('Accepted and set aside: order ord_1 did not change')
+    expect(document.summary).toBe('Accepted without effect: order ord_1 did not change')
   })
 
   it.each([['body'], ['signature'], ['timestamp']])(
-    'exits with 1 when a spoiled %s is refused as it should be',
+    'exits with 1 when a tampered %s is refused as expected',
     async (what) => {
       await using here = await startHere()
-      const { exitCode, document } = await here.sendJson('--corrupt', what)
+      const { exitCode, document } = await here.sendJson('--tamper', what)
       expect(exitCode).toBe(1)
       expect(document).toMatchObject({
         result: 'refused',
-        summary: `Refused as it should be: 401 for a spoiled ${what}, and order ord_1 did not change`,
+        summary: `Refused as expected: 401 for a tampered ${what}, and order ord_1 did not change`,
         deliveries: [{ status: 401 }],
         orders: [{ changed: false }],
       })
     },
   )
 
-  it('says when a spoiled delivery was accepted', async () => {
+  it('reports a tampered delivery that was accepted', async () => {
     await using here = await startHere({ trustsAll: true })
-    const { exitCode, document } = await here.sendJson('--corrupt', 'signature')
+    const { exitCode, document } = await here.sendJson('--tamper', 'signature')
     expect(exitCode).toBe(1)
     expect(document).toMatchObject({
       result: 'failed',
-      summary: 'A delivery was accepted although its signature was spoiled',
+      summary: 'A delivery was accepted although its signature was tampered with',
     })
   })
 
@@ -183,9 +183,9 @@ describe('oncehook send', () => {
     await using here = await startHere()
     const { exitCode, stdout } = await here.send('--count', '12', '--rate', '200')
     expect(exitCode).toBe(0)
-    expect(stdout).toContain('Orders    12 made')
+    expect(stdout).toContain('Orders    12 created')
     expect(stdout).toContain('Delivery  12 answered 200')
-    expect(stdout).toMatch(/Answers {3}half within \S+ ms, 99 of 100 within \S+ ms, all within \S+ ms/)
+    expect(stdout).toMatch(/Latency {3}p50 \S+ ms, p99 \S+ ms, max \S+ ms/)
     expect(stdout).toContain('Orders    12 paid')
     expect(stdout).toMatch(/All 12 orders are paid\n$/)
     expect([...here.orders.values()].every(({ status }) => status === 'paid')).toBe(true)
@@ -206,7 +206,7 @@ describe('oncehook send', () => {
     await using here = await startHere()
     await here.send('--type', 'failed')
     const { document } = await here.sendJson('--order', 'ord_1', '--amount', '5', '--timeout', '0.1')
-    expect(document.summary).toMatch(/within 0\.1 s: the event names 5 EUR, the order costs 1999 EUR$/)
+    expect(document.summary).toMatch(/within 0\.1 s: the event has 5 EUR, the order 1999 EUR$/)
   })
 
   it('waits through a moment in which orders cannot be read', async () => {
@@ -216,7 +216,7 @@ describe('oncehook send', () => {
 
   it.each([
     [404, 'refused', 'The delivery was refused with 404'],
-    [500, 'failed', 'The delivery was answered 500: a provider would send it again'],
+    [500, 'failed', 'The delivery was answered 500: a provider would retry'],
   ])('says what an answer of %i means', async (answer, result, summary) => {
     await using here = await startHere({ answer })
     expect(await here.sendJson()).toMatchObject({ exitCode: 1, document: { result, summary } })
@@ -270,7 +270,7 @@ describe('oncehook send', () => {
     })
     expect(await here.send('--secret-id', 'none')).toMatchObject({
       exitCode: 1,
-      stderr: 'The provider acme has no secret none: it has old, new\n',
+      stderr: 'The provider acme has no secret none, only old, new\n',
     })
   })
 
@@ -289,26 +289,31 @@ describe('oncehook send', () => {
   it.each([
     [['--type', 'failed', '--sequence', 'failed'], 'Give --type or --sequence, not both'],
     [['--order', 'a', '--ensure-order', 'b'], 'Give --order or --ensure-order, not both'],
-    [['--count', '2', '--event-id', 'evt_1'], '--count makes orders, events and payments of its own'],
-    [['--count', '1000', '--times', '1000'], 'That would be more than 100000 deliveries'],
-    [['--batch', '2'], 'A delivery of standard-webhooks has one event; --batch is for adyen (at most 250), gocardless'],
+    [['--count', '2', '--event-id', 'evt_1'], '--count creates orders, events and payments'],
+    [['--count', '1000', '--times', '1000'], 'That is more than 100000 single-event deliveries'],
+    [
+      ['--batch', '2'],
+      'A delivery of standard-webhooks contains one event; --batch works with adyen (at most 250), gocardless',
+    ],
     [['--batch', '5001'], "argument '5001' is invalid"],
     [['--amount', '1.5'], "argument '1.5' is invalid"],
     [['--currency', 'euro'], "argument 'euro' is invalid"],
     [['--rate', '0'], "argument '0' is invalid"],
     [['--sequence', 'failed,,failed'], 'is invalid'],
     [['--url', 'ftp://example.com'], 'is invalid'],
+    [['--tamper', 'everything'], 'Allowed choices are body, signature, timestamp'],
     [['--corrupt', 'everything'], 'Allowed choices are body, signature, timestamp'],
-    [['--scheme', 'none'], 'There is no scheme none; there are standard-webhooks'],
+    [['--corrupt', 'body', '--tamper', 'body'], 'cannot be used with option'],
+    [['--scheme', 'none'], 'Unknown scheme none; known schemes: standard-webhooks'],
     [['--set', 'header=x'], 'The scheme standard-webhooks has no setting header; it has headerPrefix'],
     [['--set', 'header'], 'is invalid'],
     [['--event-id', 'evt.1'], 'without a dot'],
-    [['--secret', 'whsec_canary'], 'A secret is never an argument: give --secret-file or --secret-env'],
-    [['--secret=whsec_canary'], 'A secret is never an argument: give --secret-file or --secret-env'],
-    [['--token', 'canary'], 'A token is never an argument: give --token-file or --token-env'],
+    [['--secret', 'whsec_canary'], 'Do not pass a secret as an argument: use --secret-file or --secret-env'],
+    [['--secret=whsec_canary'], 'Do not pass a secret as an argument: use --secret-file or --secret-env'],
+    [['--token', 'canary'], 'Do not pass a token as an argument: use --token-file or --token-env'],
     [['--secret-env', 'x', '--secret-file', 'y'], 'Give --secret-file or --secret-env, not both'],
-    [['--secret-env', 'NOBODY'], 'The variable of --secret-env is not set'],
-    [['--secret-file', '/nowhere'], 'The file of --secret-file cannot be read'],
+    [['--secret-env', 'NOBODY'], 'The environment variable given by --secret-env is not set'],
+    [['--secret-file', '/nowhere'], 'The file given by --secret-file cannot be read'],
     [['--unknown'], "unknown option '--unknown'"],
   ])('exits with 2 for %j and makes no order', async (args, message) => {
     await using here = await startHere()

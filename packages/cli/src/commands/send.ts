@@ -22,12 +22,13 @@ import { findSigningIdentity, type SigningIdentity } from '../signing-identity.t
 export const addSendCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('send')
-    .description('Deliver a signed payment event, and wait until its order shows it.')
+    .description('Deliver a signed payment event, and wait until the order reflects it.')
     .action(async (options: SendOptions) => finish(await send(options, context)))
   addSendOptions(command)
 }
 
-async function send(options: SendOptions, context: CliContext): Promise<ExitCode> {
+async function send(given: SendOptions, context: CliContext): Promise<ExitCode> {
+  const options = given.corrupt === undefined ? given : { ...given, tamper: given.corrupt }
   checkSendOptions(options)
   const run = await carryOut(options, context)
   const verdict = judgeSend(run)
@@ -59,7 +60,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
     scheme,
     url,
     batch: options.batch,
-    corruption: options.corrupt,
+    corruption: options.tamper,
     timeoutSeconds: options.timeout,
     effect: toEffect(readTypes(options), identity),
     deliveries,
@@ -70,12 +71,12 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
 /** What cannot be signed is found out before an order is made for it. */
 function checkSigning(
   { signer, secret, settings }: SigningIdentity,
-  { batch, corrupt, eventId = 'evt_1' }: SendOptions,
+  { batch, tamper, eventId = 'evt_1' }: SendOptions,
 ): void {
   const ids = { id: eventId, paymentId: 'pay_1', orderId: 'ord_1' }
   const event = { ...ids, type: 'payment.succeeded', amount: 1999, currency: 'EUR', occurredAt: 0 }
   const body = batch > 1 && signer.batch ? signer.batch.writeEvents([event]) : signer.writeEvent(event)
   const request = { body, secret, settings, now: 0, eventId }
-  if (corrupt === undefined) signDelivery(signer, request)
-  else signCorrupted(signer, request, corrupt)
+  if (tamper === undefined) signDelivery(signer, request)
+  else signCorrupted(signer, request, tamper)
 }

@@ -84,7 +84,7 @@ describe('oncehook sign', () => {
     const { exitCode, stdout, stderr } = await sign(args, source)
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/^x-signature: ts=\d{10},v1=[0-9a-f]{64}\nx-request-id: \S+\n$/)
-    expect(stderr).toBe('To be delivered with the query ?data.id=123456&type=payment\n')
+    expect(stderr).toBe('Send it with the query ?data.id=123456&type=payment\n')
     const curl = await sign([...args, '--curl', '--url', 'http://127.0.0.1:1'], source)
     expect(curl.stdout).toContain("'http://127.0.0.1:1/api/webhooks/mercadopago?data.id=123456&type=payment'")
     expect(JSON.parse((await sign([...args, '--json'], source)).stdout).query).toBe('data.id=123456&type=payment')
@@ -139,11 +139,11 @@ describe('oncehook sign', () => {
 
   it.each([
     [['--secret-env', fakeSecret, '/nowhere.json'], 'The file /nowhere.json cannot be read'],
-    [['--secret-env', fakeSecret, '--curl'], 'With --curl give --url too'],
+    [['--secret-env', fakeSecret, '--curl'], '--curl needs --url'],
     [['--secret-env', fakeSecret, '--curl', '--json'], "option '--curl' cannot be used with option '--json'"],
     [['--secret-env', 'whsec_*'], 'The secret is not base64'],
     [['--secret-env', fakeSecret, '--timestamp', 'now'], 'is invalid'],
-    [['--secret', fakeSecret], 'A secret is never an argument: give --secret-file or --secret-env'],
+    [['--secret', fakeSecret], 'Do not pass a secret as an argument: use --secret-file or --secret-env'],
     [['--scheme', 'hmac', '--secret-env', 'x'], 'The setting header is missing'],
   ])('exits with 2 for %j', async (args, message) => {
     const { exitCode, stdout, stderr } = await sign(args)
@@ -155,7 +155,7 @@ describe('oncehook sign', () => {
     const args = ['--secret-env', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
     expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
       exitCode: 2,
-      stderr: 'This body is not text: with --curl give it as a file\n',
+      stderr: 'The body is not text: with --curl, pass it as a file\n',
     })
   })
 

@@ -24,20 +24,18 @@ interface SignOptions extends SigningOptions {
 export const addSignCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('sign')
-    .description(
-      'Print the header lines that prove a body, to be sent with exactly these bytes; for Adyen the body with its proof.',
-    )
-    .argument('[file]', 'the body; without it, or with -, standard input')
-    .option('--event-id <id>', 'the id for schemes with an id header (default: the `id` in the body, else a new one)')
+    .description('Print the headers that sign a body, for exactly these bytes; for Adyen, print the signed body.')
+    .argument('[file]', 'file with the body (default, or -: standard input)')
+    .option('--event-id <id>', 'event id, for schemes with an id header (default: the `id` in the body, or a new id)')
     .option(
       '--timestamp <seconds>',
       'sign as of this time, in seconds since 1970 (default: now)',
       readWhole(0, 9_999_999_999),
     )
-    .addOption(new Option('--curl', 'print a curl command instead; the secret is not in it').conflicts('json'))
+    .addOption(new Option('--curl', 'print a curl command instead; it does not contain the secret').conflicts('json'))
     .option(
       '--make-secret <file>',
-      'instead of signing: make a secret or a pair of keys for --scheme, write what signs into a new file, and print the settings for the gateway',
+      'instead of signing, generate a secret or a key pair for --scheme, write it to a new file, and print the gateway settings',
     )
     .option('--json', 'print one JSON document and nothing else')
     .action(async (file: string | undefined, options: SignOptions) => {
@@ -63,7 +61,7 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   if (options.json) return writeJson(context, toDocument(scheme, signed, isSealed))
   if (!options.curl) return writeSigned(context, signed, isSealed)
   const gatewayUrl = options.url ?? local?.gatewayUrl
-  if (gatewayUrl === undefined) throw new UsageError('With --curl give --url too: the address of the gateway')
+  if (gatewayUrl === undefined) throw new UsageError('--curl needs --url: the URL of the gateway')
   const headers = [`content-type: ${signed.contentType}`, ...signed.headers.map(toHeaderText)]
   const source = isSealed || file === undefined || file === '-' ? { body: Buffer.from(signed.body) } : { file }
   const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
@@ -71,7 +69,7 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
 }
 
 async function make(file: string, { scheme }: SignOptions, context: CliContext): Promise<void> {
-  if (scheme === undefined) throw new UsageError('With --make-secret give --scheme too')
+  if (scheme === undefined) throw new UsageError('--make-secret needs --scheme')
   const { providers, settings } = await makeSecret(scheme, file, context.now())
   writeJson(context, providers)
   const set = Object.entries(settings).map(([name, value]) => ` --set ${name}=${value}`)
@@ -89,7 +87,7 @@ function toDocument(scheme: string, { headers, query, body }: SignedDelivery, is
 
 /** A sealed body is its own proof; what belongs to the address is told beside the lines, which may go into a file. */
 function writeSigned(context: CliContext, { headers, query, body }: SignedDelivery, isSealed: boolean): void {
-  if (query !== '') context.warn(`To be delivered with the query ?${query}\n`)
+  if (query !== '') context.warn(`Send it with the query ?${query}\n`)
   if (isSealed) context.write(body)
   else writeLines(context, headers.map(toHeaderText))
 }

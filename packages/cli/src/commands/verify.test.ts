@@ -172,23 +172,27 @@ describe('oncehook verify', () => {
     const args = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
     const { exitCode, stdout } = await run('verify', args, { readEnv: () => 'a hash that I chose' })
     expect(exitCode).toBe(0)
-    expect(stdout).toContain('Too little is signed')
+    expect(stdout).toContain('Not enough is signed')
     expect(stdout).toContain('Signed id  none\nSigned at  -\n')
   })
 
   it.each<[string, string[], string]>([
-    ['a secret among the arguments', ['--scheme', 'stripe', '--secret', 'whsec_x'], 'A secret is never an argument'],
-    ['no secret', ['--scheme', 'stripe'], 'With --scheme give --secret-file or --secret-env too'],
-    ['an unknown scheme', ['--scheme', 'nope', '--secret-env', 'S'], 'There is no scheme nope; there are adyen,'],
+    [
+      'a secret among the arguments',
+      ['--scheme', 'stripe', '--secret', 'whsec_x'],
+      'Do not pass a secret as an argument',
+    ],
+    ['no secret', ['--scheme', 'stripe'], '--scheme needs --secret-file or --secret-env'],
+    ['an unknown scheme', ['--scheme', 'nope', '--secret-env', 'S'], 'Unknown scheme nope; known schemes: adyen,'],
     ['nothing to find a provider by', [], 'Give --providers-file, or --scheme'],
-    ['a line that is no header', ['--scheme', 'stripe', '--secret-env', 'S', '-H', 'nothing'], 'is not `name: value`'],
+    ['a line that is no header', ['--scheme', 'stripe', '--secret-env', 'S', '-H', 'nothing'], 'must be `name: value`'],
     ['a time that is none', ['--now', 'yesterday'], 'is invalid'],
     ['an address that is none', ['--url', 'example.com'], 'is invalid'],
     ['a file that is not there', ['--scheme', 'stripe', '--secret-env', 'S', '/nowhere'], '/nowhere cannot be read'],
     [
       'a setting that the scheme does not have',
       ['--scheme', 'stripe', '--secret-env', 'S', '--set', 'a=b'],
-      'settings are not right',
+      'settings are invalid',
     ],
     ['a secret that the scheme cannot read', ['--scheme', 'adyen', '--secret-env', 'S'], 'is not hexadecimal'],
     ['two secrets', ['--scheme', 'stripe', '--secret-env', 'S', '--secret-file', '/x'], 'not both'],
@@ -202,8 +206,8 @@ describe('oncehook verify', () => {
   })
 
   it.each([
-    ['cut short', 'a: b\ncontent-length: 99\n\n{}', 'cut short: 2 bytes of 99'],
-    ['in chunks', 'a: b\ntransfer-encoding: chunked\n\n2\r\n{}\r\n', 'sent in chunks'],
+    ['cut short', 'a: b\ncontent-length: 99\n\n{}', 'truncated: 2 of 99 bytes'],
+    ['in chunks', 'a: b\ntransfer-encoding: chunked\n\n2\r\n{}\r\n', 'is chunked'],
     ['without an empty line', 'a: b\n', 'no empty line'],
   ])('exits with 2 for a request %s', async (_, request, message) => {
     await using files = await makeFiles({ request })
@@ -223,9 +227,9 @@ describe('oncehook explain', () => {
     expect(exitCode).toBe(1)
     expect(stdout).toBe(
       `Refused by standard-webhooks (standard-webhooks)
-With this put right it is accepted:
-- The body was changed on its way: it was parsed and written again (it was signed without blanks)
-  Check the bytes as they came, before anything parses or stores them; see that no proxy rewrites them
+The delivery is accepted after this correction:
+- The body was changed in transit: it was parsed and serialized again (signed without whitespace)
+  Verify the received bytes before anything parses or stores them, and check that no proxy rewrites them
 `,
     )
   })
@@ -244,9 +248,7 @@ With this put right it is accepted:
   it('has nothing to explain where the delivery is accepted', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv })
     expect(exitCode).toBe(0)
-    expect(stdout).toBe(
-      'Accepted by standard-webhooks (standard-webhooks), secret given: there is nothing to explain\n',
-    )
+    expect(stdout).toBe('Accepted by standard-webhooks (standard-webhooks), secret given: nothing to explain\n')
   })
 
   it('says why an accepted delivery would have no effect', async () => {
@@ -268,9 +270,7 @@ With this put right it is accepted:
   it('says what may be wrong when nothing that it tries helps', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from('{}') })
     expect(exitCode).toBe(1)
-    expect(stdout).toMatch(
-      /None of \d+ ways to put it right was accepted\. What may be wrong:\n- The signature is of another secret/,
-    )
+    expect(stdout).toMatch(/None of \d+ corrections helped\. Possible causes:\n- The signature was made with another/)
   })
 
   it('finds that the secret of another provider of the settings was meant', async () => {
@@ -282,7 +282,7 @@ With this put right it is accepted:
     })
     const overrides = { readEnv: (name: string) => (name === 'PROVIDERS' ? PROVIDERS : undefined) }
     const { stdout } = await run('explain', ['--provider', 'live', ...at, ...signed], overrides)
-    expect(stdout).toContain('a secret of the provider test, not with one of live')
+    expect(stdout).toContain('a secret of the provider test, not of live')
     expect(stdout).not.toContain(fakeSecret.slice(6))
   })
 

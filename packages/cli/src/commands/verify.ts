@@ -8,7 +8,7 @@ import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-
 export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('verify')
-    .description('Say whether the gateway takes a delivery for authentic, judged by its own code.')
+    .description('Check whether a delivery is authentic, with the verifiers of the gateway.')
     .action(async (file: string | undefined, options: DeliveryOptions) => finish(await verify(file, options, context)))
   addDeliveryOptions(command)
 }

@@ -13,8 +13,8 @@ export async function checkEncryption(client: OperatorClient): Promise<Finding> 
   if (lacking.length > 0) {
     return failure(
       'encryption',
-      `Records are encrypted by keys that are not there (key_unknown): ${lacking.join(', ')}`,
-      'Put the keys back into ENCRYPTION_KEYS_FILE; then oncehook encryption rotate makes them superfluous',
+      `Some records are encrypted with missing keys (key_unknown): ${lacking.join(', ')}`,
+      'Put the keys back into ENCRYPTION_KEYS_FILE, then run oncehook encryption rotate',
     )
   }
   const [on, off] = [services.filter(({ firstKey }) => firstKey !== null), services.filter(isOff)]
@@ -25,7 +25,7 @@ export async function checkEncryption(client: OperatorClient): Promise<Finding> 
   }
   return ok(
     'encryption',
-    `By the key ${[...new Set(on.map(({ firstKey }) => toPrintable(firstKey ?? '')))].join(' and ')}`,
+    `On, with the key ${[...new Set(on.map(({ firstKey }) => toPrintable(firstKey ?? '')))].join(' and ')}`,
   )
 }
 

@@ -11,32 +11,32 @@ export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
 }
 
 function checkDead(dead: number | null, byReason: Readonly<Record<string, number>> | null): Finding {
-  if (dead === 0) return ok('dead events', 'No event has failed for good')
+  if (dead === 0) return ok('dead events', 'No dead events')
   const reasons = Object.entries(byReason ?? {}).map(([reason, count]) => `${count} ${toPrintable(reason)}`)
-  const says = `${dead ?? 'Unknown how many'} failed for good${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
+  const says = `${dead ?? 'An unknown number'} dead${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
   return warning(
     'dead events',
     says,
-    'Look: oncehook events list --state dead; docs/operations.md tells what to do for each',
+    'Run oncehook events list --state dead; docs/operations.md describes what to do for each reason',
   )
 }
 
 function checkBacklog(unsettled: number, oldest: number | null): Finding {
-  if (oldest === null) return warning('backlog', 'The database could not tell in time', 'See the load of MongoDB')
-  if (unsettled === 0) return ok('backlog', 'Nothing waits')
-  const says = `${unsettled} not settled, the oldest for ${toAge(oldest)}`
+  if (oldest === null) return warning('backlog', 'MongoDB did not answer in time', 'Check the load on MongoDB')
+  if (unsettled === 0) return ok('backlog', 'Empty')
+  const says = `${unsettled} not settled, the oldest is ${toAge(oldest)} old`
   if (oldest < OLD_SECONDS) return ok('backlog', says)
-  return warning('backlog', says, 'See what they wait for: oncehook events list --state pending')
+  return warning('backlog', says, 'Run oncehook events list --state pending to see why')
 }
 
 /** Whether receipts wait for a person. */
 export async function checkReceipts(client: OperatorClient): Promise<Finding> {
   const { items, next } = await ask(client.receipts.list.query({ state: 'parked', limit: 100 }))
-  if (items.length === 0) return ok('receipts', 'No receipt is parked')
+  if (items.length === 0) return ok('receipts', 'No parked receipts')
   const count = next === null ? String(items.length) : `more than ${items.length}`
   return warning(
     'receipts',
     `${count} parked`,
-    'Look: oncehook receipts list --state parked, then release or leave each',
+    'Run oncehook receipts list --state parked, then release or leave each one',
   )
 }

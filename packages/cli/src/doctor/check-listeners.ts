@@ -5,10 +5,10 @@ import { type ProbeAnswer, probe } from './probe.ts'
 /** Whether the public listener answers, and whether its clock is near ours: signatures carry a time. */
 export async function checkGateway(context: CliContext, url: string): Promise<Finding[]> {
   const answer = await probe(context, `${url}/healthz`)
-  if (answer === null) return [failure('gateway', `${url} does not answer`, 'Start it, or see its log')]
+  if (answer === null) return [failure('gateway', `${url} does not answer`, 'Start it, or check its log')]
   if (answer.status !== 200) {
-    const says = `${url}/healthz is answered ${answer.status}: this is no public listener of a gateway`
-    return [failure('gateway', says, 'Check --url, and what stands in front of the gateway')]
+    const says = `${url}/healthz returned ${answer.status}: not the public listener of a gateway`
+    return [failure('gateway', says, 'Check --url and any proxy in front of the gateway')]
   }
   return [ok('gateway', `${url} answers`), checkClock(answer)]
 }
@@ -17,11 +17,11 @@ const NOTICED_MS = 5_000
 const HALF_THE_WINDOW_MS = 150_000
 
 function checkClock({ date, askedAt }: ProbeAnswer): Finding {
-  if (date === null) return warning('clock', 'The gateway tells no time', 'See whether a proxy removes the Date header')
+  if (date === null) return warning('clock', 'The gateway sends no Date header', 'Check whether a proxy removes it')
   // A Date tells whole seconds, rounded down.
   const skewMs = Math.max(0, Math.abs(date + 500 - askedAt) - 500)
-  const says = `The clock of the gateway is ${(skewMs / 1_000).toFixed(1)} s away from the one here`
-  const todo = 'Let both be set by NTP: a signature counts for 300 s on both sides of now'
+  const says = `The gateway's clock differs from this machine's by ${(skewMs / 1_000).toFixed(1)} s`
+  const todo = 'Synchronize both with NTP: signatures are valid for 300 s before and after the current time'
   if (skewMs > HALF_THE_WINDOW_MS) return failure('clock', says, todo)
   return skewMs > NOTICED_MS ? warning('clock', says, todo) : ok('clock', says)
 }
@@ -30,10 +30,13 @@ function checkClock({ date, askedAt }: ProbeAnswer): Finding {
 export async function checkAdmin(context: CliContext, adminUrl: string): Promise<Finding[]> {
   const live = await probe(context, `${adminUrl}/livez`)
   if (live?.status !== 200) {
-    const says =
-      live === null ? 'does not answer' : `is answered ${live.status}: this is no private listener of a gateway`
+    const says = live === null ? 'does not answer' : `returned ${live.status}: not the private listener of a gateway`
     return [
-      failure('admin', `${adminUrl} ${says}`, 'Check --admin-url: it is ADMIN_HOST and ADMIN_PORT of the gateway'),
+      failure(
+        'admin',
+        `${adminUrl} ${says}`,
+        'Check --admin-url: it consists of ADMIN_HOST and ADMIN_PORT of the gateway',
+      ),
     ]
   }
   const ready = await probe(context, `${adminUrl}/readyz`)
@@ -45,16 +48,16 @@ function readDependencies(answer: ProbeAnswer | null): [name: string, state: unk
     const { checks } = JSON.parse(answer?.body ?? '') as { checks: Record<string, unknown> }
     return Object.entries(checks)
   } catch {
-    return [['readiness', 'not told']]
+    return [['readiness', 'unknown']]
   }
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  mongodb: 'See whether MongoDB has a primary and lets the gateway in; deliveries are answered 500 and come again',
-  fulfilment: 'Start fulfilment, or see its log; deliveries are stored meanwhile, and processed when it is back',
+  mongodb: 'Check that MongoDB has a primary and accepts the gateway; deliveries get 500, and providers retry them',
+  fulfilment: 'Start fulfilment, or check its log; deliveries are stored and are processed once it is back',
 }
 
 function describeDependency([name, state]: [name: string, state: unknown]): Finding {
   if (state === 'ok') return ok(name, `The gateway reaches ${name}`)
-  return failure(name, `The gateway does not reach ${name}`, REMEDIES[name] ?? 'See the log of the gateway')
+  return failure(name, `The gateway cannot reach ${name}`, REMEDIES[name] ?? 'Check the log of the gateway')
 }

@@ -11,17 +11,23 @@ type Secret = Provider['secrets'][number]
 export async function checkSecrets(client: OperatorClient, now: number): Promise<Finding[]> {
   const providers = await ask(client.providers.list.query())
   if (providers.length === 0) {
-    return [warning('secrets', 'There is no provider, so every delivery is 404', 'Set PROVIDERS or PROVIDERS_FILE')]
+    return [
+      warning('secrets', 'No provider is configured, so every delivery gets 404', 'Set PROVIDERS or PROVIDERS_FILE'),
+    ]
   }
   const findings = providers.flatMap((provider) => checkProvider(provider, now))
-  return findings.length > 0 ? findings : [ok('secrets', `None of ${providers.length} providers has one about to end`)]
+  return findings.length > 0 ? findings : [ok('secrets', `No secret of the ${providers.length} providers expires soon`)]
 }
 
 function checkProvider({ name, secrets }: Provider, now: number): Finding[] {
   const living = secrets.filter((secret) => endOf(secret) > now)
   if (living.length === 0) {
     return [
-      failure('secrets', `Every secret of ${toPrintable(name)} has ended`, 'Add the secret that it signs with now'),
+      failure(
+        'secrets',
+        `Every secret of ${toPrintable(name)} has expired`,
+        'Add the secret that the provider uses now',
+      ),
     ]
   }
   return living
@@ -29,8 +35,8 @@ function checkProvider({ name, secrets }: Provider, now: number): Finding[] {
     .map(({ id, notAfter }) =>
       warning(
         'secrets',
-        `The secret ${toPrintable(id)} of ${toPrintable(name)} is in use and ends ${toTime(notAfter)}`,
-        'Let the provider sign with the new secret before then, or put the end off',
+        `The secret ${toPrintable(id)} of ${toPrintable(name)} is in use and expires ${toTime(notAfter)}`,
+        'Switch the provider to the new secret before then, or extend its notAfter',
       ),
     )
 }

@@ -7,7 +7,7 @@ export async function checkApiToken(
   context: CliContext,
   { url, token }: { readonly url: string; readonly token: string | undefined },
 ): Promise<Finding> {
-  if (token === undefined) return warning('api token', 'Not checked: no token is known here', 'Give --api-token-file')
+  if (token === undefined) return warning('api token', 'Not checked: no token was given', 'Give --api-token-file')
   const answer = await probe(context, `${url}/api/orders?limit=1`, token)
   return describeToken('api token', answer?.status, 'API_TOKENS')
 }
@@ -18,16 +18,16 @@ export async function checkOperatorToken(
   { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
 ): Promise<Finding> {
   const answer = await probe(context, `${adminUrl}/operator/audit.list`, token)
-  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS, or a live token of its OPERATOR_ISSUER')
+  return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS, or a valid token from its OPERATOR_ISSUER')
 }
 
 function describeToken(check: string, status: number | undefined, setting: string): Finding {
-  if (status === 401) return failure(check, 'The token is not accepted', `Use one of the gateway's ${setting}`)
+  if (status === 401) return failure(check, 'The token was rejected', `Use one of the gateway's ${setting}`)
   if (status === 200) return ok(check, 'The token is accepted')
-  const says = status === undefined ? 'There is no answer' : `The answer is ${status}`
+  const says = status === undefined ? 'No answer' : `Status ${status}`
   return warning(
     check,
-    `${says}: nobody knows whether the token is accepted`,
-    'Mend what is named above, then look again',
+    `${says}: cannot tell whether the token is accepted`,
+    'Fix the problem above, then run doctor again',
   )
 }

@@ -8,7 +8,7 @@ interface BodyChange {
   readonly rewrite: Rewrite
 }
 
-const exactly = 'Check the bytes as they came, before anything parses or stores them; see that no proxy rewrites them'
+const exactly = 'Verify the received bytes before anything parses or stores them, and check that no proxy rewrites them'
 
 /** What may have happened to a body on its way, each undone. `maxBytes` bounds what is unpacked. */
 export function bodyVariations(body: Buffer, maxBytes: number): Variation[] {
@@ -21,7 +21,7 @@ export function bodyVariations(body: Buffer, maxBytes: number): Variation[] {
       {
         axis: 'body',
         cause: 'body_changed',
-        says: `The body was changed on its way: ${says}`,
+        says: `The body was changed in transit: ${says}`,
         fix: exactly,
         apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, rawBody: rewritten } }),
       },
@@ -39,20 +39,23 @@ function tryTo(rewrite: Rewrite, body: Buffer): Buffer | null {
 
 function changes(maxBytes: number): BodyChange[] {
   return [
-    { says: 'a line end was put behind it', rewrite: onText((text) => text.replace(/\r?\n$/, '')) },
-    { says: 'the line end behind it was taken away', rewrite: onText((text) => `${text}\n`) },
-    { says: 'the CR LF behind it was taken away', rewrite: onText((text) => `${text}\r\n`) },
-    { says: 'blanks were put around it', rewrite: onText((text) => text.trim()) },
-    { says: 'a byte order mark was put before it', rewrite: onText((text) => text.replace(/^\u00ef\u00bb\u00bf/, '')) },
-    { says: 'its CR LF became LF', rewrite: onText((text) => text.replaceAll(/\r?\n/g, '\r\n')) },
-    { says: 'its LF became CR LF', rewrite: onText((text) => text.replaceAll('\r\n', '\n')) },
-    { says: 'it was written down in base64', rewrite: onText((text) => fromBase64(text)) },
+    { says: 'a newline was added at the end', rewrite: onText((text) => text.replace(/\r?\n$/, '')) },
+    { says: 'the newline at the end was removed', rewrite: onText((text) => `${text}\n`) },
+    { says: 'the CR LF at the end was removed', rewrite: onText((text) => `${text}\r\n`) },
+    { says: 'whitespace was added around it', rewrite: onText((text) => text.trim()) },
+    {
+      says: 'a byte order mark was added at the start',
+      rewrite: onText((text) => text.replace(/^\u00ef\u00bb\u00bf/, '')),
+    },
+    { says: 'CR LF became LF', rewrite: onText((text) => text.replaceAll(/\r?\n/g, '\r\n')) },
+    { says: 'LF became CR LF', rewrite: onText((text) => text.replaceAll('\r\n', '\n')) },
+    { says: 'it was encoded as base64', rewrite: onText((text) => fromBase64(text)) },
     { says: 'it is still compressed', rewrite: (body) => gunzipSync(body, { maxOutputLength: maxBytes }) },
-    { says: 'its UTF-8 was taken for Latin-1 and encoded again', rewrite: (body) => undoLatin1(body) },
+    { says: 'its UTF-8 was read as Latin-1 and encoded again', rewrite: (body) => undoLatin1(body) },
     { says: 'its UTF-8 became Latin-1', rewrite: onText((text) => text, 'utf8') },
-    { says: 'it was put as a text into JSON', rewrite: (body) => fromJsonText(body) },
-    { says: 'the blanks of the form were written as %20', rewrite: onText((text) => text.replaceAll('%20', '+')) },
-    { says: 'the blanks of the form were written as +', rewrite: onText((text) => text.replaceAll('+', '%20')) },
+    { says: 'it was encoded as a JSON string', rewrite: (body) => fromJsonText(body) },
+    { says: 'spaces in the form were encoded as %20', rewrite: onText((text) => text.replaceAll('%20', '+')) },
+    { says: 'spaces in the form were encoded as +', rewrite: onText((text) => text.replaceAll('+', '%20')) },
     ...jsonChanges(),
   ]
 }
@@ -86,9 +89,9 @@ function jsonChanges(): BodyChange[] {
   return layouts.flatMap(({ says, write }) =>
     spellings.flatMap((spelling) =>
       ['', '\n'].map((ending): BodyChange => {
-        const how = [says, spelling.says, ending === '' ? '' : 'with a line end'].filter((part) => part !== '')
+        const how = [says, spelling.says, ending === '' ? '' : 'with a final newline'].filter((part) => part !== '')
         return {
-          says: `it was parsed and written again (it was signed ${how.join(', ')})`,
+          says: `it was parsed and serialized again (signed ${how.join(', ')})`,
           rewrite: (body) => Buffer.from(spelling.write(write(JSON.parse(body.toString('utf8')))) + ending),
         }
       }),
@@ -97,24 +100,24 @@ function jsonChanges(): BodyChange[] {
 }
 
 const layouts: readonly { readonly says: string; readonly write: (value: unknown) => string }[] = [
-  { says: 'without blanks', write: (value) => JSON.stringify(value) },
-  { says: 'with two blanks of indentation', write: (value) => JSON.stringify(value, null, 2) },
-  { says: 'with four blanks of indentation', write: (value) => JSON.stringify(value, null, 4) },
+  { says: 'without whitespace', write: (value) => JSON.stringify(value) },
+  { says: 'with an indentation of two spaces', write: (value) => JSON.stringify(value, null, 2) },
+  { says: 'with an indentation of four spaces', write: (value) => JSON.stringify(value, null, 4) },
   { says: 'with tabs', write: (value) => JSON.stringify(value, null, '\t') },
-  { says: 'with a blank behind each comma and colon', write: (value) => writeSpaced(value) },
-  { says: 'without blanks, its members sorted', write: (value) => JSON.stringify(sortMembers(value)) },
+  { says: 'with a space after each comma and colon', write: (value) => writeSpaced(value) },
+  { says: 'without whitespace, keys sorted', write: (value) => JSON.stringify(sortMembers(value)) },
   {
-    says: 'with a blank behind each comma and colon, its members sorted',
+    says: 'with a space after each comma and colon, keys sorted',
     write: (value) => writeSpaced(sortMembers(value)),
   },
 ]
 
 const spellings: readonly { readonly says: string; readonly write: (json: string) => string }[] = [
   { says: '', write: (json) => json },
-  { says: 'letters beyond ASCII escaped', write: escapeBeyondAscii },
+  { says: 'non-ASCII characters escaped', write: escapeBeyondAscii },
   { says: 'slashes escaped', write: (json) => json.replaceAll('/', '\\/') },
   {
-    says: 'slashes and letters beyond ASCII escaped',
+    says: 'slashes and non-ASCII characters escaped',
     write: (json) => escapeBeyondAscii(json.replaceAll('/', '\\/')),
   },
   {

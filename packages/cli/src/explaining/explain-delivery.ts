@@ -32,7 +32,7 @@ const MAX_UNPACKED_BYTES = 16_000_000
 export async function explainDelivery(given: GivenCase, url: string | undefined): Promise<Explanation> {
   const { asked, others, delivery, target, signedTime, now, fetch } = given
   const scheme = SCHEMES.get(asked.settings.scheme)
-  if (scheme === undefined) throw new UsageError(`There is no scheme ${asked.settings.scheme}`)
+  if (scheme === undefined) throw new UsageError(`Unknown scheme ${asked.settings.scheme}`)
   const tried = readTriedSecrets(asked, scheme)
   const attempt: Attempt = { scheme, settings: asked.settings, secrets: toLiveSecrets(tried), delivery, now, fetch }
   const acceptedBy = await findSignerOf(attempt)
@@ -94,8 +94,8 @@ function rank(proved: readonly Cause[], seen: readonly Cause[], { settings }: At
   const unknown: Cause = {
     cause: 'unknown',
     proved: false,
-    says: `The signature is of another secret of ${settings.scheme}, or of other bytes than these`,
-    fix: 'Compare the secret with the one that the provider shows for exactly this address, and the body with what the provider says it sent',
+    says: `The signature was made with another ${settings.scheme} secret, or for other bytes`,
+    fix: 'Compare the secret with the one that the provider shows for this URL, and the body with the one that the provider shows as sent',
   }
   return [...seen, unknown]
 }

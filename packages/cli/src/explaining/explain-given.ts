@@ -28,7 +28,7 @@ export async function explainGiven(
   const { name: provider, settings } = given.asked
   if (settings.scheme === 'paypal' && !('certificates' in settings)) {
     // Every try would fetch it anew.
-    throw new CommandFailure('Name the certificate of PayPal in the setting certificates: it is needed for many tries')
+    throw new CommandFailure('Put the PayPal certificate into the setting certificates: explain needs it many times')
   }
   const explanation = await explainDelivery(given, options.url)
   const withheld = explanation.acceptedBy === null ? [] : await findWithheld(given)
@@ -40,13 +40,13 @@ export function describeExplanation(explanation: GivenExplanation): string[] {
   const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   if (acceptedBy !== null) {
     const who = `Accepted by ${provider} (${scheme}), secret ${toPrintable(acceptedBy)}`
-    return withheld.length === 0 ? [`${who}: there is nothing to explain`] : [who, ...withheld.map(describeWithheld)]
+    return withheld.length === 0 ? [`${who}: nothing to explain`] : [who, ...withheld.map(describeWithheld)]
   }
   const [first] = causes
   const how =
     first?.proved === true
-      ? 'With this put right it is accepted:'
-      : `None of ${tried} ways to put it right was accepted. What may be wrong:`
+      ? 'The delivery is accepted after this correction:'
+      : `None of ${tried} corrections helped. Possible causes:`
   return [`Refused by ${provider} (${scheme})`, how, ...causes.flatMap(({ says, fix }) => [`- ${says}`, `  ${fix}`])]
 }
 

@@ -27,10 +27,9 @@ export async function findWithheld({ asked, delivery, now, fetch }: GivenCase): 
 }
 
 const SAYS: Readonly<Record<Withheld, string>> = {
-  not_expected:
-    'It has no effect: mode or account is not what `expect` (of Stripe also `testMode`) of the provider says',
-  effect_not_allowed: 'It has no effect: `effects` of the provider does not hold its type',
-  amount_missing: 'It will be dead: it names no amount with a currency, and `requireAmount` demands both',
+  not_expected: 'No effect: mode or account does not match `expect` of the provider (or `testMode` for Stripe)',
+  effect_not_allowed: 'No effect: `effects` of the provider does not include this type',
+  amount_missing: 'It will be dead: it has no amount with a currency, and `requireAmount` requires both',
 }
 
 /** What is printed of a reason. */

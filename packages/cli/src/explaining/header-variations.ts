@@ -5,8 +5,7 @@ import type { HeaderFamily } from './scheme-headers.ts'
 /** A header line, its name in lower case. */
 type Line = readonly [name: string, value: string]
 
-const untouched =
-  'Let the headers pass as they came: see what the proxy or the framework before the gateway does to them'
+const untouched = 'Pass the headers unchanged: check the proxy or framework in front of the gateway'
 
 /** What may have happened to the headers that a scheme is checked with, each undone. */
 export function headerVariations({ rawHeaders }: Delivery, families: readonly HeaderFamily[]): Variation[] {
@@ -16,30 +15,29 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
   const onValues = (change: (value: string) => string): readonly Line[] =>
     lines.map(([name, value]) => (own.has(name) ? [name, change(value)] : [name, value]))
   const tried: readonly (readonly [cause: Variation['cause'], says: string, lines: readonly Line[]])[] = [
-    ['header_repeated', 'a header is there several times, and only the first one is right', keepOne(lines, own)],
-    ['header_repeated', 'a header is there several times, and only the last one is right', keepLast(lines, own)],
-    ['header_repeated', 'a header that was sent twice came joined by a comma', onValues(splitTwice)],
-    ['header_changed', 'names of headers were rewritten with underscores', lines.map(renameUnderscores)],
-    ['header_changed', 'headers of two families are mixed', lines.map(renameSvix)],
-    ['header_changed', 'there are blanks or quotes around its value', onValues(unquote)],
+    ['header_repeated', 'a header is repeated, and only the first line is correct', keepOne(lines, own)],
+    ['header_repeated', 'a header is repeated, and only the last line is correct', keepLast(lines, own)],
+    ['header_repeated', 'a repeated header was joined with a comma', onValues(splitTwice)],
+    ['header_changed', 'header names were rewritten with underscores', lines.map(renameUnderscores)],
+    ['header_changed', 'two header families are mixed', lines.map(renameSvix)],
+    ['header_changed', 'its value has whitespace or quotes around it', onValues(unquote)],
     [
       'header_changed',
-      'the name of a header stands in its value',
+      'a header value contains the header name',
       onValues((text) => text.replace(/^[A-Za-z0-9-]+: */, '')),
     ],
-    ['header_changed', 'its value was written in capitals', onValues((text) => text.toLowerCase())],
-    ['header_changed', 'its plus signs became blanks', onValues((text) => text.replaceAll(' ', '+'))],
-    ['header_changed', 'its value was written down with percent signs', onValues(decodePercent)],
-    ['header_changed', 'its base64 was written for addresses', onValues(toPlainBase64)],
-    ['header_changed', 'its base64 lost what fills up its end', onValues(padBase64)],
+    ['header_changed', 'its value was changed to upper case', onValues((text) => text.toLowerCase())],
+    ['header_changed', 'its plus signs became spaces', onValues((text) => text.replaceAll(' ', '+'))],
+    ['header_changed', 'its value was percent-encoded', onValues(decodePercent)],
+    ['header_changed', 'its base64 was changed to base64url', onValues(toPlainBase64)],
+    ['header_changed', 'its base64 lost its padding', onValues(padBase64)],
     [
       'header_changed',
-      'a prefix of the signature is too much',
+      'the signature has an extra prefix',
       onValues((text) => text.replace(/^(?:sha256|sha1|v[01])[=,]/, '')),
     ],
     ...['sha256=', 'v0=', 'v1,', 'v1='].map(
-      (prefix) =>
-        ['header_changed', 'a prefix of the signature was taken away', onSignature(lines, own, prefix)] as const,
+      (prefix) => ['header_changed', 'the signature lost its prefix', onSignature(lines, own, prefix)] as const,
     ),
   ]
   return tried.flatMap(([cause, says, changed]): Variation[] => {
@@ -49,7 +47,7 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
       {
         axis: 'header',
         cause,
-        says: `The signature is right, but ${says}`,
+        says: `The signature is valid, but ${says}`,
         fix: untouched,
         apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, rawHeaders: changed.flat() } }),
       },

@@ -31,8 +31,8 @@ function observeHeaders({ settings, delivery }: Attempt): Cause[] {
     ...repeated.map((name) =>
       seen({
         cause: 'header_repeated',
-        says: `The header ${name} is there ${lines.filter(([one]) => one === name).length} times; it must be there once`,
-        fix: 'See which proxy adds a line of its own instead of passing the provider’s',
+        says: `The header ${name} occurs ${lines.filter(([one]) => one === name).length} times; it must occur once`,
+        fix: 'Check which proxy adds its own line instead of passing on the one from the provider',
       }),
     ),
     ...(settings.scheme === 'shopify' && own.length > 1 ? [twoFamilies] : []),
@@ -43,8 +43,8 @@ function observeHeaders({ settings, delivery }: Attempt): Cause[] {
 
 const twoFamilies = seen({
   cause: 'header_repeated',
-  says: 'Both families of headers are there, x-shopify- and shopify-; only one may be',
-  fix: 'See who adds the second one: Shopify sends one of them',
+  says: 'Both header families are present, x-shopify- and shopify-; only one is allowed',
+  fix: 'Check what adds the second one: Shopify sends only one',
 })
 
 interface Presence {
@@ -62,15 +62,15 @@ function findMissing({ settings: { scheme }, families, present }: Presence): Cau
     seen({
       cause: 'header_missing',
       says: `The header ${missing.join(' and the header ')} ${missing.length === 1 ? 'is' : 'are'} missing${hintOf(scheme, present)}`,
-      fix: 'See whether the provider sends it, and whether a proxy or a log took it away',
+      fix: 'Check whether the provider sends it, and whether a proxy or a log removed it',
     }),
     ...(others.length === 0
       ? []
       : [
           seen({
             cause: 'wrong_scheme',
-            says: `The headers are those of ${others.join(' or ')}; the settings say ${scheme}`,
-            fix: `Write "scheme": "${others[0]}", or look which provider delivers to this address`,
+            says: `The headers belong to ${others.join(' or ')}, but the settings have ${scheme}`,
+            fix: `Set "scheme": "${others[0]}", or check which provider delivers to this URL`,
           }),
         ]),
   ]
@@ -82,9 +82,9 @@ function countOf(family: readonly string[], present: ReadonlySet<string>): numbe
 
 /** Older headers of the same provider, which do not count. */
 function hintOf(scheme: string, present: ReadonlySet<string>): string {
-  if (scheme === 'github' && present.has('x-hub-signature')) return ': only the older SHA-1 header is there'
+  if (scheme === 'github' && present.has('x-hub-signature')) return ': only the older SHA-1 header is present'
   if (scheme === 'standard-webhooks' && present.has('svix-id') && present.has('webhook-signature')) {
-    return ': the families webhook- and svix- are mixed'
+    return ': the header families webhook- and svix- are mixed'
   }
   return ''
 }
@@ -93,15 +93,15 @@ function findEmpty(lines: readonly (readonly [string, string])[], own: ReadonlyS
   return lines
     .filter(([name, value]) => own.has(name) && value.trim() === '')
     .map(([name]) =>
-      seen({ cause: 'header_missing', says: `The header ${name} is empty`, fix: 'See who took its value away' }),
+      seen({ cause: 'header_missing', says: `The header ${name} is empty`, fix: 'Check what removed its value' }),
     )
 }
 
 function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause[] {
   if (time === null) return []
   if (time.ms === null) {
-    const says = `The time in ${time.header} is no time that the scheme knows: ${toPrintable(time.text).slice(0, 20)}`
-    return [seen({ cause: 'clock', says, fix: 'It has to pass as the provider sends it, in seconds with ten digits' })]
+    const says = `The time in ${time.header} has an unknown format: ${toPrintable(time.text).slice(0, 20)}`
+    return [seen({ cause: 'clock', says, fix: 'Pass it unchanged; it must be in seconds, with ten digits' })]
   }
   const away = Math.abs(now - time.ms) / 1000
   const window = windowOf(settings, time.ms < now)
@@ -118,11 +118,11 @@ function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Ca
   const where = signedAt < now ? 'old' : 'ahead'
   return {
     cause: 'clock',
-    says: `It is ${toAge(away)} ${where} (${away} s), and the window is ${tolerance} s`,
+    says: `The signed time is ${toAge(away)} ${where} (${away} s), but the tolerance is ${tolerance} s`,
     fix:
       signedAt < now
-        ? 'Judge a delivery that was kept as of its own time with --now; else look at the clock and at what holds deliveries up'
-        : 'Set the clock of this machine by NTP; the provider’s is seldom wrong',
+        ? 'For a saved delivery, give its time with --now; otherwise check the clock and what delays deliveries'
+        : 'Synchronize the clock of this machine with NTP; the clock of the provider is rarely wrong',
   }
 }
 
@@ -144,8 +144,8 @@ export function clockVariations({ settings, now }: Attempt, time: SignedTime | n
 function observeEncoding({ delivery }: Attempt): Cause[] {
   const encoding = toLines(delivery.rawHeaders).find(([name]) => name === 'content-encoding')?.[1]
   if (encoding === undefined || encoding === 'identity') return []
-  const says = `The body is marked as ${toPrintable(encoding)}; the gateway takes none that is encoded`
-  return [seen({ cause: 'body_changed', says, fix: 'Switch the compression off on the way to the gateway' })]
+  const says = `The body has the content coding ${toPrintable(encoding)}, but the gateway accepts none`
+  return [seen({ cause: 'body_changed', says, fix: 'Turn off compression between the provider and the gateway' })]
 }
 
 const marks = [
@@ -165,7 +165,7 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
   return [
     seen({
       cause: 'test_mode',
-      says: `The body says ${mark[1]}: it comes from the provider’s test environment, which has a secret of its own`,
+      says: `The body contains ${mark[1]}: it comes from the test environment, which uses a different secret`,
       fix: 'Compare the secret with that of the test environment',
     }),
   ]
@@ -175,17 +175,16 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
 function observeBody({ scheme, delivery }: Attempt): Cause[] {
   const isAdyen = delivery.rawBody.includes('"NotificationRequestItem"')
   if (scheme.signsNothing === true) {
-    const says =
-      'The body is no form with the one id that this provider sends; there is no signature that could be wrong'
-    return [seen({ cause: 'body_changed', says, fix: 'Look at the body that came, and at who sends it' })]
+    const says = 'The body is not a form with exactly one id, as this provider sends it; this scheme has no signature'
+    return [seen({ cause: 'body_changed', says, fix: 'Check the received body and its sender' })]
   }
   if (isAdyen && scheme.name !== 'adyen') {
-    const says = `The body holds items of Adyen’s payment webhooks; the settings say ${scheme.name}`
-    return [seen({ cause: 'wrong_scheme', says, fix: 'Write "scheme": "adyen"' })]
+    const says = `The body contains items of Adyen payment webhooks, but the settings have ${scheme.name}`
+    return [seen({ cause: 'wrong_scheme', says, fix: 'Set "scheme": "adyen"' })]
   }
   if (scheme.name !== 'adyen' || (isAdyen && delivery.rawBody.includes('"hmacSignature"'))) return []
-  const says = 'No item of the body carries additionalData.hmacSignature'
+  const says = 'No item in the body has additionalData.hmacSignature'
   return [
-    seen({ cause: 'header_missing', says, fix: 'Generate an HMAC key for this webhook with Adyen, and save it there' }),
+    seen({ cause: 'header_missing', says, fix: 'Generate an HMAC key for this webhook at Adyen, and save it there' }),
   ]
 }

@@ -18,8 +18,8 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
       {
         axis: 'secret',
         cause: 'wrong_provider',
-        says: `It is signed with a secret of the provider ${other.name}, not with one of ${asked.name}`,
-        fix: `Let it go to /api/webhooks/${other.name}, or see whether test and live were mixed up`,
+        says: `It is signed with a secret of the provider ${other.name}, not of ${asked.name}`,
+        fix: `Deliver it to /api/webhooks/${other.name}, or check whether test and live are mixed up`,
         apply: (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets }),
       },
     ]
@@ -42,8 +42,8 @@ export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attemp
         {
           axis: 'scheme',
           cause: 'wrong_scheme',
-          says: `It is signed as the scheme ${name} does; the settings say ${asked.settings.scheme}`,
-          fix: `Write "scheme": "${name}"`,
+          says: `It is signed with the scheme ${name}, but the settings have ${asked.settings.scheme}`,
+          fix: `Set "scheme": "${name}"`,
           // How old it is does not matter for what it is.
           apply: (attempt) => ({ ...attempt, scheme, settings, secrets, now: signedAt ?? attempt.now }),
         },

@@ -40,8 +40,8 @@ export function findUnreadable(secrets: readonly TriedSecret[]): Cause[] {
           {
             cause: 'secret_unreadable',
             proved: false,
-            says: `The secret ${id} cannot be one of this scheme: it ${read.problem}`,
-            fix: 'Copy it again from where the provider shows it, prefix included',
+            says: `The secret ${id} is not valid for this scheme: it ${read.problem}`,
+            fix: 'Copy it from the provider again, including its prefix',
           },
         ],
   )
@@ -75,8 +75,8 @@ function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
     {
       axis: 'secret',
       cause: 'secret_ended',
-      says: `It is signed with the secret ${id}, which has ended: its notAfter has passed`,
-      fix: 'Let the provider sign with the new secret, or put the end off',
+      says: `It is signed with the secret ${id}, which has expired (notAfter)`,
+      fix: 'Switch the provider to the new secret, or extend notAfter',
       apply: (attempt) => ({ ...attempt, secrets }),
     },
   ]
@@ -88,7 +88,7 @@ interface OtherSecret {
   readonly fix: string
 }
 
-const asShown = 'Copy exactly what the provider shows, without anything around it'
+const asShown = 'Copy exactly the text that the provider shows'
 
 /** The same secret as it may have been before it was copied. */
 function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
@@ -97,19 +97,19 @@ function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
   const bare = text.trim().replace(/^(["'`])(.*)\1$/s, '$2')
   const last = bare.replace(/(?:\\r)?\\n$/, '')
   const others = [
-    { ...blank, says: 'has blanks or line ends around it', text: text.trim() },
+    { ...blank, says: 'has whitespace around it', text: text.trim() },
     { ...blank, says: 'has quotes around it', text: bare },
-    { ...blank, says: 'ends in a written-out \\n', text: last },
-    { ...blank, says: 'has the name of a variable before it', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
-    { ...blank, says: 'has blanks in the middle', text: last.replaceAll(/\s/g, '') },
+    { ...blank, says: 'ends in a literal \\n', text: last },
+    { ...blank, says: 'starts with a variable name', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
+    { ...blank, says: 'contains whitespace', text: last.replaceAll(/\s/g, '') },
     { ...encoding, says: 'lacks its prefix whsec_', text: `whsec_${last}` },
-    { ...encoding, says: 'has a prefix that does not belong to it', text: last.replace(/^[a-z]{2,8}_/, '') },
-    { ...encoding, says: 'was written down with percent signs', text: decodePercent(last) },
-    { ...encoding, says: 'was written in capitals', text: last.toLowerCase() },
-    { ...encoding, says: 'was written in small letters', text: last.toUpperCase() },
-    { ...encoding, says: 'was written in base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
-    { ...encoding, says: 'is in base64 where the scheme wants hexadecimal', text: recode(last, 'base64', 'hex') },
-    { ...encoding, says: 'is in hexadecimal where the scheme wants base64', text: recode(last, 'hex', 'base64') },
+    { ...encoding, says: 'has an extra prefix', text: last.replace(/^[a-z]{2,8}_/, '') },
+    { ...encoding, says: 'was percent-encoded', text: decodePercent(last) },
+    { ...encoding, says: 'was changed to upper case', text: last.toLowerCase() },
+    { ...encoding, says: 'was changed to lower case', text: last.toUpperCase() },
+    { ...encoding, says: 'was encoded as base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
+    { ...encoding, says: 'is in base64, but the scheme expects hexadecimal', text: recode(last, 'base64', 'hex') },
+    { ...encoding, says: 'is in hexadecimal, but the scheme expects base64', text: recode(last, 'hex', 'base64') },
   ]
   return others.filter((other) => other.text !== text && other.text !== '')
 }
@@ -132,12 +132,12 @@ function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & 
   // A pair of keys, or a text that is no key at all: no bytes can stand in for it.
   if (scheme.name === 'paypal' || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret')) return []
   const bare = text.trim().replace(/^[a-z]{2,8}_/, '')
-  const fix = 'Name the encoding that the provider means: the scheme reads the secret in another way'
+  const fix = 'Set the encoding that the provider uses: the scheme decodes the secret differently'
   const readings = [
-    { says: 'was meant as the text that it is', bytes: Buffer.from(text.trim()) },
-    { says: 'was meant as the text behind its prefix', bytes: Buffer.from(bare) },
-    { says: 'was meant as base64', bytes: Buffer.from(bare, 'base64') },
-    { says: 'was meant as hexadecimal', bytes: Buffer.from(bare, 'hex') },
+    { says: 'is plain text', bytes: Buffer.from(text.trim()) },
+    { says: 'is plain text after its prefix', bytes: Buffer.from(bare) },
+    { says: 'is base64', bytes: Buffer.from(bare, 'base64') },
+    { says: 'is hexadecimal', bytes: Buffer.from(bare, 'hex') },
   ]
   return readings
     .filter(({ bytes }) => bytes.length > 0)
@@ -147,7 +147,7 @@ function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & 
 function publicKeyOf(pem: string): (OtherSecret & { readonly key: KeyObject })[] {
   try {
     const key = createPublicKey(pem)
-    return [{ cause: 'secret_encoding', says: 'is in PEM, which the scheme does not read', fix: asShown, key }]
+    return [{ cause: 'secret_encoding', says: 'is in PEM, which the scheme does not accept', fix: asShown, key }]
   } catch {
     return []
   }

@@ -65,14 +65,14 @@ function toVariations(own: HmacSettings, other: Omit<HmacSettings, 'header'>): V
   )
   if (changed.length === 0) return []
   const entries = changed.map(
-    (name) => `"${name}": ${settings[name] === undefined ? 'left out' : `"${settings[name]}"`}`,
+    (name) => `"${name}": ${settings[name] === undefined ? 'omitted' : `"${settings[name]}"`}`,
   )
   return [
     {
       axis: 'scheme',
       cause: 'settings',
-      says: `The settings of the provider sign otherwise: it is signed with ${entries.join(', ')}`,
-      fix: 'Write the settings so',
+      says: `The settings of the provider do not match: it is signed with ${entries.join(', ')}`,
+      fix: 'Change the settings accordingly',
       apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, ...left, ...settings } }),
     },
   ]

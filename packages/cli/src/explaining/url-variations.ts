@@ -32,8 +32,8 @@ function toVariation(configured: string, url: string): Variation {
   return {
     axis: 'url',
     cause: 'url',
-    says: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}); the settings say ${withoutQuery(configured)}`,
-    fix: 'Write publicUrl exactly as it stands with the provider, whatever the proxy before the gateway makes of it',
+    says: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}), but the settings have ${withoutQuery(configured)}`,
+    fix: 'Set publicUrl to the exact URL configured at the provider, whatever a proxy changes',
     apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, publicUrl: url } as ProviderSettings }),
   }
 }
@@ -47,12 +47,12 @@ function differenceOf(one: string, other: string): string {
   const [a, b] = [new URL(one), new URL(other)]
   const names = [
     a.protocol === b.protocol ? '' : 'http or https',
-    a.hostname === b.hostname ? '' : 'another host',
-    portOf(one) === portOf(other) ? '' : 'another port, or one that is left out',
-    a.pathname === b.pathname ? '' : slashOnly(a, b) ? 'the slash at the end' : 'another path',
-    a.search === b.search ? '' : 'another query',
+    a.hostname === b.hostname ? '' : 'different host',
+    portOf(one) === portOf(other) ? '' : 'different or omitted port',
+    a.pathname === b.pathname ? '' : slashOnly(a, b) ? 'trailing slash' : 'different path',
+    a.search === b.search ? '' : 'different query',
   ]
-  return names.filter((name) => name !== '').join(', ') || 'written in another way'
+  return names.filter((name) => name !== '').join(', ') || 'different spelling'
 }
 
 function slashOnly(a: URL, b: URL): boolean {
@@ -103,8 +103,8 @@ function queryVariations({ scheme }: ProviderSettings, { target, query }: Addres
   return [...queries].map((other) => ({
     axis: 'url',
     cause: 'url',
-    says: `It was signed ${other === '' ? 'without the query' : 'with another query than the one that came'}`,
-    fix: 'Let the query pass as the provider sends it, or leave it out of the address that the provider knows',
+    says: `It was signed ${other === '' ? 'without the query' : 'with a different query than the received one'}`,
+    fix: 'Pass the query unchanged, or remove it from the URL configured at the provider',
     apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, query: other } }),
   }))
 }

@@ -65,17 +65,19 @@ function describeDeliveries({ deliveries, mismatches }: EventDetails): string {
 
 function describeVerification(verified: Verification | null): string | null {
   if (verified === null) return null
-  return verified.valid ? `authentic, by the secret ${verified.secretId}` : `not authentic: ${verified.failure}`
+  return verified.valid
+    ? `authentic, signed with the secret ${verified.secretId}`
+    : `not authentic: ${verified.failure}`
 }
 
 function describeAttempts({ attempts }: EventDetails): string[] {
   if (attempts.length === 0) return []
   const rows = attempts.map(({ at, ms, outcome, code, message }) => [toTime(at), `${ms} ms`, outcome, code, message])
-  return ['', ...toTableLines(['TRIED', 'TOOK', 'OUTCOME', 'CODE', 'WHAT HAPPENED'], rows)]
+  return ['', ...toTableLines(['AT', 'DURATION', 'OUTCOME', 'CODE', 'MESSAGE'], rows)]
 }
 
 function describeReading(notRead: string | null): string {
-  return notRead === null ? 'read again' : `not read again: ${notRead}`
+  return notRead === null ? 'remapped' : `not remapped: ${notRead}`
 }
 
 function describeReplays({ replays }: EventDetails): string[] {
@@ -83,7 +85,7 @@ function describeReplays({ replays }: EventDetails): string[] {
   return [
     '',
     ...toTableLines(
-      ['REPLAYED', 'BY', 'WHY', 'BODY'],
+      ['REPLAYED', 'BY', 'REASON', 'MAPPING'],
       replays.map(({ at, by, reason, notRead }) => [toTime(at), by, reason, describeReading(notRead)]),
     ),
   ]

@@ -6,9 +6,9 @@ export function describeReplay(progress: ReplayProgress): string[] {
   const { state, matched, started, done, failed, by, reason, startedAt, finishedAt, notRead } = progress
   return [
     `State     ${state}`,
-    `Begun     ${toTime(startedAt)} by ${toPrintable(by)}: ${toPrintable(reason)}`,
+    `Started   ${toTime(startedAt)} by ${toPrintable(by)}: ${toPrintable(reason)}`,
     ...(finishedAt === null ? [] : [`Ended     ${toTime(finishedAt)}`]),
-    `Events    ${matched} meant, ${started} made due again: ${done} settled, ${failed} dead again`,
+    `Events    ${matched} matched, ${started} made due again: ${done} settled, ${failed} dead again`,
     ...describeNotRead(notRead),
   ]
 }
@@ -16,5 +16,5 @@ export function describeReplay(progress: ReplayProgress): string[] {
 /** The events of a replay whose bodies could not be read again, for people: nothing where there are none. */
 export function describeNotRead(notRead: number): string[] {
   if (notRead === 0) return []
-  return [`Not read  ${notRead} by today's settings: their old mapping counts (\`events show\` says why)`]
+  return [`Mapping   ${notRead} could not be remapped and keep their old mapping (\`events show\` gives the reason)`]
 }

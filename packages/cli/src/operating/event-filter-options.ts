@@ -39,14 +39,14 @@ interface Age {
 export function addEventFilterOptions(command: Command): Command {
   return command
     .option('--provider <name>', 'from this provider')
-    .option('--event-id <id>', "with this id, the provider's own")
+    .option('--event-id <id>', "with this provider's id")
     .option('--type <type>', 'of this type, such as payment.succeeded')
     .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
-    .option('--failed-with <code>', 'that failed for this reason, such as amount_mismatch')
+    .option('--failed-with <code>', 'that failed with this code, such as amount_mismatch')
     .option('--order <id>', 'about this order')
-    .option('--secret-id <id>', 'signed with the secret of this id')
-    .option('--from <time>', 'received since then: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
-    .option('--to <time>', 'received before then', readTime)
+    .option('--secret-id <id>', 'signed with the secret that has this id')
+    .option('--from <time>', 'received at or after this time: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
+    .option('--to <time>', 'received before this time', readTime)
 }
 
 /** The filter that the options mean. `now` is milliseconds since 1970. */
@@ -69,7 +69,7 @@ function readTime(text: string): Age | Date {
   const instant = new Date(INSTANT.test(text) ? text : Number.NaN)
   if (!Number.isNaN(instant.getTime())) return instant
   throw new InvalidArgumentError(
-    'It is a time such as 2026-11-21T08:00:00Z or 2026-11-21, or an age such as 90m, 2h, 3d.',
+    'Must be a time such as 2026-11-21T08:00:00Z or 2026-11-21, or an age such as 90m, 2h, 3d.',
   )
 }
 

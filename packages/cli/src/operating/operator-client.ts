@@ -74,5 +74,5 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
 
 const TOO_LONG: ReadonlySet<string> = new Set(['uri_too_long', 'headers_too_large'])
 const NOT_ACCEPTED =
-  'The gateway does not accept this token: it must be one of its OPERATOR_TOKENS, or a live access token of its OPERATOR_ISSUER'
-const NO_ANSWER = 'The operator API does not answer: is this the admin address of a gateway, and is it running?'
+  'The gateway rejected this token: use one of its OPERATOR_TOKENS, or a valid access token from its OPERATOR_ISSUER'
+const NO_ANSWER = 'The operator API does not answer: is this the admin URL of a gateway, and is it running?'

@@ -24,8 +24,8 @@ export interface OperatorAddress {
 export function addOperatorOptions(command: Command): Command {
   return (
     command
-      .option('--admin-url <url>', 'the private address of a gateway (default: the one that runs here)', readUrl)
-      .option('--token-file <path>', 'a file with the token of an operator (default: ONCEHOOK_OPERATOR_TOKEN)')
+      .option('--admin-url <url>', 'admin URL of the gateway (default: the local one)', readUrl)
+      .option('--token-file <path>', 'file with an operator token (default: ONCEHOOK_OPERATOR_TOKEN)')
       // Known only to be refused: an unknown option would be printed with its value.
       .addOption(new Option('--token <value>').hideHelp())
       .option('--json', 'print one JSON document and nothing else')
@@ -39,7 +39,7 @@ export function addOperatorOptions(command: Command): Command {
  */
 export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
   if (options.token !== undefined) {
-    throw new UsageError('A token is never an argument: give --token-file or set ONCEHOOK_OPERATOR_TOKEN')
+    throw new UsageError('Do not pass a token as an argument: use --token-file or ONCEHOOK_OPERATOR_TOKEN')
   }
   const running = await findLocalSystem(context.dataFolder)
   const adminUrl = options.adminUrl ?? running?.adminUrl
@@ -48,7 +48,7 @@ export async function findOperatorAddress(options: OperatorOptions, context: Cli
   if (adminUrl === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --admin-url`)
   const token = await readOperatorToken(options, { context, local })
   if (token === undefined) {
-    throw new UsageError('With --admin-url give --token-file too, or set ONCEHOOK_OPERATOR_TOKEN')
+    throw new UsageError('--admin-url needs --token-file or ONCEHOOK_OPERATOR_TOKEN')
   }
   return { adminUrl, token }
 }

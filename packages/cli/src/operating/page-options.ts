@@ -11,8 +11,8 @@ export interface PageOptions {
 /** Gives a command the options of `PageOptions`. */
 export function addPageOptions(command: Command): Command {
   return command
-    .option('--limit <n>', 'so many, 100 at most (default: 20)', readWhole(1, 100))
-    .option('--after <cursor>', 'the page after another one, as its last line says')
+    .option('--limit <n>', 'page size, at most 100 (default: 20)', readWhole(1, 100))
+    .option('--after <cursor>', 'cursor from the last line of the previous page')
 }
 
 /** The page that the options mean, in the form of the operator API. */
@@ -22,5 +22,5 @@ export function toPage({ limit, after }: PageOptions): PageOptions {
 
 /** The line that says how to go on; none on the last page. */
 export function describeNext(next: string | null): string[] {
-  return next === null ? [] : [`More: the same with --after ${toPrintable(next)}`]
+  return next === null ? [] : [`More: repeat with --after ${toPrintable(next)}`]
 }

@@ -1,15 +1,15 @@
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 
-const RULE = 'a reason has 3 to 200 characters'
+const RULE = '3 to 200 characters'
 
 /**
  * Why an operator does it, for the audit: as given, else asked for on a terminal.
  * @throws UsageError when there is none
  */
 export async function readReason(given: string | undefined, { ask }: Pick<CliContext, 'ask'>): Promise<string> {
-  if (given === undefined && ask === null) throw new UsageError(`Say why with --reason: ${RULE}`)
-  const reason = (given ?? (await ask?.('Why (for the audit)? ')) ?? '').trim()
+  if (given === undefined && ask === null) throw new UsageError(`Give a reason with --reason: ${RULE}`)
+  const reason = (given ?? (await ask?.('Reason (for the audit log): ')) ?? '').trim()
   if (reason.length >= 3 && reason.length <= 200) return reason
-  throw new UsageError(`Say why with --reason: ${RULE}`)
+  throw new UsageError(`Give a reason with --reason: ${RULE}`)
 }

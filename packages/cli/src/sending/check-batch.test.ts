@@ -5,5 +5,5 @@ import { checkBatch } from './check-batch.ts'
 it('a delivery has as many events as the gateway takes, and no more', () => {
   const identity = { scheme: 'gocardless', signer: gocardless }
   checkBatch(identity, 1_000)
-  expect(() => checkBatch(identity, 1_001)).toThrow('A delivery of gocardless has at most 1000 events')
+  expect(() => checkBatch(identity, 1_001)).toThrow('A delivery of gocardless contains at most 1000 events')
 })

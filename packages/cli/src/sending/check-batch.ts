@@ -15,5 +15,5 @@ export function checkBatch({ scheme, signer }: Pick<SigningIdentity, 'scheme' | 
   const most = signer.batch?.most ?? 1
   if (batch <= most) return
   const has = most === 1 ? 'one event' : `at most ${most} events`
-  throw new UsageError(`A delivery of ${scheme} has ${has}; --batch is for ${batchLimits}`)
+  throw new UsageError(`A delivery of ${scheme} contains ${has}; --batch works with ${batchLimits}`)
 }

@@ -40,7 +40,7 @@ export async function deliverPayments(
     random,
   })
   const messages = arriving.map(({ message }) => message)
-  const reports = await provider.deliverAll(messages, toPace(options), options.corrupt)
+  const reports = await provider.deliverAll(messages, toPace(options), options.tamper)
   return arriving.flatMap(({ events }, index) => {
     const report = reports[index]
     return report ? [{ ...report, events }] : []

@@ -53,7 +53,7 @@ describe('judgeSend', () => {
     [
       'no answer',
       { deliveries: [delivered(200), delivered(null)] },
-      { result: 'failed', summary: '1 of 2 deliveries were without an answer' },
+      { result: 'failed', summary: '1 of 2 deliveries were not answered by http' },
     ],
     [
       'some refused',
@@ -79,7 +79,7 @@ describe('judgeSend', () => {
     [
       'spoiled, half of them taken',
       { corruption: 'body', deliveries: [delivered(401), delivered(200)] },
-      { result: 'failed', summary: 'accepted although its body was spoiled' },
+      { result: 'failed', summary: 'accepted although its body was tampered with' },
     ],
     [
       'unhandled, changed',
@@ -112,7 +112,7 @@ describe('judgeSend', () => {
         effect: 'payment_failed',
         payments: [outcome({ status: 'payment_failed' }, { order: { ...order, status: 'payment_failed' } })],
       },
-      { result: 'done', summary: 'nothing changed: order ord_1 was so before' },
+      { result: 'done', summary: 'nothing changed: order ord_1 already had this state' },
     ],
   ] as const)('judges %s', (_, rest, { result, summary }) => {
     expect(judgeSend(run(rest))).toEqual({ result, summary: expect.stringContaining(summary) })

@@ -20,7 +20,7 @@ export function judgeSend(run: SendRun): Verdict {
   const rejected = run.deliveries.filter((delivery) => delivery.status !== null && !isAccepted(delivery))
   const changed = run.payments.filter(({ order, after }) => order.version !== after.version)
   if (lost.length > 0) {
-    return { result: 'failed', summary: `${count(lost, run)} without an answer from ${run.url} (${lost[0]?.failure})` }
+    return { result: 'failed', summary: `${count(lost, run)} not answered by ${run.url} (${lost[0]?.failure})` }
   }
   if (run.corruption) return judgeSpoiled({ ...run, corruption: run.corruption }, rejected, changed)
   if (rejected.length > 0) return judgeRejected(run, rejected)
@@ -33,21 +33,21 @@ function judgeSpoiled(
   changed: readonly PaymentOutcome[],
 ): Verdict {
   if (rejected.length < run.deliveries.length) {
-    return { result: 'failed', summary: `A delivery was accepted although its ${run.corruption} was spoiled` }
+    return { result: 'failed', summary: `A delivery was accepted although its ${run.corruption} was tampered with` }
   }
   const other = rejected.find(({ status }) => status !== 401)
-  if (other) return { result: 'refused', summary: `Refused, but with ${other.status} where 401 belongs` }
+  if (other) return { result: 'refused', summary: `Refused, but with ${other.status} instead of 401` }
   if (changed.length > 0) return { result: 'failed', summary: `Refused with 401, but ${nameOrders(changed)} changed` }
   return {
     result: 'refused',
-    summary: `Refused as it should be: 401 for a spoiled ${run.corruption}, and ${nameOrders(run.payments)} did not change`,
+    summary: `Refused as expected: 401 for a tampered ${run.corruption}, and ${nameOrders(run.payments)} did not change`,
   }
 }
 
 function judgeRejected(run: SendRun, rejected: readonly Delivered[]): Verdict {
   const status = rejected[0]?.status ?? 0
   return status >= 500
-    ? { result: 'failed', summary: `${count(rejected, run)} answered ${status}: a provider would send it again` }
+    ? { result: 'failed', summary: `${count(rejected, run)} answered ${status}: a provider would retry` }
     : { result: 'refused', summary: `${count(rejected, run)} refused with ${status}` }
 }
 
@@ -56,13 +56,13 @@ function judgeEffect(run: SendRun): Verdict {
   const paidByAnother = payments.find((payment) => effect === 'paid' && isPaidByAnother(payment))
   if (paidByAnother) {
     const { order } = paidByAnother
-    const summary = `Accepted, but order ${order.id} was paid before by payment ${order.payment?.id}, and keeps that one`
+    const summary = `Accepted, but order ${order.id} was already paid by payment ${order.payment?.id}, and keeps it`
     return { result: 'failed', summary }
   }
   const unseen = payments.filter(({ seen }) => !seen)
   if (unseen.length > 0) return { result: 'failed', summary: `Accepted, but ${describeUnseen(run, unseen)}` }
   if (effect === 'none') {
-    return { result: 'done', summary: `Accepted and set aside: ${nameOrders(payments)} did not change` }
+    return { result: 'done', summary: `Accepted without effect: ${nameOrders(payments)} did not change` }
   }
   if (payments.every(({ order, after }) => order.version === after.version)) {
     return { result: 'done', summary: `Accepted, and nothing changed: ${describeUnchanged(payments)}` }
@@ -77,9 +77,11 @@ function describeEffect(effect: SendRun['effect'], orders: number): string {
 
 function describeUnchanged(payments: readonly PaymentOutcome[]): string {
   const [payment] = payments
-  if (payments.length !== 1 || !payment) return 'every order was so before'
+  if (payments.length !== 1 || !payment) return 'every order already had this state'
   const state =
-    payment.order.status === 'paid' ? `was paid before by payment ${payment.order.payment?.id}` : 'was so before'
+    payment.order.status === 'paid'
+      ? `was already paid by payment ${payment.order.payment?.id}`
+      : 'already had this state'
   return `order ${payment.order.id} ${state}`
 }
 
@@ -95,7 +97,7 @@ function describeMismatch(unseen: readonly PaymentOutcome[]): string {
   for (const { order, events } of unseen) {
     const other = events.find((event) => event.amount !== order.amountDue || event.currency !== order.currency)
     if (other) {
-      return `: the event names ${other.amount} ${other.currency}, the order costs ${order.amountDue} ${order.currency}`
+      return `: the event has ${other.amount} ${other.currency}, the order ${order.amountDue} ${order.currency}`
     }
   }
   return ''

@@ -21,7 +21,7 @@ export async function offerObjects(
   if (signer.describeObject === undefined || asked === null) return nothing
   const { url, token } = asked
   if (!LOOPBACK.test(url.hostname) || url.protocol !== 'http:') {
-    warn(`The gateway will ask ${url.origin}, which has to know the payment\n`)
+    warn(`The gateway will query ${url.origin}, which must know the payment\n`)
     return nothing
   }
   const api = await start(url, token)
@@ -41,7 +41,7 @@ async function start({ port, pathname, origin }: URL, token: string): Promise<Ob
   try {
     return await startObjectApi({ port: Number(port || 80), basePath: pathname.replace(/\/+$/, ''), token })
   } catch (error) {
-    const summary = `The API of the provider cannot be played at ${origin}: the address is taken, or may not be`
+    const summary = `Cannot start the fake provider API at ${origin}: the port is in use or not permitted`
     throw new CommandFailure(summary, { cause: error })
   }
 }

@@ -28,7 +28,7 @@ async function readExisting(orders: OrdersClient, id: string): Promise<Order> {
     return await orders.read(id)
   } catch (error) {
     if (!(error instanceof OrdersApiFailure) || error.status !== 404) throw error
-    throw new CommandFailure(`There is no order ${id}: leave --order out to make one, or give --ensure-order`, {
+    throw new CommandFailure(`There is no order ${id}: omit --order to create one, or give --ensure-order`, {
       cause: error,
     })
   }

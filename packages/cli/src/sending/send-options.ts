@@ -25,6 +25,8 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   /** `true` without a number. */
   readonly parallel?: number | true
   readonly rate?: number
+  readonly tamper?: Corruption
+  /** The old name of `tamper`. */
   readonly corrupt?: Corruption
   readonly skew: number
   readonly timeout: number
@@ -37,43 +39,45 @@ const maxDeliveries = 100_000
 export const maxParallel = 256
 
 const exits = `
-Exits with 0 when the effect was seen: the order paid by this payment (or showing its failure), or, for a type that nothing
-handles, accepted with 200 and the order unchanged. Exits with 1 when it was refused or failed, so also when a delivery
-was spoiled and refused as it should be; with 2 when the options are wrong.`
+Exits with 0 if the expected effect was seen: the order is paid by this payment or shows its failure; for an unhandled type,
+the delivery got 200 and the order is unchanged. Exits with 1 if the delivery was refused or failed. A tampered delivery
+that is correctly refused also exits with 1. Exits with 2 for wrong usage.`
 
 /** Gives a command the options of `oncehook send`. */
 export function addSendOptions(command: Command): Command {
   command
-    .option('--type <type>', 'what to tell: succeeded (default), failed, or the full name of any type')
+    .option('--type <type>', 'event type: succeeded (default), failed, or the full name of any type')
     .option('--sequence <types>', 'several events about one payment, in this order, such as failed,succeeded', readList)
     .option(
       '--amount <n>',
-      'minor units that the event names (default: what the order costs; a new one 1999)',
+      'amount in minor units (default: the amount of the order, 1999 for a new order)',
       readWhole(0),
     )
-    .option('--currency <code>', 'the same for the currency (a new order: EUR)', readCurrency)
-    .option('--order <id>', 'pay this order, which exists (default: make a new one)')
-    .option('--ensure-order <id>', 'pay this order; make it first when it does not exist')
-    .option('--event-id <id>', 'the id of the event: sent again, it is the same event')
-    .option('--payment-id <id>', 'the id of the payment it tells of (default: made from the id of the event)')
-    .option('--count <n>', 'so many payments, each with an order of its own', readWhole(1, maxDeliveries), 1)
-    .option('--times <n>', 'deliver every event so often', readWhole(1, maxDeliveries), 1)
+    .option('--currency <code>', 'currency (default: the currency of the order, EUR for a new order)', readCurrency)
+    .option('--order <id>', 'pay this existing order (default: create an order)')
+    .option('--ensure-order <id>', 'pay this order; create it first if it does not exist')
+    .option('--event-id <id>', 'event id; sent again, it is the same event')
+    .option('--payment-id <id>', 'payment id (default: derived from the event id)')
+    .option('--count <n>', 'number of payments, one order each', readWhole(1, maxDeliveries), 1)
+    .option('--times <n>', 'number of times to deliver each event', readWhole(1, maxDeliveries), 1)
   command
     .option(
       '--batch <n>',
-      `put n events into each delivery; the other options repeat, reorder and pace whole deliveries. For ${batchLimits}`,
+      `put n events into each delivery; other options apply to whole deliveries. For ${batchLimits}`,
       readWhole(1, mostInBatch),
       1,
     )
-    .addOption(new Option('--order-of-arrival <how>', 'how the events arrive').choices(arrivals).default('given'))
-    .option(
-      '--parallel [n]',
-      `have up to n deliveries on their way at once (without n: ${maxParallel})`,
-      readWhole(1, maxParallel),
+    .addOption(
+      new Option('--order-of-arrival <how>', 'order in which the events arrive').choices(arrivals).default('given'),
     )
-    .option('--rate <n>', 'begin n deliveries a second', readPositive)
-    .addOption(new Option('--corrupt <what>', 'spoil one thing; it ought to be refused').choices(corruptions))
-    .option('--skew <seconds>', 'sign by a clock that is wrong by so much', readWhole(-1_000_000_000), 0)
+    .option('--parallel [n]', `at most n concurrent deliveries (without n: ${maxParallel})`, readWhole(1, maxParallel))
+    .option('--rate <n>', 'start n deliveries per second', readPositive)
+    .addOption(
+      new Option('--tamper <what>', 'tamper with one part; the delivery should be refused').choices(corruptions),
+    )
+    // The name until 0.1.0.
+    .addOption(new Option('--corrupt <what>').choices(corruptions).conflicts('tamper').hideHelp())
+    .option('--skew <seconds>', 'sign with a clock that is wrong by this much', readWhole(-1_000_000_000), 0)
     .option('--timeout <seconds>', 'how long to wait for the effect', readPositive, 10)
     .option('--json', 'print one JSON document and nothing else')
   return addGatewayOptions(addSigningOptions(command)).addHelpText('after', exits)
@@ -90,15 +94,15 @@ export function checkSendOptions(options: SendOptions): void {
   }
   const single = (['order', 'ensureOrder', 'eventId', 'paymentId'] as const).find((name) => options[name] !== undefined)
   if (count > 1 && single !== undefined) {
-    throw new UsageError('--count makes orders, events and payments of its own: name none of them')
+    throw new UsageError('--count creates orders, events and payments: do not give their ids')
   }
   if (count * times * sequence.length > maxDeliveries) {
-    throw new UsageError(`That would be more than ${maxDeliveries} deliveries, each of one event`)
+    throw new UsageError(`That is more than ${maxDeliveries} single-event deliveries`)
   }
 }
 
 function readCurrency(text: string): string {
   const code = text.toUpperCase()
   if (/^[A-Z]{3}$/.test(code)) return code
-  throw new InvalidArgumentError('It is a code of three letters, such as EUR.')
+  throw new InvalidArgumentError('Must be a three-letter code such as EUR.')
 }

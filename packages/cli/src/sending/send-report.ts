@@ -38,10 +38,10 @@ function toDeliveryDocument({ events, eventId, ...report }: Delivered, batch: nu
 /** What `send` prints before it delivers. */
 export function describePlan(payments: readonly PlannedPayment[]): string[] {
   const [payment] = payments
-  if (payments.length !== 1 || !payment) return [`Orders    ${payments.length} made`]
+  if (payments.length !== 1 || !payment) return [`Orders    ${payments.length} created`]
   const { order, created } = payment
   const price = toMoney(order.amountDue, order.currency)
-  return [`Order     ${order.id}, ${price}, ${created ? 'made now' : `exists: ${describeState(order)}`}`]
+  return [`Order     ${order.id}, ${price}, ${created ? 'created' : `exists: ${describeState(order)}`}`]
 }
 
 /** What `send` prints when all is over, but for the verdict. */
@@ -67,13 +67,13 @@ function describeAnswer({ status, body, failure }: Pick<Delivered, 'status' | 'b
 
 function describeManyDeliveries(deliveries: readonly Delivered[]): string[] {
   const answers = Map.groupBy(deliveries, ({ status, failure }) =>
-    status === null ? `without an answer (${toPrintable(failure ?? '')})` : `answered ${status}`,
+    status === null ? `not answered (${toPrintable(failure ?? '')})` : `answered ${status}`,
   )
   const times = deliveries.map(({ ms }) => ms).sort((a, b) => a - b)
   const at = (share: number): string => toDuration(times[Math.ceil(times.length * share) - 1] ?? 0)
   return [
     ...[...answers].map(([answer, alike]) => `Delivery  ${alike.length} ${answer}${describeSum(alike)}`),
-    `Answers   half within ${at(0.5)}, 99 of 100 within ${at(0.99)}, all within ${at(1)}`,
+    `Latency   p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`,
   ]
 }
 

@@ -20,32 +20,31 @@ export interface DeliveryOptions {
 }
 
 const exits = `
-A secret is never an argument, for the list of processes shows those. The provider is one of --providers-file, else of
-PROVIDERS_FILE or PROVIDERS in the environment, else of the system that runs here. Nothing is sent anywhere; only the
-certificate of PayPal is fetched where the settings have none.
-Exits with 0 when the delivery is accepted, with 1 when it is refused, with 2 when the options are wrong.`
+Secrets are not accepted as arguments, because the process list shows them. The provider is looked up in --providers-file,
+then in PROVIDERS_FILE or PROVIDERS, then in the local system. The command sends nothing; it only fetches the PayPal
+certificate if the settings contain none.
+Exits with 0 if the delivery is accepted, with 1 if it is refused, and with 2 for wrong usage.`
 
 /** Gives a command the options of `DeliveryOptions`. */
 export function addDeliveryOptions(command: Command): Command {
   return (
     command
-      .argument('[file]', 'the body, byte for byte as it came; without it, or with -, standard input')
-      .option('-H, --header <line>', 'a header line as it came, `name: value`; may be repeated', collectLine)
-      .option('--request <file>', 'a file with the whole request instead: its header lines, an empty line, the body')
-      .option('--url <url>', 'the address that the provider knows, with the query of the delivery', readAddress)
-      .option('--now <time>', 'judge as of this time: seconds since 1970, or ISO 8601 (default: now)', readTime)
-      .option('--provider <name>', 'the provider, by its name in the settings')
-      .option('--providers-file <path>', 'the settings of the providers, as in PROVIDERS_FILE')
-      .option('--scheme <name>', 'how it signs, for a provider that stands in no settings; with one of:')
-      .option('--secret-file <path>', 'a file with its secret')
-      .option('--secret-env <name>', 'a variable of the environment with its secret')
+      .argument('[file]', 'file with the exact body as received (default, or -: standard input)')
+      .option('-H, --header <line>', 'header line as received, `name: value`; repeatable', collectLine)
+      .option('--request <file>', 'file with the whole request instead: headers, an empty line, the body')
+      .option('--url <url>', 'URL configured at the provider, with the query of the delivery', readAddress)
+      .option('--now <time>', 'verify as of this time: seconds since 1970, or ISO 8601 (default: now)', readTime)
+      .option('--provider <name>', 'provider name in the settings')
+      .option('--providers-file <path>', 'file with the provider settings, as in PROVIDERS_FILE')
+      .option(
+        '--scheme <name>',
+        'signature scheme, for a provider without settings; also give one of the next two options',
+      )
+      .option('--secret-file <path>', 'file with the secret')
+      .option('--secret-env <name>', 'environment variable with the secret')
       // Named only to be refused: an unknown option would be repeated, value and all.
       .addOption(new Option('--secret <value>').hideHelp())
-      .option(
-        '--set <name=value>',
-        'a setting of the scheme, such as header=x-signature; may be repeated',
-        collectSetting,
-      )
+      .option('--set <name=value>', 'scheme setting, such as header=x-signature; repeatable', collectSetting)
       .option('--json', 'print one JSON document and nothing else')
       .addHelpText('after', exits)
   )
@@ -58,17 +57,18 @@ function collectLine(line: string, before: readonly string[] = []): string[] {
 function readAddress(text: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && !text.includes('#')) return text
-  throw new InvalidArgumentError('It is an address such as https://pay.example.com/api/webhooks/square.')
+  throw new InvalidArgumentError('Must be a URL such as https://pay.example.com/api/webhooks/square.')
 }
 
 function readTime(text: string): number {
   if (/^\d{10}$/.test(text)) return Number(text) * 1000
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(ms)) return ms
-  throw new InvalidArgumentError('It is a number of seconds with ten digits, or a time such as 2026-11-21T08:00:00Z.')
+  throw new InvalidArgumentError('Must be a 10-digit number of seconds, or a time such as 2026-11-21T08:00:00Z.')
 }
 
 /** @throws UsageError when a secret stands among the arguments */
 export function refuseSecretArgument({ secret }: DeliveryOptions): void {
-  if (secret !== undefined) throw new UsageError('A secret is never an argument: give --secret-file or --secret-env')
+  if (secret !== undefined)
+    throw new UsageError('Do not pass a secret as an argument: use --secret-file or --secret-env')
 }

@@ -52,15 +52,16 @@ export async function judgeGiven(
 export function describeVerdict({ asked, verdict, signedTime }: JudgedDelivery): string[] {
   const who = `${asked.name} (${asked.settings.scheme})`
   if (!verdict.accepted) {
-    return [`Refused    by ${who}: ${verdict.refusal}`, '`oncehook explain` with the same arguments says why']
+    return [
+      `Refused    by ${who}: ${verdict.refusal}`,
+      'Run `oncehook explain` with the same arguments to find out why',
+    ]
   }
   return [
     `Accepted   by ${who}, secret ${toPrintable(verdict.secretId)}`,
     `Signed id  ${verdict.signedId === null ? 'none' : toPrintable(verdict.signedId)}`,
     `Signed at  ${toTime(toIso(signedTime))}`,
-    ...(verdict.counts
-      ? []
-      : ['Too little is signed: it counts once the gateway has read the object from the provider']),
+    ...(verdict.counts ? [] : ['Not enough is signed: the gateway must first confirm the event with the provider']),
   ]
 }
 

@@ -42,7 +42,7 @@ export async function findKnownProviders(options: DeliveryOptions, sources: Sour
   const entries = await readEntries(options, sources)
   const name = options.provider ?? onlyNameOf(entries)
   const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
-  if (entry === undefined) throw new UsageError(`There is no provider ${name}: there are ${listNames(entries)}`)
+  if (entry === undefined) throw new UsageError(`Unknown provider ${name}; known providers: ${listNames(entries)}`)
   const given = secret === undefined ? {} : { secrets: [{ id: 'given', value: secret }] }
   const asked = await readProvider(name, { ...toObject(entry), ...toSettings(options.set), ...given }, sources)
   const read = Object.entries(entries)
@@ -56,10 +56,10 @@ export async function findKnownProviders(options: DeliveryOptions, sources: Sour
 function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string | undefined): object {
   const known = SCHEMES.get(scheme)
   if (known === undefined) {
-    throw new UsageError(`There is no scheme ${scheme}; there are ${[...SCHEMES.keys()].toSorted().join(', ')}`)
+    throw new UsageError(`Unknown scheme ${scheme}; known schemes: ${[...SCHEMES.keys()].toSorted().join(', ')}`)
   }
   if (secret === undefined && known.signsNothing !== true) {
-    throw new UsageError('With --scheme give --secret-file or --secret-env too')
+    throw new UsageError('--scheme needs --secret-file or --secret-env')
   }
   return {
     scheme,
@@ -100,7 +100,7 @@ async function readEntries({ providersFile }: DeliveryOptions, { readEnv, dataFo
   if (text) return parseEntries(text, 'PROVIDERS')
   const local = await findLocalSystem(dataFolder)
   if (local !== null) return local.providers
-  throw new UsageError('Give --providers-file, or --scheme with --secret-file: no system with providers runs here')
+  throw new UsageError('Give --providers-file, or --scheme with --secret-file: no local system is running')
 }
 
 function parseEntries(text: string, where: string): Entries {
@@ -108,19 +108,19 @@ function parseEntries(text: string, where: string): Entries {
     return toObject(JSON.parse(text))
   } catch {
     // The parser's message quotes the text, and the text holds secrets.
-    throw new UsageError(`${where} is not the JSON of providers`)
+    throw new UsageError(`${where} is not a JSON object of providers`)
   }
 }
 
 function toObject(value: unknown): Entries {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  throw new UsageError('The settings of a provider are not an object')
+  throw new UsageError('The settings of a provider must be an object')
 }
 
 function onlyNameOf(entries: Entries): string {
   const [name, ...others] = Object.keys(entries)
   if (name !== undefined && others.length === 0) return name
-  throw new UsageError(`Name the --provider: there are ${listNames(entries)}`)
+  throw new UsageError(`Give --provider; known providers: ${listNames(entries)}`)
 }
 
 function listNames(entries: Entries): string {
@@ -131,14 +131,14 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
   const sources = { readEnv, readFile: (path: string) => readFileSync(path, 'utf8') }
   const { entry: filled, unreadable } = fillInTexts(entry, sources)
   if (unreadable.length > 0)
-    throw new UsageError(`The settings of ${name} point at what cannot be read: ${unreadable.join(', ')}`)
+    throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)
   const parsed = providersSettings.safeParse({ [name]: filled })
   const read = parsed.data?.[name]
   // Whether a delivery is authentic does not depend on the effects that a start of the gateway asks for.
   const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENTS.effects }
   if (settings === undefined) {
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
-    throw new UsageError(`The settings are not right: ${problems.join('; ')}`)
+    throw new UsageError(`The settings are invalid: ${problems.join('; ')}`)
   }
   const secretTexts = await Promise.all(
     settings.secrets.map(async ({ id, value }) => {
@@ -146,7 +146,7 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
       if ('file' in value) return (await readText(value.file)).replace(/\r?\n$/, '')
       const text = readEnv(value.env)
       if (text !== undefined) return text
-      throw new UsageError(`The secret ${id} of ${name} stands in a variable that is not set`)
+      throw new UsageError(`The secret ${id} of ${name} is in an environment variable that is not set`)
     }),
   )
   return { name, settings, secretTexts }

@@ -26,7 +26,8 @@ function findEmptyLine(bytes: Buffer): { end: number; next: number } {
     .map((line) => ({ end: bytes.indexOf(line), next: bytes.indexOf(line) + line.length }))
     .filter(({ end }) => end !== -1)
     .sort((one, other) => one.end - other.end)[0]
-  if (found === undefined) throw new UsageError('The file of --request has no empty line between header and body')
+  if (found === undefined)
+    throw new UsageError('The file given by --request has no empty line between headers and body')
   return found
 }
 
@@ -37,7 +38,7 @@ function findEmptyLine(bytes: Buffer): { end: number; next: number } {
 export function readHeaderLine(line: string): [name: string, value: string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/s.exec(line) ?? []
   if (name !== undefined && value !== undefined) return [name, value]
-  throw new UsageError('A header line is not `name: value`')
+  throw new UsageError('A header line must be `name: value`')
 }
 
 /** Editors put a line end behind what they save: the length that was announced tells where a body ends. */
@@ -47,10 +48,10 @@ function cutBody(rest: Buffer, rawHeaders: readonly string[]): Buffer {
     return index === -1 ? undefined : rawHeaders[index + 1]
   }
   if (lineOf('transfer-encoding') !== undefined) {
-    throw new UsageError('The body of --request is sent in chunks: give the body itself, with -H for the header lines')
+    throw new UsageError('The body in --request is chunked: give the decoded body as a file, and the headers with -H')
   }
   const length = lineOf('content-length')
   if (length === undefined || !/^\d{1,15}$/.test(length)) return rest
   if (rest.length >= Number(length)) return rest.subarray(0, Number(length))
-  throw new UsageError(`The body of --request is cut short: ${rest.length} bytes of ${length}`)
+  throw new UsageError(`The body in --request is truncated: ${rest.length} of ${length} bytes`)
 }

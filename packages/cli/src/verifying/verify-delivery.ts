@@ -31,7 +31,7 @@ export async function verifyDelivery(known: KnownProvider, checked: Checked): Pr
   const provider = createProvider({ ...known, maxBytes: MAX_BYTES }, SCHEMES)
   if ('problems' in provider) throw new UsageError(`The gateway would not start: ${provider.problems.join('; ')}`)
   const verdict = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
-    throw new CommandFailure('The certificate cannot be fetched: name it in the setting certificates', { cause: error })
+    throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })
   if ('refused' in verdict) return { accepted: false, refusal: verdict.refused }
   const { secretId, signedId = null } = verdict
