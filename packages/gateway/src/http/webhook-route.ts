@@ -200,21 +200,21 @@ function refuseExhausted(deps: WebhookRouteDeps, call: Call): void {
   const { request, provider, address } = call
   const { limits } = deps
   const authentic = limits.provider.peek(provider.name)
-  if (authentic.remaining <= 0) throw closing(limits.provider.refusal(authentic))
+  if (authentic.remaining <= 0) throw unread(request, limits.provider.refusal(authentic))
   refuseCostly(deps, call, Number(request.headers['content-length'] ?? 0))
   if (provider.signedHeaders.some((name) => request.headers[name] !== undefined)) return
   if (mayBeSearched(deps, call)) return
   const failed = limits.failed.peek(address)
-  if (failed.remaining <= 0) throw closing(limits.failed.refusal(failed))
+  if (failed.remaining <= 0) throw unread(request, limits.failed.refusal(failed))
 }
 
 // Larger than nearly all authentic deliveries, and checked in a fraction of a millisecond by most schemes.
 const MOST_FREE_BYTES = 16_384
 
 /** Refuses a delivery for which there is no processor time left. */
-function refuseCostly({ checks }: WebhookRouteDeps, { address }: Call, bytes: number): void {
+function refuseCostly({ checks }: WebhookRouteDeps, { request, address }: Call, bytes: number): void {
   const refusal = checks.refusalOf(address, bytes <= MOST_FREE_BYTES)
-  if (refusal !== null) throw closing(refusal)
+  if (refusal !== null) throw unread(request, refusal)
 }
 
 /** Reads the body; without an announced length only a small one if there is no processor time left for its address. */
@@ -229,7 +229,7 @@ async function readAffordable(
   try {
     return await readRawBody(request, MOST_FREE_BYTES, share)
   } catch (error) {
-    throw payloadTooLarge.is(error) ? closing(refusal) : error
+    throw payloadTooLarge.is(error) ? unread(request, refusal) : error
   }
 }
 
@@ -315,7 +315,13 @@ function countUnchecked({ limits }: WebhookRouteDeps, { address }: Call, error: 
 
 const CLOSE = { headers: { Connection: 'close' } }
 
-function closing({ code, status, retry, message: says, headers }: AppError): AppError {
+// Discarding this many bytes costs less than another connection.
+const MOST_DISCARDED_BYTES = 65_536
+
+/** A refusal that closes the connection if a body remains that is large or of unknown length. */
+function unread({ complete, headers: { 'content-length': length } }: IncomingMessage, refusal: AppError): AppError {
+  if (complete || Number(length ?? Number.NaN) <= MOST_DISCARDED_BYTES) return refusal
+  const { code, status, retry, message: says, headers } = refusal
   return new AppError(code, { status, retry, says }, { headers: { ...headers, ...CLOSE.headers } })
 }
 
