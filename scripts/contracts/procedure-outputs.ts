@@ -56,7 +56,10 @@ export const procedureOutputs = {
     unknown: z.int().min(0),
     next: z.string().nullable(),
   }),
-  'encryption.retire': z.strictObject({ retired: z.array(z.string()).readonly() }),
+  'encryption.retire': z.strictObject({
+    retired: z.array(z.string()).readonly(),
+    inUse: z.array(z.string()).readonly(),
+  }),
   'receipts.list': z.strictObject({ items: z.array(receiptSchema), next: z.string().nullable() }),
   'receipts.release': z.strictObject({ key: z.string(), orderId: z.string() }),
 } satisfies {

@@ -1,5 +1,9 @@
 import type { ApplyResult, PaymentProcedures } from '@oncehook/gateway/dispatch/apply-payments'
-import { createFulfilmentClient, createPaymentProcedures } from '@oncehook/gateway/dispatch/fulfilment-client'
+import {
+  createFulfilmentClient,
+  createPaymentProcedures,
+  toFulfilmentError,
+} from '@oncehook/gateway/dispatch/fulfilment-client'
 import type { PaymentCommand } from '@oncehook/gateway/dispatch/payment-command'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
@@ -366,11 +370,23 @@ describe('the gateway, which rotates keys of encryption', () => {
     },
   )
 
+  it('has nothing encrypted by a key that is not the first of fulfilment', async () => {
+    const input = { collection: 'orders', key: 'another', after: null, dryRun: false } as const
+    const does = 'rotates to a key that fulfilment does not encrypt by'
+    const call = { does, procedure: 'encryption.rotate', kind: 'mutation', input } as const
+    const answer = refusal(409, 'encryption_key_differs', { retry: 'later' })
+    await expectCall({ ...call, answer }, async (url) => {
+      const refused = await clientOf(url).encryption.rotate.mutate(input).catch(toFulfilmentError)
+      expect(refused).toMatchObject({ status: 409, code: 'encryption_key_differs' })
+    })
+  })
+
   it('lets keys go that nothing is encrypted by', async () => {
-    const answer = data({ retired: [] })
+    const answer = data({ retired: [], inUse: [] })
     const call = { does: 'lets keys of encryption go', procedure: 'encryption.retire', kind: 'mutation' } as const
-    await expectCall({ ...call, input: {}, answer }, async (url) => {
-      expect(await clientOf(url).encryption.retire.mutate({})).toEqual({ retired: [] })
+    const input = { key: 'first' }
+    await expectCall({ ...call, input, answer }, async (url) => {
+      expect(await clientOf(url).encryption.retire.mutate(input)).toEqual({ retired: [], inUse: [] })
     })
   })
 })

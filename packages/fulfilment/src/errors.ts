@@ -50,7 +50,14 @@ export const receiptNotParked = defineError('receipt_not_parked', {
   says: 'No parked receipt has this key',
 })
 
-/** The data to be erased is still in use: an event is unsettled, or a receipt is not sent. */
+/** A rotation is for another key than the one that encrypts here; nothing was changed. */
+export const encryptionKeyDiffers = defineError('encryption_key_differs', {
+  status: 409,
+  retry: 'later',
+  says: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
+})
+
+/** What is to be erased is still under way: an event without a verdict, or a receipt that is not sent. */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',

@@ -85,7 +85,12 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const encryption = startEncryption(parts, lifecycle, () => worker.nudge())
   const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle, encryption })
   const onApplied = (): void => worker.nudge()
-  const register = createKeyRegister({ db: mongo.serving.db, encryption, now: () => performance.now() })
+  const register = createKeyRegister({
+    db: mongo.serving.db,
+    encryption,
+    now: () => performance.now(),
+    processId: randomUUID(),
+  })
   const useCases = createUseCases(parts, {
     ...{ metrics, errors, mongo: mongo.serving, sink, onApplied, encryption, register },
   })

@@ -68,7 +68,7 @@ it('asks the primary for what a majority holds in every read that an answer rest
   const { db, deps, logger, commands: reads } = used
   const { orders } = deps
   const idempotency = { principal: 'shop', key: 'key', fingerprint: 'print' }
-  const register = createKeyRegister({ db, encryption: NO_ENCRYPTION, now: () => 0 })
+  const register = createKeyRegister({ db, encryption: NO_ENCRYPTION, now: () => 0, processId: 'a process' })
   const get = fulfilmentRouter.createCaller({
     useCases: {
       ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countVerdict: () => {} },

@@ -78,6 +78,12 @@ export const encryptionOff = defineError('encryption_off', {
   retry: 'never',
   says: 'Nothing is encrypted here: ENCRYPTION_KEYS_FILE is not set',
 })
+/** Fulfilment encrypts by another key than the gateway; a rotation would make neither superfluous. */
+export const encryptionKeyDiffers = defineError('encryption_key_differs', {
+  status: 409,
+  retry: 'later',
+  says: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
+})
 /** A search of an operator would read too much. */
 export const searchTooWide = defineError('search_too_wide', {
   status: 422,

@@ -51,6 +51,8 @@ export interface Encryption {
    * @throws keyUnknown
    */
   rewrap(sealed: WrappedKey): WrappedKey | null
+  /** The same with the keys that count now, whatever the file says later. */
+  pin(): Encryption
 }
 
 /** Creates the encryption; `keys` gives the keys that count now, null while encryption is off. */
@@ -83,6 +85,10 @@ export function createEncryption(keys: () => EncryptionKeys | null): Encryption 
       const dataKey = unwrap(sealed, known)
       if (known === null || sealed.key === known.first.id) return null
       return { key: known.first.id, wrapped: wrap(dataKey, known.first.key) }
+    },
+    pin() {
+      const now = keys()
+      return createEncryption(() => now)
     },
   }
 }

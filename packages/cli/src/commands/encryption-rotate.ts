@@ -5,7 +5,7 @@ import { connectOperator } from '../operating/connect-operator.ts'
 import { ask } from '../operating/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
 import { readReason } from '../operating/read-reason.ts'
-import { writeJson, writeLines } from '../output.ts'
+import { toPrintable, writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {
   readonly reason?: string
@@ -13,9 +13,9 @@ interface Options extends OperatorOptions {
 }
 
 const notes = `
-Records of both services that are unencrypted or use another key are encrypted with the first key of ENCRYPTION_KEYS_FILE.
-After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
-command exits with 1.`
+Records of both services that are in clear, or encrypted by another key, are encrypted by the first key of ENCRYPTION_KEYS_FILE. A
+command that was interrupted is continued by the same command. Exits with 1 where the key of a record is not there, and the record stays
+as it is; and where a process still encrypts by another key.`
 
 /** `oncehook encryption rotate`: encrypts everything by the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
@@ -31,13 +31,14 @@ export const addEncryptionRotateCommand: AddCommand = (program, { context, finis
   addOperatorOptions(command)
 }
 
-/** Resolves to whether no key was missing. */
+/** Resolves to whether no other key is needed. */
 async function rotate(options: Options, context: CliContext): Promise<boolean> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
   const total = { examined: 0, changed: 0, unknown: 0 }
   let key = ''
+  let inUse: readonly string[] = []
   for (let position: string | null | undefined; position !== null; ) {
     const asked = dryRun && position !== undefined ? { position } : {}
     const part = await ask(client.encryption.rotate.mutate({ reason, dryRun, ...asked }))
@@ -45,11 +46,12 @@ async function rotate(options: Options, context: CliContext): Promise<boolean> {
     total.changed += part.changed
     total.unknown += part.unknown
     key = part.key
+    inUse = part.inUse ?? []
     position = part.next
   }
-  if (options.json) writeJson(context, { key, dryRun, ...total })
-  else writeLines(context, describe({ ...total, key, dryRun }))
-  return total.unknown === 0
+  if (options.json) writeJson(context, { key, dryRun, ...total, inUse })
+  else writeLines(context, describe({ ...total, key, dryRun, inUse }))
+  return total.unknown === 0 && inUse.length === 0
 }
 
 interface Total {
@@ -58,13 +60,19 @@ interface Total {
   readonly unknown: number
   readonly key: string
   readonly dryRun: boolean
+  readonly inUse: readonly string[]
 }
 
-function describe({ examined, changed, unknown, key, dryRun }: Total): string[] {
+function describe({ examined, changed, unknown, key, dryRun, inUse }: Total): string[] {
   const did = dryRun ? 'would be encrypted' : 'encrypted'
   const lines = [`${changed} of ${examined} records ${did} with the key ${key}`]
   if (unknown > 0) {
     lines.push(`${unknown} unchanged: their keys are not in ENCRYPTION_KEYS_FILE (oncehook doctor lists them)`)
+  }
+  if (inUse.length > 0) {
+    lines.push(
+      `Keep ${inUse.map(toPrintable).join(', ')}: a process has encrypted by it meanwhile. Give all processes the same file, and rotate again in two minutes`,
+    )
   }
   return lines
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { encryptionKeyDiffers } from '../errors.ts'
 import { procedure } from '../trpc.ts'
 import { rotateAnswers } from './rotate-answers.ts'
 import { rotateOrders } from './rotate-orders.ts'
@@ -10,11 +11,15 @@ export const encryptionStatusProcedure = procedure
   .input(nothing)
   .query(({ ctx }) => ctx.useCases.encryption.register.status())
 
+// Missing where an earlier gateway asks: it rotates to whatever key is the first one here, and retires none.
+const keySchema = z.string().min(1).max(255).optional()
+
 const requestSchema = z.discriminatedUnion('collection', [
   z.strictObject({
     collection: z.literal('orders'),
     after: z.string().min(1).max(1_024).nullable(),
     dryRun: z.boolean(),
+    key: keySchema,
   }),
   z.strictObject({
     collection: z.literal('idempotency_keys'),
@@ -23,19 +28,34 @@ const requestSchema = z.discriminatedUnion('collection', [
       .regex(/^[0-9a-f]{24}$/)
       .nullable(),
     dryRun: z.boolean(),
+    key: keySchema,
   }),
 ])
 
-/** `encryption.rotate`: encrypts a slice of a collection with the first key, or only counts it. Safe to repeat. */
+/**
+ * `encryption.rotate`: a part of a collection is encrypted by the first key, or only counted. Again does no harm. CONFLICT where `key`
+ * is not the first one.
+ */
 export const rotateEncryptionProcedure = procedure
   .input(requestSchema)
-  .mutation(({ ctx, input: { collection, ...request } }) =>
-    collection === 'orders'
-      ? rotateOrders(ctx.useCases.encryption, request)
-      : rotateAnswers(ctx.useCases.encryption, request),
-  )
+  .mutation(async ({ ctx, input: { collection, key, ...request } }) => {
+    const { db, register, ...source } = ctx.useCases.encryption
+    // One key for the whole part, whatever the file says meanwhile.
+    const encryption = source.encryption.pin()
+    if (key !== undefined && encryption.firstKey !== key) throw encryptionKeyDiffers({ key })
+    if (collection === 'orders') {
+      if (request.after === null && !request.dryRun) await register.beginRotation()
+      return rotateOrders({ db, encryption }, request)
+    }
+    return rotateAnswers({ db, encryption }, request)
+  })
 
-/** `encryption.retire`: retires every key except the first, after a rotation of all records. */
-export const retireKeysProcedure = procedure.input(nothing).mutation(async ({ ctx }) => ({
-  retired: await ctx.useCases.encryption.register.retire(),
-}))
+/**
+ * `encryption.retire`: after a rotation of all records to `key`, those keys are forgotten that nobody has encrypted by since it began.
+ * None where `key` is missing, or is not the first one.
+ */
+export const retireKeysProcedure = procedure
+  .input(z.strictObject({ key: keySchema }))
+  .mutation(async ({ ctx, input: { key } }) =>
+    key === undefined ? { retired: [], inUse: [] } : await ctx.useCases.encryption.register.retire(key),
+  )

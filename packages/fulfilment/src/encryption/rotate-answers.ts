@@ -24,13 +24,12 @@ export async function rotateAnswers(source: RotationSource, { after, dryRun }: R
     idOf: ({ _id }) => _id.toHexString(),
     rotate(row) {
       const { _id, answer } = row
-      if (encryption.firstKey === null) return 'current'
       if (isSealed(answer)) {
         const change = rewrapField('answer', answer, encryption)
         return change === null ? 'current' : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
       }
-      // There is no answer, or another program wrote it.
-      if (typeof answer !== 'string') return 'current'
+      // None is there, or something else has written it.
+      if (typeof answer !== 'string' || encryption.firstKey === null) return 'current'
       const sealed = encryption.seal(Buffer.from(answer), answerPlace(row))
       return [{ q: { _id, answer: { $eq: answer } }, u: { $set: { answer: sealed } } }]
     },

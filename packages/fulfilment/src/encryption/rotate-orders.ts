@@ -48,12 +48,13 @@ export async function rotateOrders(source: RotationSource, { after, dryRun }: Ro
 
 /** One statement per field, so that concurrent changes are kept. */
 function memberStatements(order: OrderDocument, encryption: Encryption): Document[] {
-  if (!isLive(order) || encryption.firstKey === null) return []
+  if (!isLive(order)) return []
   return ENCRYPTED_MEMBERS.flatMap((member) => {
     const stored = order[member]
     if (isSealed(stored)) return rewrapped(order._id, { field: member, stored }, encryption)
-    // Another program may have written a value of another type. Leave it alone.
-    if (!(member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string')) return []
+    // Something else may have written what is no text, and no list. It stays.
+    if (encryption.firstKey === null || !(member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string'))
+      return []
     const sealed = sealMembers(order._id, { [member]: stored }, encryption)
     return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
   })
@@ -72,10 +73,10 @@ function rewrapped(_id: string, { field, stored }: StoredField, encryption: Encr
 /** Receipts are matched by key, because the worker may insert others before them. */
 function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encryption): Document[] {
   const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
-  if (encryption.firstKey === null) return []
   return entries.flatMap((one) => {
     const { key, email } = one ?? {}
     if (typeof key !== 'string' || !(typeof email === 'string' || isSealed(email))) return []
+    if (encryption.firstKey === null && !isSealed(email)) return []
     const next = isSealed(email)
       ? encryption.rewrap(email)
       : encryption.seal(Buffer.from(email), memberPlace(_id, 'email'))

@@ -39,7 +39,12 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
   // An operator acts on what is shown.
   const db = mongo.background.durableDb
-  const keyRegister = createKeyRegister({ db, encryption: foundation.encryption, now: () => performance.now() })
+  const keyRegister = createKeyRegister({
+    db,
+    encryption: foundation.encryption,
+    now: () => performance.now(),
+    processId: foundation.owner,
+  })
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
     tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: await openAccessTokens(foundation) },

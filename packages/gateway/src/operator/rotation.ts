@@ -1,7 +1,9 @@
 import { invalidRequest } from '@oncehook/kernel/error-codes'
+import type { RetiredKeys } from '@oncehook/kernel/mongo/key-register'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { RotationCounts, RotationPart } from '@oncehook/kernel/mongo/rotation'
 import type { Collection } from 'mongodb'
+import { encryptionKeyDiffers, encryptionOff } from '../errors.ts'
 import { ask } from '../http/order-requests.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/rotate-evidence.ts'
 import type { OperatorContext } from './operator-trpc.ts'
@@ -11,9 +13,24 @@ export interface RotationAnswer extends RotationCounts {
   readonly next: string | null
   /** The first key of the gateway. */
   readonly key: string
+  /** At the end: other keys that a process has encrypted by since the rotation began. They are needed. */
+  readonly inUse?: readonly string[]
 }
 
-type Rotate = (ctx: OperatorContext, request: RotationRequest) => Promise<RotationPart>
+/** A rotation works with one key, whatever the file says meanwhile. */
+interface PinnedContext extends OperatorContext {
+  readonly key: string
+}
+
+/** @throws encryptionOff */
+function pin(ctx: OperatorContext): PinnedContext {
+  const encryption = ctx.encryption.pin()
+  const { firstKey: key } = encryption
+  if (key === null) throw encryptionOff()
+  return { ...ctx, encryption, key }
+}
+
+type Rotate = (ctx: PinnedContext, request: RotationRequest) => Promise<RotationPart>
 
 /** The collections in their order, each with what rotates a part of it. */
 const STAGES: readonly (readonly [collection: string, rotate: Rotate])[] = [
@@ -24,8 +41,8 @@ const STAGES: readonly (readonly [collection: string, rotate: Rotate])[] = [
 ]
 
 function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
-  return ({ fulfilment, requestId }, request) =>
-    ask(fulfilment.encryption.rotate.mutate({ collection, ...request }, { context: { requestId } }))
+  return ({ fulfilment, requestId, key }, request) =>
+    ask(fulfilment.encryption.rotate.mutate({ collection, key, ...request }, { context: { requestId } }))
 }
 
 /** How far the rotation is that was begun last. */
@@ -41,38 +58,42 @@ interface RotationProgress extends RotationCounts {
 
 const FIRST = 'events:'
 
-/** Counts a part of what a rotation would change. */
-export async function dryRunPart(ctx: OperatorContext, position = FIRST): Promise<RotationAnswer> {
-  const part = await runPart(ctx, position, true)
-  return { ...part, key: ctx.encryption.firstKey ?? '' }
+/**
+ * Counts a part of what a rotation would change.
+ * @throws encryptionOff, encryptionKeyDiffers
+ */
+export async function dryRunPart(context: OperatorContext, position = FIRST): Promise<RotationAnswer> {
+  const ctx = pin(context)
+  return { ...(await runPart(ctx, position, true)), key: ctx.key }
 }
 
 /**
  * Makes the next part of the rotation that is under way, or of a new one. It is begun anew where the first key is another than at its
  * beginning. The audit has an entry before a rotation begins, and one when it is through.
+ * @throws encryptionOff, encryptionKeyDiffers
  */
-export async function rotationPart(ctx: OperatorContext, reason: string): Promise<RotationAnswer> {
+export async function rotationPart(context: OperatorContext, reason: string): Promise<RotationAnswer> {
+  const ctx = pin(context)
+  const { key } = ctx
   const rotations = ctx.db.collection<RotationProgress>('rotations')
   const progress = (await findOpen(ctx, rotations)) ?? (await begin(ctx, { rotations, reason }))
-  const { key, position } = progress
+  const { position } = progress
   const part = await runPart(ctx, position, false)
   const sum = {
     examined: progress.examined + part.examined,
     changed: progress.changed + part.changed,
     unknown: progress.unknown + part.unknown,
   }
-  if (part.next === null) await finish(ctx, { key, reason, sum })
+  const inUse = part.next === null ? await finish(ctx, { reason, sum }) : []
   const end = part.next === null ? { finishedAt: new Date(ctx.clock.now()) } : { position: part.next }
   // Another call may have made the same part: then it is counted once.
-  await rotations.updateOne({ _id: 'last', key, position }, { $set: { ...sum, ...end } }, { writeConcern: MAJORITY })
-  return { ...part, key }
+  const expected = { _id: 'last', key, position, finishedAt: null } as const
+  await rotations.updateOne(expected, { $set: { ...sum, ...end } }, { writeConcern: MAJORITY })
+  return { ...part, key, ...(inUse.length === 0 ? {} : { inUse }) }
 }
 
-function findOpen(
-  { encryption }: OperatorContext,
-  rotations: Collection<RotationProgress>,
-): Promise<RotationProgress | null> {
-  return rotations.findOne({ _id: 'last', finishedAt: null, key: encryption.firstKey ?? '' })
+function findOpen({ key }: PinnedContext, rotations: Collection<RotationProgress>): Promise<RotationProgress | null> {
+  return rotations.findOne({ _id: 'last', finishedAt: null, key })
 }
 
 interface Beginning {
@@ -80,36 +101,50 @@ interface Beginning {
   readonly reason: string
 }
 
-async function begin(ctx: OperatorContext, { rotations, reason }: Beginning): Promise<RotationProgress> {
-  const { operator: by, encryption, clock } = ctx
-  const key = encryption.firstKey ?? ''
+async function begin(ctx: PinnedContext, { rotations, reason }: Beginning): Promise<RotationProgress> {
+  const { operator: by, clock, key } = ctx
+  await demandSameKey(ctx)
   await ctx.audit.record({ by, action: 'encryption.rotate', reason, details: { key } })
+  await ctx.keyRegister.beginRotation()
   const progress = { key, position: FIRST, by, startedAt: new Date(clock.now()), finishedAt: null }
   const counts = { examined: 0, changed: 0, unknown: 0 }
   await rotations.replaceOne({ _id: 'last' }, { ...progress, ...counts }, { upsert: true, writeConcern: MAJORITY })
   return { _id: 'last', ...progress, ...counts }
 }
 
+/** Before anything is changed: a rotation that fulfilment refuses in the end makes no key superfluous. */
+async function demandSameKey({ fulfilment, requestId, key }: PinnedContext): Promise<void> {
+  const { firstKey } = await ask(fulfilment.encryption.status.query({}, { context: { requestId } }))
+  if (firstKey !== key) throw encryptionKeyDiffers({ key, firstKey })
+}
+
 interface Ending {
-  readonly key: string
   readonly reason: string
   readonly sum: RotationCounts
 }
 
-/** Where a key was unknown, it is still needed: what it has encrypted is not rotated. */
-async function finish(ctx: OperatorContext, { key, reason, sum }: Ending): Promise<void> {
-  const retired = sum.unknown > 0 ? [] : await retireKeys(ctx)
+/**
+ * Where a key was unknown, it is still needed: what it has encrypted is not rotated. Resolves to the keys that are needed though every
+ * record was rotated: another process encrypts by them.
+ */
+async function finish(ctx: PinnedContext, { reason, sum }: Ending): Promise<readonly string[]> {
+  const { retired, inUse } = sum.unknown > 0 ? { retired: [], inUse: [] } : await retireKeys(ctx)
   const entry = { by: ctx.operator, action: 'encryption.rotated', reason } as const
-  await ctx.audit.record({ ...entry, details: { key, ...sum, retired } })
+  await ctx.audit.record({ ...entry, details: { key: ctx.key, ...sum, retired, inUse } })
+  return inUse
 }
 
-async function retireKeys({ keyRegister, fulfilment, requestId }: OperatorContext): Promise<readonly string[]> {
-  const { retired } = await ask(fulfilment.encryption.retire.mutate({}, { context: { requestId } }))
-  return [...new Set([...(await keyRegister.retire()), ...retired])]
+/** A key of which one service lets go may still be needed by the other one. */
+async function retireKeys({ keyRegister, fulfilment, requestId, key }: PinnedContext): Promise<RetiredKeys> {
+  const there = await ask(fulfilment.encryption.retire.mutate({ key }, { context: { requestId } }))
+  const here = await keyRegister.retire(key)
+  const inUse = [...new Set([...here.inUse, ...there.inUse])]
+  const retired = new Set([...here.retired, ...there.retired])
+  return { retired: [...retired].filter((id) => !inUse.includes(id)), inUse }
 }
 
 /** A position is a collection and the id of the last record that was looked at. */
-async function runPart(ctx: OperatorContext, position: string, dryRun: boolean): Promise<RotationPart> {
+async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): Promise<RotationPart> {
   const [, name = '', after = ''] = /^(\w+):(.*)$/s.exec(position) ?? []
   const index = STAGES.findIndex(([collection]) => collection === name)
   const [, rotate] = STAGES[index] ?? []
