@@ -197,7 +197,7 @@ function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingPar
     await forgetReceipts(mongo.db, stopping)
     await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
     await nameFormerCustomers(mongo.db, stopping)
-    await nameKeyedCustomers({ db: mongo.db, encryption }, stopping)
+    await nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping)
   }
   const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
   const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
@@ -235,7 +235,14 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
     },
     payments: { db, errors, clock, logger, newCallId: randomUUID, onApplied },
     erasures: {
-      ...{ orders, keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS), walks: walkProgress(db), sink, encryption },
+      ...{
+        orders,
+        keys: db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS),
+        walks: walkProgress(db),
+        sink,
+        encryption,
+        logger,
+      },
     },
     encryption: { db, encryption, register },
     countVerdict: metrics.verdict,

@@ -1,4 +1,4 @@
-import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/encryption'
+import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
@@ -134,7 +134,10 @@ export function openAnswer<Row extends Keyed & Pick<IdempotencyRow, 'answer'>>(
 ): Omit<Row, 'answer'> & { readonly answer?: string } {
   const { answer, ...others } = row
   if (answer === undefined) return others
-  return { ...others, answer: isSealed(answer) ? encryption.open(answer, answerPlace(row)).toString() : answer }
+  return {
+    ...others,
+    answer: typeof answer === 'string' ? answer : encryption.open(answer, answerPlace(row)).toString(),
+  }
 }
 
 /** The location of an answer, which its encryption is bound to. */

@@ -106,8 +106,9 @@ it('asks the primary for what a majority holds in every read that an answer rest
 function eraseDeps(db: Db) {
   const keys = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
   const orders = db.collection<OrderDocument>(ORDERS)
-  const sink = createLogSink(memoryLogger().logger)
-  return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION }
+  const { logger } = memoryLogger()
+  const sink = createLogSink(logger)
+  return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
 }
 
 const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,6 +17,8 @@ const database = stack.use(await testDatabase(process.env))
 const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
 const { orders, payments, erasures } = fulfilmentClient(fulfilment)
 const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+
+const { logger } = memoryLogger()
 
 const newCustomer = (): string => `cus_${randomUUID()}`
 
@@ -111,7 +114,7 @@ it('finds orders of an earlier release by a customer whom only receipts name, on
   const going = new AbortController().signal
   await nameFormerCustomers(database.db, going)
   expect(await erasures.find.query({ customerId: first })).toMatchObject({ isComplete: false })
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
   expect(await erasures.find.query({ customerId: first })).toEqual({
     ...{ orders: [{ id, isSettled: true }], isComplete: true },
   })
@@ -135,7 +138,7 @@ it('finds answers to keys of an earlier release by the customer of then, once th
   const going = new AbortController().signal
   await nameFormerCustomers(database.db, going)
   expect(await erasures.find.query({ customerId: first })).toEqual({ orders: [], isComplete: false })
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
   expect(await keys.findOne({ orderId: other })).toMatchObject({ customerId: second })
   expect(await erase(first)).toEqual([id])
   expect(JSON.stringify(await keys.findOne({ orderId: id }))).not.toContain(first)
@@ -144,7 +147,7 @@ it('finds answers to keys of an earlier release by the customer of then, once th
 
   // An emptied receipt is not listed again.
   await fulfilment.db.collection('housekeeping').deleteMany({})
-  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION }, going)
+  await nameKeyedCustomers({ db: database.db, encryption: NO_ENCRYPTION, logger }, going)
   expect(await keys.findOne({ orderId: id })).toMatchObject({ customerId: null })
 })
 

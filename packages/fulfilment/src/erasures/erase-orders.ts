@@ -1,9 +1,11 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
+import { recordAltered } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { eraseUnsettled } from '../errors.ts'
-import { type IdempotencyRow, openAnswer } from '../idempotency-keys.ts'
+import { IDEMPOTENCY_KEYS, type IdempotencyRow, openAnswer } from '../idempotency-keys.ts'
 import { GONE } from '../orders/delete-order.ts'
 import { forgottenReceipt } from '../orders/forgotten-receipt.ts'
 import { NAME_FORMER_CUSTOMERS } from '../orders/former-customers.ts'
@@ -13,7 +15,7 @@ import { isLive, type OrderDocument, type StoredReceipt } from '../orders/order-
 import type { Orders } from '../orders/order-store.ts'
 import { areWalked, type WalkProgress } from '../orders/walk-orders.ts'
 import type { ReceiptSink } from '../receipts/receipt-sink.ts'
-import { customerOf, withoutPerson } from './keyed-answer.ts'
+import { customerOf, UNREADABLE_ANSWER, withoutPerson } from './keyed-answer.ts'
 import { KEYED_CUSTOMERS_WALK } from './name-keyed-customers.ts'
 
 /** Dependencies of an erasure. */
@@ -24,6 +26,7 @@ export interface EraseDeps {
   readonly sink: ReceiptSink
   /** Decrypts the stored answers of idempotency keys. */
   readonly encryption: Encryption
+  readonly logger: Logger
 }
 
 /** An order that holds personal data. */
@@ -66,12 +69,11 @@ export function findErasable(
 }
 
 /**
- * Erases orders. Each order is deleted, and the customer is removed from its receipts, from stored idempotency
- * answers and from receipts kept by the sink. Versions, payments, event markers, keys and hashes are kept. With a
- * customer id, only that customer's data is removed, so an order that now belongs to another customer stays live.
- * Safe to repeat. Resolves to the number of erased orders.
- * @throws eraseUnsettled if a receipt is still to be sent; earlier orders may already be erased. keyUnknown if a
- * stored answer cannot be decrypted
+ * Erases orders: each is deleted, its receipts name nobody, neither does the answer that an idempotency key repeats, nor a
+ * receipt that the sink keeps. Versions, payments, markers of events, keys and hashes stay. With a customer only what names
+ * that one goes, so an order that has another customer now stays live. Again does no harm. Resolves to how many were erased.
+ * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased. keyUnknown when the key of an answer
+ * to an idempotency key is not there. An answer that was altered is erased
  */
 export function eraseOrders(
   deps: EraseDeps,
@@ -108,15 +110,26 @@ type StoredRow = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer'
 /** A key with its decrypted answer, and the answer as stored. */
 type Row = Omit<StoredRow, 'answer'> & { readonly answer?: string; readonly stored: IdempotencyRow['answer'] }
 
-async function findKeyed({ keys, encryption }: EraseDeps, target: EraseTarget): Promise<Row[]> {
+async function findKeyed(deps: EraseDeps, target: EraseTarget): Promise<Row[]> {
   const isMeant = 'orderIds' in target ? { orderId: { $in: [...target.orderIds] } } : { customerId: target.customerId }
   const hint = 'orderIds' in target ? 'order' : 'customer'
-  const rows = await keys
+  const rows = await deps.keys
     .find(isMeant, { ...DURABLE_READ, hint, limit: MOST_ORDERS })
     .project<StoredRow>({ principal: 1, key: 1, orderId: 1, answer: 1, customerId: 1 })
     .toArray()
-  const opened = rows.map((row): Row => ({ ...openAnswer(row, encryption), stored: row.answer }))
+  const opened = rows.map((row) => openRow(deps, row))
   return opened.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
+}
+
+/** @throws keyUnknown: what cannot be read now may name the person */
+function openRow({ encryption, logger }: EraseDeps, row: StoredRow): Row {
+  try {
+    return { ...openAnswer(row, encryption), stored: row.answer }
+  } catch (error) {
+    if (!recordAltered.is(error)) throw error
+    logger.error({ collection: IDEMPOTENCY_KEYS, orderId: row.orderId }, 'encryption.record-altered')
+    return { ...row, answer: UNREADABLE_ANSWER, stored: row.answer }
+  }
 }
 
 interface Meant {
@@ -195,13 +208,16 @@ async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], custom
     for (const { _id, stored = '', answer = '' } of rows) {
       // Null rather than absent: earlier releases omit the field although the answer names the customer.
       const erased = { $set: { answer: withoutPerson(answer), customerId: null } }
-      await deps.keys.updateOne({ _id: _id as never, answer: stored }, erased)
+      await deps.keys.updateOne({ _id: _id as never, answer: { $eq: stored } }, erased)
     }
   }
 }
 
 function names({ customerId: kept, answer = '{}' }: Row, customerId: string | undefined): boolean {
-  return customerId === undefined || kept === customerId || customerOf(answer) === customerId
+  if (customerId === undefined || kept === customerId) return true
+  // Nobody can tell whom it names any more, and it is of no use to anybody.
+  if (answer === UNREADABLE_ANSWER) return typeof kept !== 'string'
+  return customerOf(answer) === customerId
 }
 
 async function reachable<T>(call: () => Promise<T>): Promise<T> {

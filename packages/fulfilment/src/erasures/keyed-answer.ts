@@ -1,4 +1,7 @@
-// Still valid against the order schema, which requires a customer.
+/** Stands for an answer that cannot be read: it names nobody who could be found, and is erased like any other. */
+export const UNREADABLE_ANSWER = ''
+
+// Still an order by its schema, which demands a customer.
 const ERASED = 'erased'
 
 /** The customer named in a stored idempotency answer, or null. */
@@ -14,6 +17,15 @@ export function withoutPerson(answer: string): string {
 }
 
 function parse(answer: string): Readonly<Record<string, unknown>> {
-  const order: unknown = JSON.parse(answer)
+  const order = parseJson(answer)
   return typeof order === 'object' && order !== null ? { ...order } : {}
+}
+
+// Something else may have written what is no JSON.
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

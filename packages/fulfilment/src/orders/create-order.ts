@@ -1,4 +1,6 @@
+import { recordAltered } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import { UNREADABLE_ANSWER, withoutPerson } from '../erasures/keyed-answer.ts'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { IdempotencyKeys, KeyedRequest, KeyRow } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
@@ -87,9 +89,13 @@ async function isMadeUnanswered(deps: CreateDeps, row: KeyRow, request: KeyedReq
   return await isStored(deps.orders, row.orderId)
 }
 
+const NO_ORDER = withoutPerson(UNREADABLE_ANSWER)
+
 function replay(row: KeyRow, request: KeyedRequest): Created {
   if (row.fingerprint !== request.fingerprint) throw idempotencyKeyReused()
   if (row.answer === undefined) throw idempotencyInProgress({}, { headers: { 'Retry-After': '1' } })
+  // Of an answer that was altered nothing is left once its order was erased.
+  if (row.answer === NO_ORDER) throw recordAltered({ orderId: row.orderId })
   return { order: JSON.parse(row.answer) as Order, replayed: true }
 }
 
