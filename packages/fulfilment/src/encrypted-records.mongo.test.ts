@@ -148,7 +148,17 @@ describe('fulfilment with keys', () => {
     expect((await client.receipts.list.query({ orderId: id })).items).toMatchObject([
       { lastError: { code: 'record_altered' } },
     ])
-    expect(await refusalOf(client.orders.get.query({ id }))).toMatchObject({ reason: 'record_altered' })
+    expect(await refusalOf(client.orders.get.query({ id }))).toMatchObject({
+      reason: 'order_unreadable',
+      httpStatus: 409,
+    })
+    const told = () => lines.filter(({ msg, orderId }) => msg === 'order.unreadable' && orderId === id).length
+    expect(told()).toBe(1)
+    const { items, unreadable } = await client.orders.list.query({ limit: 100 })
+    expect(unreadable).toEqual([id])
+    expect(items.map(({ customerId }) => customerId)).toContain('cus_stranger')
+    expect(told()).toBe(2)
+    expect(await client.orders.delete.mutate({ id })).toEqual({ deleted: true })
   })
 
   it('erases a customer whose data are encrypted', async () => {

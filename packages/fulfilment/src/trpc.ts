@@ -4,6 +4,7 @@ import { AppError } from '@oncehook/kernel/errors'
 import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
 import { LATE, within } from '@oncehook/kernel/within'
 import { initTRPC } from '@trpc/server'
+import { orderUnreadable } from './errors.ts'
 import type { UseCases } from './use-cases.ts'
 
 /** The context of a procedure. */
@@ -33,9 +34,13 @@ const LATE_MS = 9_000
  * The base of every procedure. Catalogue errors keep their status, and every call ends within the 10 s of a request.
  * Work that continues after a late answer is safe to request again.
  */
-export const procedure = t.procedure.use(async ({ next }) => {
+export const procedure = t.procedure.use(async ({ ctx, next }) => {
   const result = await within(next(), LATE_MS)
   if (result === LATE) throw toTrpcError(unavailable({ reason: 'late' }))
-  if (!result.ok && result.error.cause instanceof AppError) throw toTrpcError(result.error.cause)
+  if (result.ok) return result
+  const { cause } = result.error
+  // The caller can do nothing about it: an operator must.
+  if (orderUnreadable.is(cause)) ctx.useCases.orders.logger.error(cause.details, 'order.unreadable')
+  if (cause instanceof AppError) throw toTrpcError(cause)
   return result
 })

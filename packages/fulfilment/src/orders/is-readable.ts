@@ -4,10 +4,12 @@ import type { LiveOrder } from './order-document.ts'
 
 /** Whether a stored order has every field that its representation needs. Imported documents may lack some. */
 export function isReadable(stored: LiveOrder): boolean {
-  const { version, items, payment, metadata, createdAt, updatedAt } = stored
+  const { version, items, payment, email, note, metadata, createdAt, updatedAt } = stored
   return (
     Number.isSafeInteger(version) &&
     isListOfObjects(items) &&
+    isOptionalText(email) &&
+    isOptionalText(note) &&
     (metadata === undefined || isSealed(metadata) || isListOfObjects(metadata)) &&
     (payment === null || (isObject(payment) && isInstant(payment.at))) &&
     isInstant(createdAt) &&
@@ -25,6 +27,10 @@ export function demandReadable(stored: LiveOrder): void {
 
 function isInstant(stored: unknown): boolean {
   return stored instanceof Date && !Number.isNaN(stored.getTime())
+}
+
+function isOptionalText(stored: unknown): boolean {
+  return stored === undefined || typeof stored === 'string' || isSealed(stored)
 }
 
 function isObject(stored: unknown): boolean {

@@ -1,7 +1,10 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
+import { orderUnreadable } from '../errors.ts'
 import { isReadable } from './is-readable.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
@@ -23,19 +26,26 @@ export interface ListRequest {
 /** One page, newest first. `next` is null on the last page. */
 export interface OrderPage {
   readonly items: Order[]
+  /** The ids of orders of the page that are damaged and cannot be shown; absent where there are none. */
+  readonly unreadable?: string[] | undefined
   readonly next: string | null
+}
+
+/** What listing works with. */
+export interface ListDeps extends OrderCollection {
+  readonly logger: Logger
 }
 
 const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
 
 /**
- * Lists orders, newest first, without deleted ones. Orders created while a client is paging appear on the first page
- * only, so later pages neither repeat nor omit an order. Documents that are not readable orders are skipped, so a
- * page may have fewer than `limit` orders.
- * @throws invalidRequest if `after` is not a valid cursor, keyUnknown if an order of the page cannot be decrypted
+ * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
+ * so no later page repeats or omits one. A document that cannot be shown as an order is named in `unreadable`, and in the
+ * log, so a page may hold fewer than `limit`.
+ * @throws invalidRequest when `after` is no cursor, keyUnknown when the key of an order of the page is not there
  */
 export async function listOrders(
-  { orders, encryption }: OrderCollection,
+  { orders, encryption, logger }: ListDeps,
   { limit, after, status, owner }: ListRequest,
 ): Promise<OrderPage> {
   const filter: Filter<OrderDocument> = {
@@ -49,7 +59,25 @@ export async function listOrders(
   const items = found.slice(0, limit)
   const last = items.at(-1)
   const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
-  return { items: items.filter(isReadable).map((order) => toOrder(openOrder(order, encryption))), next }
+  const shown = items.map((order) => show(order, encryption))
+  const unreadable = items.filter((_, index) => shown[index] === null).map(({ _id }) => _id)
+  for (const orderId of unreadable) logger.error({ orderId }, 'order.unreadable')
+  return {
+    items: shown.filter((order) => order !== null),
+    ...(unreadable.length === 0 ? {} : { unreadable }),
+    next,
+  }
+}
+
+/** Null where it is damaged. */
+function show(order: LiveOrder, encryption: Encryption): Order | null {
+  if (!isReadable(order)) return null
+  try {
+    return toOrder(openOrder(order, encryption))
+  } catch (error) {
+    if (orderUnreadable.is(error)) return null
+    throw error
+  }
 }
 
 const OLDEST = new Date(0)

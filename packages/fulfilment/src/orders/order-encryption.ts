@@ -1,5 +1,7 @@
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { isSealed } from '@oncehook/kernel/encryption'
+import { recordAltered } from '@oncehook/kernel/error-codes'
+import { orderUnreadable } from '../errors.ts'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 
 /** The fields of an order that may be encrypted. */
@@ -36,13 +38,19 @@ export function sealMembers<Members extends Personal>(
 }
 
 /**
- * Decrypts a stored order.
- * @throws keyUnknown, recordAltered
+ * A stored order with everything in clear.
+ * @throws keyUnknown, orderUnreadable where a member was altered
  */
 export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrder {
   const { email, note, metadata, ...others } = order
-  const open = (member: Member, sealed: Sealed): string =>
-    encryption.open(sealed, memberPlace(order._id, member)).toString()
+  const open = (member: Member, sealed: Sealed): string => {
+    try {
+      return encryption.open(sealed, memberPlace(order._id, member)).toString()
+    } catch (error) {
+      if (recordAltered.is(error)) throw orderUnreadable({ orderId: order._id, member }, { cause: error })
+      throw error
+    }
+  }
   const pairs: readonly MetadataPair[] | undefined = isSealed(metadata)
     ? JSON.parse(open('metadata', metadata))
     : metadata

@@ -40,5 +40,6 @@ export const orderSchema: z.ZodType<Order> = orderContentSchema.extend({
 /** One page of orders, newest first. `next` is null on the last page. */
 export const orderPageSchema = z.strictObject({
   items: z.array(orderSchema).max(100),
+  unreadable: z.array(orderIdSchema).max(100).optional(),
   next: z.string().regex(ORDER_CURSOR).nullable(),
 })
