@@ -54,6 +54,7 @@ export const procedureOutputs = {
     examined: z.int().min(0),
     changed: z.int().min(0),
     unknown: z.int().min(0),
+    altered: z.int().min(0),
     next: z.string().nullable(),
   }),
   'encryption.retire': z.strictObject({

@@ -361,11 +361,11 @@ describe('the gateway, which rotates keys of encryption', () => {
     'has a part of %s encrypted by the first key',
     async (collection) => {
       const input = { collection, after: null, dryRun: true }
-      const answer = data({ examined: integer(0), changed: 0, unknown: 0, next: null })
+      const answer = data({ examined: integer(0), changed: 0, unknown: 0, altered: 0, next: null })
       const does = `counts what is to be encrypted anew of ${collection}`
       await expectCall({ does, procedure: 'encryption.rotate', kind: 'mutation', input, answer }, async (url) => {
         const part = await clientOf(url).encryption.rotate.mutate(input)
-        expect(part).toEqual({ examined: 0, changed: 0, unknown: 0, next: null })
+        expect(part).toEqual({ examined: 0, changed: 0, unknown: 0, altered: 0, next: null })
       })
     },
   )

@@ -218,11 +218,39 @@ describe('fulfilment with keys', () => {
     await write('third', 'second', 'first')
     for (const collection of ['orders', 'idempotency_keys'] as const) {
       const part = await client.encryption.rotate.mutate({ collection, after: null, dryRun: false })
-      expect(part).toMatchObject({ next: null, unknown: 0 })
+      expect(part).toMatchObject({ next: null, unknown: 0, altered: 0 })
       expect(part.changed).toBeGreaterThan(0)
     }
     expect(await orders.findOne({ _id: id })).toMatchObject({ email: { key: 'third' } })
     expect(await db.collection<typeof before>(ORDERS).findOne({ _id: after._id })).toEqual(after)
     expect(await db.collection(IDEMPOTENCY_KEYS).findOne({ key: answered.key })).toMatchObject({ answer: 5 })
+  })
+
+  it('rotates past what is malformed, and wraps what is whole of the same order', async () => {
+    const [id, before] = [await make('cus_malformed'), lines.length]
+    const torn = { key: 'third', wrapped: 'text', text: 'text' }
+    await orders.updateOne({ _id: id }, { $set: { email: torn } } as object)
+    await db.collection(IDEMPOTENCY_KEYS).updateOne({ orderId: id }, { $set: { answer: torn } })
+    await write('fourth', 'third', 'second', 'first')
+    const rotate = (collection: 'orders' | 'idempotency_keys') =>
+      client.encryption.rotate.mutate({ collection, after: null, dryRun: false, key: 'fourth' })
+    expect(await rotate('orders')).toMatchObject({ next: null, unknown: 0, altered: 1 })
+    expect(await rotate('idempotency_keys')).toMatchObject({ next: null, unknown: 0, altered: 1 })
+    expect(await orders.findOne({ _id: id })).toMatchObject({ email: torn, note: { key: 'fourth' } })
+    const named = lines.slice(before).filter(({ msg }) => msg === 'encryption.record-altered')
+    expect(named).toMatchObject([{ collection: ORDERS, id }, { collection: IDEMPOTENCY_KEYS }])
+  })
+
+  it('parks the receipt of an address that is malformed', async () => {
+    const id = await make('cus_torn_address')
+    await pay(id)
+    await expect.poll(() => stateOf(id)).toBe('sent')
+    const owed = { state: 'owed', dueAt: new Date(), email: { key: 'third', wrapped: 'text' } }
+    const set = Object.fromEntries(Object.entries(owed).map(([name, value]) => [`receipts.0.${name}`, value]))
+    await orders.updateOne({ _id: id }, { $set: set })
+    await expect.poll(() => stateOf(id), { timeout: 10_000 }).toBe('parked')
+    expect((await client.receipts.list.query({ orderId: id })).items).toMatchObject([
+      { lastError: { code: 'record_altered' } },
+    ])
   })
 })

@@ -57,7 +57,7 @@ export const encryptionKeyDiffers = defineError('encryption_key_differs', {
   says: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
 })
 
-/** What is to be erased is still under way: an event without a verdict, or a receipt that is not sent. */
+/** The data to be erased is still in use: an event is unsettled, or a receipt is not sent. */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',

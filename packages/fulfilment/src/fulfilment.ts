@@ -244,7 +244,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
         logger,
       },
     },
-    encryption: { db, encryption, register },
+    encryption: { db, encryption, logger, register },
     countVerdict: metrics.verdict,
   }
 }

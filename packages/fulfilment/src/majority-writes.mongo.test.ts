@@ -72,7 +72,7 @@ it('asks the primary for what a majority holds in every read that an answer rest
   const get = fulfilmentRouter.createCaller({
     useCases: {
       ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countVerdict: () => {} },
-      encryption: { db, encryption: NO_ENCRYPTION, register },
+      encryption: { db, encryption: NO_ENCRYPTION, logger, register },
     },
     ifMatch: undefined,
     principal: null,

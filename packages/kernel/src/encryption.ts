@@ -48,7 +48,7 @@ export interface Encryption {
   open(sealed: Sealed, place: Place): Buffer
   /**
    * The data key of a value, wrapped by the first key; null where it is that already.
-   * @throws keyUnknown
+   * @throws keyUnknown, recordAltered where it cannot be a wrapped key
    */
   rewrap(sealed: WrappedKey): WrappedKey | null
   /** The same with the keys that count now, whatever the file says later. */
@@ -107,9 +107,16 @@ export function isSealed(stored: unknown): stored is Sealed {
   )
 }
 
+/** Whether a stored value was written as an encrypted one. What is malformed of it shows when it is opened or wrapped anew. */
+export function wasSealed(stored: unknown): stored is WrappedKey {
+  return typeof stored === 'object' && stored !== null && 'wrapped' in stored
+}
+
 const DATA_KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+// RFC 3394 adds 8 bytes.
+const WRAPPED_BYTES = DATA_KEY_BYTES + 8
 const WRAP = 'id-aes256-wrap'
 // The initial value of RFC 3394, section 2.2.3.1: by it a wrong key shows.
 const WRAP_CHECK = Buffer.alloc(8, 0xa6)
@@ -124,6 +131,10 @@ function wrap(dataKey: Uint8Array, key: KeyObject): Binary {
 }
 
 function unwrap({ key: id, wrapped }: WrappedKey, keys: EncryptionKeys | null): Buffer {
+  // The database may hold anything, and no key opens what was never wrapped.
+  if (typeof id !== 'string' || !(wrapped instanceof Binary) || wrapped.length() !== WRAPPED_BYTES) {
+    throw recordAltered({ member: 'wrapped' })
+  }
   const key = keys?.byId.get(id)
   if (key === undefined) throw keyUnknown({ key: id })
   try {

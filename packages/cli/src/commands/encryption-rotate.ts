@@ -13,9 +13,9 @@ interface Options extends OperatorOptions {
 }
 
 const notes = `
-Records of both services that are in clear, or encrypted by another key, are encrypted by the first key of ENCRYPTION_KEYS_FILE. A
-command that was interrupted is continued by the same command. Exits with 1 where the key of a record is not there, and the record stays
-as it is; and where a process still encrypts by another key.`
+Records of both services that are unencrypted or use another key are encrypted with the first key of ENCRYPTION_KEYS_FILE.
+After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
+command exits with 1. It also exits with 1 if a process still encrypts with another key.`
 
 /** `oncehook encryption rotate`: encrypts everything by the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
@@ -36,7 +36,7 @@ async function rotate(options: Options, context: CliContext): Promise<boolean> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
-  const total = { examined: 0, changed: 0, unknown: 0 }
+  const total = { examined: 0, changed: 0, unknown: 0, altered: 0 }
   let key = ''
   let inUse: readonly string[] = []
   for (let position: string | null | undefined; position !== null; ) {
@@ -45,6 +45,7 @@ async function rotate(options: Options, context: CliContext): Promise<boolean> {
     total.examined += part.examined
     total.changed += part.changed
     total.unknown += part.unknown
+    total.altered += part.altered
     key = part.key
     inUse = part.inUse ?? []
     position = part.next
@@ -58,20 +59,24 @@ interface Total {
   readonly examined: number
   readonly changed: number
   readonly unknown: number
+  readonly altered: number
   readonly key: string
   readonly dryRun: boolean
   readonly inUse: readonly string[]
 }
 
-function describe({ examined, changed, unknown, key, dryRun, inUse }: Total): string[] {
+function describe({ examined, changed, unknown, altered, key, dryRun, inUse }: Total): string[] {
   const did = dryRun ? 'would be encrypted' : 'encrypted'
   const lines = [`${changed} of ${examined} records ${did} with the key ${key}`]
   if (unknown > 0) {
     lines.push(`${unknown} unchanged: their keys are not in ENCRYPTION_KEYS_FILE (oncehook doctor lists them)`)
   }
+  if (altered > 0) {
+    lines.push(`${altered} were altered, and no key can read them (encryption.record-altered in the logs names them)`)
+  }
   if (inUse.length > 0) {
     lines.push(
-      `Keep ${inUse.map(toPrintable).join(', ')}: a process has encrypted by it meanwhile. Give all processes the same file, and rotate again in two minutes`,
+      `Keep ${inUse.map(toPrintable).join(', ')}: a process has encrypted with it meanwhile. Give all processes the same file, and rotate again in two minutes`,
     )
   }
   return lines

@@ -39,15 +39,15 @@ const requestSchema = z.discriminatedUnion('collection', [
 export const rotateEncryptionProcedure = procedure
   .input(requestSchema)
   .mutation(async ({ ctx, input: { collection, key, ...request } }) => {
-    const { db, register, ...source } = ctx.useCases.encryption
+    const { register, ...source } = ctx.useCases.encryption
     // One key for the whole part, whatever the file says meanwhile.
     const encryption = source.encryption.pin()
     if (key !== undefined && encryption.firstKey !== key) throw encryptionKeyDiffers({ key })
     if (collection === 'orders') {
       if (request.after === null && !request.dryRun) await register.beginRotation()
-      return rotateOrders({ db, encryption }, request)
+      return rotateOrders({ ...source, encryption }, request)
     }
-    return rotateAnswers({ db, encryption }, request)
+    return rotateAnswers({ ...source, encryption }, request)
   })
 
 /**

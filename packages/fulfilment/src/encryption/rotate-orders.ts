@@ -1,7 +1,8 @@
-import { type Encryption, isSealed, type Sealed } from '@oncehook/kernel/encryption'
+import { type Encryption, wasSealed } from '@oncehook/kernel/encryption'
+import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import { type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
-import type { Db, Document } from 'mongodb'
+import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
+import type { Db } from 'mongodb'
 import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-encryption.ts'
 
@@ -9,6 +10,8 @@ import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-enc
 export interface RotationSource {
   readonly db: Db
   readonly encryption: Encryption
+  /** Hears of records that nobody can read. */
+  readonly logger: Logger
 }
 
 /** Where a slice of a rotation begins, and whether it changes anything. */
@@ -26,7 +29,7 @@ const SEARCH_MS = 4_000
  * with other keys. Order versions do not change, because readers see no difference.
  */
 export async function rotateOrders(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
-  const { db, encryption } = source
+  const { db, encryption, logger } = source
   const rows = await db
     .collection<OrderDocument>(ORDERS)
     .find(after === null ? {} : { _id: { $gt: after } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
@@ -38,50 +41,37 @@ export async function rotateOrders(source: RotationSource, { after, dryRun }: Ro
     rows,
     atOnce: AT_ONCE,
     idOf: ({ _id }) => _id,
-    rotate(order) {
-      const statements = [...memberStatements(order, encryption), ...receiptStatements(order, encryption)]
-      return statements.length === 0 ? 'current' : statements
-    },
+    rotate: (order) => [...memberRotations(order, encryption), ...receiptRotations(order, encryption)],
+    onAltered: (id) => logger.error({ collection: ORDERS, id }, 'encryption.record-altered'),
     send: dryRun ? null : (updates) => bulkUpdate(db, { update: ORDERS, updates }),
   })
 }
 
 /** One statement per field, so that concurrent changes are kept. */
-function memberStatements(order: OrderDocument, encryption: Encryption): Document[] {
+function memberRotations(order: OrderDocument, encryption: Encryption): ValueRotation[] {
   if (!isLive(order)) return []
-  return ENCRYPTED_MEMBERS.flatMap((member) => {
+  return ENCRYPTED_MEMBERS.map((member) => () => {
     const stored = order[member]
-    if (isSealed(stored)) return rewrapped(order._id, { field: member, stored }, encryption)
-    // Something else may have written what is no text, and no list. It stays.
-    if (encryption.firstKey === null || !(member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string'))
-      return []
+    if (wasSealed(stored)) {
+      const change = rewrapField(member, stored, encryption)
+      return change === null ? [] : [{ q: { _id: order._id, ...change.demands }, u: { $set: change.sets } }]
+    }
+    // Another program may have written a value of another type. Leave it alone.
+    const isClear = member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string'
+    if (encryption.firstKey === null || !isClear) return []
     const sealed = sealMembers(order._id, { [member]: stored }, encryption)
     return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
   })
 }
 
-interface StoredField {
-  readonly field: string
-  readonly stored: Sealed
-}
-
-function rewrapped(_id: string, { field, stored }: StoredField, encryption: Encryption): Document[] {
-  const change = rewrapField(field, stored, encryption)
-  return change === null ? [] : [{ q: { _id, ...change.demands }, u: { $set: change.sets } }]
-}
-
 /** Receipts are matched by key, because the worker may insert others before them. */
-function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encryption): Document[] {
+function receiptRotations({ _id, receipts }: OrderDocument, encryption: Encryption): ValueRotation[] {
   const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
-  return entries.flatMap((one) => {
+  return entries.map((one) => () => {
     const { key, email } = one ?? {}
-    if (typeof key !== 'string' || !(typeof email === 'string' || isSealed(email))) return []
-    if (encryption.firstKey === null && !isSealed(email)) return []
-    const next = isSealed(email)
-      ? encryption.rewrap(email)
-      : encryption.seal(Buffer.from(email), memberPlace(_id, 'email'))
-    if (next === null) return []
-    const renewed = isSealed(email) ? { ...email, ...next } : next
+    if (typeof key !== 'string') return []
+    const renewed = renewAddress(_id, email, encryption)
+    if (renewed === null) return []
     return [
       {
         q: { _id, receipts: { $elemMatch: { key: { $eq: key }, email: { $eq: email } } } },
@@ -90,4 +80,12 @@ function receiptStatements({ _id, receipts }: OrderDocument, encryption: Encrypt
       },
     ]
   })
+}
+
+/** Null where there is nothing to encrypt, or it is by the first key. */
+function renewAddress(orderId: string, email: unknown, encryption: Encryption): object | null {
+  if (typeof email === 'string') return encryption.seal(Buffer.from(email), memberPlace(orderId, 'email'))
+  if (!wasSealed(email)) return null
+  const next = encryption.rewrap(email)
+  return next === null ? null : { ...email, ...next }
 }

@@ -69,11 +69,12 @@ export function findErasable(
 }
 
 /**
- * Erases orders: each is deleted, its receipts name nobody, neither does the answer that an idempotency key repeats, nor a
- * receipt that the sink keeps. Versions, payments, markers of events, keys and hashes stay. With a customer only what names
- * that one goes, so an order that has another customer now stays live. Again does no harm. Resolves to how many were erased.
- * @throws eraseUnsettled when a receipt is still to be sent; orders before it may be erased. keyUnknown when the key of an answer
- * to an idempotency key is not there. An answer that was altered is erased
+ * Erases orders. Each order is deleted, and the customer is removed from its receipts, from stored idempotency
+ * answers and from receipts kept by the sink. Versions, payments, event markers, keys and hashes are kept. With a
+ * customer id, only that customer's data is removed, so an order that now belongs to another customer stays live.
+ * An altered answer is overwritten. Safe to repeat. Resolves to the number of erased orders.
+ * @throws eraseUnsettled if a receipt is still to be sent; earlier orders may already be erased. keyUnknown if the key
+ * of a stored answer is missing
  */
 export function eraseOrders(
   deps: EraseDeps,

@@ -1,7 +1,7 @@
 /** Stands for an answer that cannot be read: it names nobody who could be found, and is erased like any other. */
 export const UNREADABLE_ANSWER = ''
 
-// Still an order by its schema, which demands a customer.
+// Still valid against the order schema, which requires a customer.
 const ERASED = 'erased'
 
 /** The customer named in a stored idempotency answer, or null. */

@@ -20,10 +20,10 @@ export interface KeyedAnswers {
 type Nameless = Pick<IdempotencyRow, 'principal' | 'key' | 'orderId' | 'answer'> & { readonly _id: ObjectId }
 
 /**
- * Gives `customerId` to the idempotency keys that an earlier release has answered: the name stood in the answer alone. Until it
- * is done, `erase --customer` does not find those whose order has another customer now.
- * An answer that was altered names nobody: it is passed over, and erased together with its order.
- * @throws keyUnknown when the key of an answer is not there
+ * Adds `customerId` to idempotency keys answered by an earlier release, which stored the customer in the answer only.
+ * Until the walk is done, `erase --customer` misses answers whose order now belongs to another customer. Altered
+ * answers are skipped and logged.
+ * @throws keyUnknown if the key of an answer is missing
  */
 export function nameKeyedCustomers({ db, ...source }: KeyedAnswers, stopping: AbortSignal): Promise<void> {
   const change = async (ids: readonly unknown[]): Promise<void> => {

@@ -39,10 +39,10 @@ export interface ListDeps extends OrderCollection {
 const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
 
 /**
- * Lists orders, newest first, without those deleted. An order made while somebody pages shows on the first page only,
- * so no later page repeats or omits one. A document that cannot be shown as an order is named in `unreadable`, and in the
- * log, so a page may hold fewer than `limit`.
- * @throws invalidRequest when `after` is no cursor, keyUnknown when the key of an order of the page is not there
+ * Lists orders, newest first, without deleted ones. Orders created while a client is paging appear on the first page
+ * only, so later pages neither repeat nor omit an order. Documents that are not readable orders are named in
+ * `unreadable` and in the log, so a page may have fewer than `limit` orders.
+ * @throws invalidRequest if `after` is not a valid cursor, keyUnknown if the key of an order of the page is missing
  */
 export async function listOrders(
   { orders, encryption, logger }: ListDeps,

@@ -38,8 +38,8 @@ export function sealMembers<Members extends Personal>(
 }
 
 /**
- * A stored order with everything in clear.
- * @throws keyUnknown, orderUnreadable where a member was altered
+ * Decrypts a stored order.
+ * @throws keyUnknown, orderUnreadable if a member was altered
  */
 export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrder {
   const { email, note, metadata, ...others } = order

@@ -1,5 +1,5 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
-import { type Encryption, isSealed } from '@oncehook/kernel/encryption'
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { LATE, within } from '@oncehook/kernel/within'
 import { memberPlace } from '../orders/order-encryption.ts'
@@ -64,6 +64,7 @@ function toReceipt({ encryption }: SendDeps, { orderId, receipt }: ReceiptClaim)
   const { key, paymentId, customerId, email: stored, amount, currency, paidAt } = receipt
   // Only a sent receipt has its customer removed, and it is never sent again.
   if (customerId === null) throw new TypeError('A receipt that was forgotten cannot be sent')
-  const email = isSealed(stored) ? encryption.open(stored, memberPlace(orderId, 'email')).toString() : stored
+  const isClear = typeof stored === 'string' || stored === null || stored === undefined
+  const email = isClear ? stored : encryption.open(stored, memberPlace(orderId, 'email')).toString()
   return { key, orderId, paymentId, customerId, email, amount, currency, paidAt: paidAt.toISOString() }
 }

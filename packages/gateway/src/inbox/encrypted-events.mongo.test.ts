@@ -1,11 +1,13 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
-import { BSON, type Db } from 'mongodb'
+import { Binary, BSON, type Db } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
 import { eraseEvents, findErasableEvents } from './erase-events.ts'
+import { EVENTS } from './event-document.ts'
 import { rotateBodies, rotateEvents } from './rotate-evidence.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
@@ -18,6 +20,7 @@ const open = stack.use(await openInbox(database, { encryption, admits: () => fal
 const clear = stack.use(await openInbox(database, { admits: () => false }))
 const { db } = database
 const source = { db, encryption }
+const { logger, lines } = memoryLogger()
 
 const CANARY = 'canary-of-a-person'
 const PERSONAL = {
@@ -113,10 +116,28 @@ describe('an inbox with keys', () => {
       get: (target, name) => (name === 'command' ? erasing.command : Reflect.get(target, name, target)),
     })
     const request = { after: null, dryRun: false }
-    expect(await rotateEvents({ db: during, encryption }, request)).toMatchObject({ changed: 2, unknown: 0 })
-    await rotateBodies({ db: during, encryption }, request)
+    expect(await rotateEvents({ db: during, encryption, logger }, request)).toMatchObject({ changed: 2, unknown: 0 })
+    await rotateBodies({ db: during, encryption, logger }, request)
     for (const eventId of ['evt_gone', 'evt_gone_too']) expect(await open.record(eventId)).not.toHaveProperty('sealed')
     expect(await findText(db, CANARY)).toEqual([])
+  })
+
+  it('rotates past what is malformed, which the log names', async () => {
+    const before = lines.length
+    await open.inbox.record(sampleArrival('evt_torn', PERSONAL))
+    const { _id } = await open.record('evt_torn')
+    const events = db.collection<{ sealed: object }>(EVENTS)
+    for (const wrapped of ['text', new Binary(Buffer.alloc(3)), null]) {
+      await events.updateOne({ eventId: 'evt_torn' }, { $set: { 'sealed.wrapped': wrapped } })
+      const part = await rotateEvents(
+        { db, encryption: keys.encryption('second', 'first'), logger },
+        { after: null, dryRun: true },
+      )
+      expect(part).toMatchObject({ unknown: 0, altered: 1, next: null })
+    }
+    const torn = { msg: 'encryption.record-altered', collection: EVENTS, id: String(_id) }
+    expect(lines.slice(before)).toMatchObject([torn, torn, torn])
+    await open.events.deleteOne({ eventId: 'evt_torn' })
   })
 
   it('leaves nothing encrypted behind when the retention of the bodies ends, or an event is erased', async () => {

@@ -1,6 +1,7 @@
 import type { WrappedKey } from '@oncehook/kernel/encryption'
+import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import { type Rotated, type RotationPart, rewrapField, rotatePart } from '@oncehook/kernel/mongo/rotation'
+import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
 import { Binary, type Document, ObjectId } from 'mongodb'
 import { BODIES, type BodyDocument, type BodySource, sealBody } from './bodies.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
@@ -13,27 +14,33 @@ export interface RotationRequest {
   readonly dryRun: boolean
 }
 
+/** Where records are, by what they are encrypted, and where the log hears of those that nobody can read. */
+export interface RotationSource extends BodySource {
+  readonly logger: Logger
+}
+
 const AT_ONCE = 500
 const SEARCH_MS = 4_000
 const SEALED = { key: '$sealed.key', wrapped: '$sealed.wrapped' }
 
 interface Row<Id> {
   readonly _id: Id
-  readonly sealed: Partial<WrappedKey>
+  /** Empty where there is none. */
+  readonly sealed: WrappedKey
   /** Whether something is there in clear. */
   readonly isClear: boolean
 }
 
 /** Encrypts a part of the events by the first key: those of other keys, and those in clear. */
-export async function rotateEvents(source: BodySource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
-  const { db, encryption } = source
+export async function rotateEvents(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption, logger } = source
   const events = db.collection<EventDocument>(EVENTS)
   const rows = await events
     .aggregate<Row<ObjectId>>(partOf(after === null ? null : new ObjectId(after), HAS_EVIDENCE), OPTIONS)
     .toArray()
-  const encrypt = async (_id: ObjectId): Promise<Rotated> => {
+  const encrypt = async (_id: ObjectId): Promise<readonly Document[]> => {
     const found = await events.findOne({ _id, sealed: { $exists: false } })
-    if (found === null) return 'current'
+    if (found === null) return []
     const { headers, query = '' } = found
     const raw = found.raw instanceof Binary ? found.raw : NO_BODY
     const { sealed } = storeEvidence(_id, { raw, headers, query }, encryption)
@@ -47,19 +54,20 @@ export async function rotateEvents(source: BodySource, { after, dryRun }: Rotati
     rows,
     atOnce: AT_ONCE,
     idOf: ({ _id }) => _id.toHexString(),
-    rotate: (row) => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) }),
+    rotate: (row) => [() => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) })],
+    onAltered: (id) => logger.error({ collection: EVENTS, id }, 'encryption.record-altered'),
     send: dryRun ? null : (updates) => bulkUpdate(db, { update: EVENTS, updates }),
   })
 }
 
 /** Encrypts a part of the bodies that several events share by the first key, in the same way. */
-export async function rotateBodies(source: BodySource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
-  const { db, encryption } = source
+export async function rotateBodies(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
+  const { db, encryption, logger } = source
   const bodies = db.collection<BodyDocument>(BODIES)
   const rows = await bodies.aggregate<Row<string>>(partOf(after, HAS_BODY), OPTIONS).toArray()
-  const encrypt = async (_id: string): Promise<Rotated> => {
+  const encrypt = async (_id: string): Promise<readonly Document[]> => {
     const found = await bodies.findOne({ _id, sealed: { $exists: false } })
-    if (found === null) return 'current'
+    if (found === null) return []
     const q = { _id, sealed: { $exists: false }, raw: { $ne: NO_BODY } }
     return [{ q, u: { $set: sealBody(_id, found.raw.value(), encryption) } }]
   }
@@ -67,24 +75,21 @@ export async function rotateBodies(source: BodySource, { after, dryRun }: Rotati
     rows,
     atOnce: AT_ONCE,
     idOf: ({ _id }) => _id,
-    rotate: (row) => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) }),
+    rotate: (row) => [() => rotateRow(row, { source, encrypt: () => (dryRun ? [{}] : encrypt(row._id)) })],
+    onAltered: (id) => logger.error({ collection: BODIES, id }, 'encryption.record-altered'),
     send: dryRun ? null : (updates) => bulkUpdate(db, { update: BODIES, updates }),
   })
 }
 
 interface RowRotation {
   readonly source: BodySource
-  readonly encrypt: () => Promise<Rotated> | Rotated
+  readonly encrypt: ValueRotation
 }
 
-function rotateRow<Id>(
-  { _id, sealed, isClear }: Row<Id>,
-  { source, encrypt }: RowRotation,
-): Promise<Rotated> | Rotated {
-  const { key, wrapped } = sealed
-  if (key === undefined || wrapped === undefined) return isClear ? encrypt() : 'current'
-  const rewrapped = rewrapField('sealed', { key, wrapped }, source.encryption)
-  return rewrapped === null ? 'current' : [{ q: { _id, ...rewrapped.demands }, u: { $set: rewrapped.sets } }]
+function rotateRow<Id>({ _id, sealed, isClear }: Row<Id>, { source, encrypt }: RowRotation): ReturnType<ValueRotation> {
+  if (Object.keys(sealed).length === 0) return isClear ? encrypt() : []
+  const rewrapped = rewrapField('sealed', sealed, source.encryption)
+  return rewrapped === null ? [] : [{ q: { _id, ...rewrapped.demands }, u: { $set: rewrapped.sets } }]
 }
 
 const OPTIONS = { hint: { _id: 1 }, maxTimeMS: SEARCH_MS }

@@ -46,7 +46,8 @@ function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
 }
 
 /** How far the rotation is that was begun last. */
-interface RotationProgress extends RotationCounts {
+interface RotationProgress extends Omit<RotationCounts, 'altered'> {
+  readonly altered?: number
   readonly _id: 'last'
   readonly key: string
   readonly position: string
@@ -83,6 +84,8 @@ export async function rotationPart(context: OperatorContext, reason: string): Pr
     examined: progress.examined + part.examined,
     changed: progress.changed + part.changed,
     unknown: progress.unknown + part.unknown,
+    // A rotation that an earlier release has begun counts none.
+    altered: (progress.altered ?? 0) + part.altered,
   }
   const inUse = part.next === null ? await finish(ctx, { reason, sum }) : []
   const end = part.next === null ? { finishedAt: new Date(ctx.clock.now()) } : { position: part.next }
@@ -107,7 +110,7 @@ async function begin(ctx: PinnedContext, { rotations, reason }: Beginning): Prom
   await ctx.audit.record({ by, action: 'encryption.rotate', reason, details: { key } })
   await ctx.keyRegister.beginRotation()
   const progress = { key, position: FIRST, by, startedAt: new Date(clock.now()), finishedAt: null }
-  const counts = { examined: 0, changed: 0, unknown: 0 }
+  const counts = { examined: 0, changed: 0, unknown: 0, altered: 0 }
   await rotations.replaceOne({ _id: 'last' }, { ...progress, ...counts }, { upsert: true, writeConcern: MAJORITY })
   return { _id: 'last', ...progress, ...counts }
 }

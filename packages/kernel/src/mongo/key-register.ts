@@ -20,7 +20,7 @@ export interface RetiredKeys {
   readonly inUse: readonly string[]
 }
 
-/** Remembers in a database by which keys its records are encrypted, so that a missing key shows without a search. */
+/** Records in a database which keys its records are encrypted with, so that a missing key is detected without a scan. */
 export interface KeyRegister {
   /** Registers the current key unless this was done within the last minute. Call it regularly. */
   check(): Promise<void>

@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb'
 import type { Encryption, WrappedKey } from '../encryption.ts'
-import { keyUnknown } from '../error-codes.ts'
+import { keyUnknown, recordAltered } from '../error-codes.ts'
 
 /** The result of a rotation slice or of its dry run. */
 export interface RotationCounts {
@@ -10,6 +10,8 @@ export interface RotationCounts {
   readonly changed: number
   /** Records among them whose key is missing. They are left alone. */
   readonly unknown: number
+  /** Of these, records of which a value is malformed: it stays as it is, and no key can read it. */
+  readonly altered: number
 }
 
 /** A rotation slice, and where the next one begins. */
@@ -18,13 +20,16 @@ export interface RotationPart extends RotationCounts {
   readonly next: string | null
 }
 
-/** The change a record needs: none, update statements, or a missing key. */
-export type Rotated = 'current' | 'unknown' | readonly Document[]
+/**
+ * What one encrypted value of a record needs: statements that change it, or none. The values of a record do not wait for each other.
+ * @throws keyUnknown, recordAltered
+ */
+export type ValueRotation = () => Promise<readonly Document[]> | readonly Document[]
 
 /**
- * The update that rewraps the data key of an encrypted field with the first key: its conditions and its new values.
- * Null if it is already current. The ciphertext does not change, so no body is transferred.
- * @throws keyUnknown
+ * The part of an update that wraps the data key of an encrypted field by the first key: what it demands of the record, and what it
+ * sets. Null: it is so already. The text stays as it is, so that no body travels.
+ * @throws keyUnknown, recordAltered
  */
 export function rewrapField(
   field: string,
@@ -43,9 +48,11 @@ export interface RotationSteps<Row> {
   readonly rows: readonly Row[]
   readonly atOnce: number
   readonly idOf: (row: Row) => string
-  /** Returns the change a record needs; may throw keyUnknown. */
-  readonly rotate: (row: Row) => Promise<Rotated> | Rotated
-  /** Sends statements; null for a dry run. */
+  /** The values of a record. */
+  readonly rotate: (row: Row) => readonly ValueRotation[]
+  /** Told of a record with a value that is malformed. */
+  readonly onAltered: (id: string) => void
+  /** Sends statements; null: they are only counted. */
   readonly send: ((statements: readonly Document[]) => Promise<unknown>) | null
 }
 
@@ -58,9 +65,9 @@ const MOST_BYTES = 4 * 1024 * 1024
  * interrupted or repeated slice does no harm.
  */
 export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<RotationPart> {
-  const { rows, atOnce, idOf, rotate, send } = steps
+  const { rows, atOnce, idOf, rotate, onAltered, send } = steps
   const endsAt = performance.now() + PART_MS
-  const counts = { examined: 0, changed: 0, unknown: 0 }
+  const counts = { examined: 0, changed: 0, unknown: 0, altered: 0 }
   let waiting: Document[] = []
   let bytes = 0
   const flush = async (): Promise<void> => {
@@ -71,14 +78,18 @@ export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<Rotati
   let last: string | null = null
   for (const row of rows) {
     if (last !== null && performance.now() > endsAt) break
-    const rotated = await attempt(() => rotate(row))
+    const { statements, isUnknown, isAltered } = await rotateValues(rotate(row))
     last = idOf(row)
     counts.examined += 1
-    if (rotated === 'unknown') counts.unknown += 1
-    if (rotated === 'current' || rotated === 'unknown') continue
+    if (isUnknown) counts.unknown += 1
+    if (isAltered) {
+      counts.altered += 1
+      onAltered(last)
+    }
+    if (statements.length === 0) continue
     counts.changed += 1
-    waiting.push(...rotated)
-    bytes += sizeOf(rotated)
+    waiting.push(...statements)
+    bytes += sizeOf(statements)
     if (waiting.length >= MOST_STATEMENTS || bytes >= MOST_BYTES) await flush()
   }
   await flush()
@@ -86,13 +97,25 @@ export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<Rotati
   return { ...counts, next: isLast ? null : last }
 }
 
-async function attempt(rotate: () => Promise<Rotated> | Rotated): Promise<Rotated> {
-  try {
-    return await rotate()
-  } catch (error) {
-    if (keyUnknown.is(error)) return 'unknown'
-    throw error
+interface RotatedValues {
+  readonly statements: readonly Document[]
+  readonly isUnknown: boolean
+  readonly isAltered: boolean
+}
+
+async function rotateValues(values: readonly ValueRotation[]): Promise<RotatedValues> {
+  const statements: Document[] = []
+  let [isUnknown, isAltered] = [false, false]
+  for (const rotate of values) {
+    try {
+      statements.push(...(await rotate()))
+    } catch (error) {
+      if (keyUnknown.is(error)) isUnknown = true
+      else if (recordAltered.is(error)) isAltered = true
+      else throw error
+    }
   }
+  return { statements, isUnknown, isAltered }
 }
 
 function sizeOf(statements: readonly Document[]): number {
