@@ -206,14 +206,18 @@ describe('readGatewaySettings', () => {
         'OPERATOR_GROUPS needs an issuer: set OPERATOR_ISSUER=https://login.example.com/realms/staff',
       ])
     })
+  })
 
-    it('keep names of its operators from the other tokens', () => {
-      const OPERATOR_TOKENS = JSON.stringify({ 'oidc:alice': token })
-      expect(problemsOf({ ...needed, ...issuer, OPERATOR_TOKENS })).toEqual([
-        'OPERATOR_TOKENS has the name oidc:alice: oidc: begins names of OPERATOR_ISSUER only',
-      ])
-      expect(problemsOf({ ...needed, OPERATOR_TOKENS })).toEqual([])
-    })
+  it('keeps the names by which the audit calls others from operators', () => {
+    const names = ['oidc:alice', 'api:shop', 'provider:acme', 'alice:api:']
+    const OPERATOR_TOKENS = JSON.stringify(Object.fromEntries(names.map((name, n) => [name, `${token}${n}`])))
+    const problem = (name: string, prefix: string, other: string): string =>
+      `OPERATOR_TOKENS has the name ${name}: ${prefix} means others in the audit, so write ${other}`
+    expect(problemsOf({ ...needed, OPERATOR_TOKENS })).toEqual([
+      problem('oidc:alice', 'oidc:', 'oidc-alice'),
+      problem('api:shop', 'api:', 'api-shop'),
+      problem('provider:acme', 'provider:', 'provider-acme'),
+    ])
   })
 
   it('keeps no token, only whose it is', () => {

@@ -157,7 +157,7 @@ export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): G
   const API_TOKENS = attempt(() => readTokenHolders(tokenSource('API_TOKENS', env), API_TOKEN_KIND))
   const OPERATOR_TOKENS = attempt(() => readTokenHolders(tokenSource('OPERATOR_TOKENS', env), OPERATOR_TOKEN_KIND))
   const operatorIssuer = attempt(() => readIssuer(env)) ?? null
-  if (operatorIssuer !== null && OPERATOR_TOKENS) attempt(() => refuseIssuedNames(OPERATOR_TOKENS))
+  if (OPERATOR_TOKENS) attempt(() => refuseNamesOfOthers(OPERATOR_TOKENS))
   const adminTls = createTlsPairSource(env, 'ADMIN_TLS')
   attempt(() => adminTls.read())
   const isComplete = settings && readable && API_TOKENS && OPERATOR_TOKENS
@@ -180,14 +180,20 @@ function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
   return readOperatorIssuer(readSettings(gatewaySchema.pick(ISSUER_SETTINGS), env))
 }
 
-/** A name of the settings that looks like one of the issuer would make two operators one. */
-function refuseIssuedNames(holders: TokenHolders<OperatorGrant>): void {
+// Operators of an issuer, principals of the orders API, and deliveries.
+const OTHERS_IN_AUDIT = [ISSUED_PREFIX, 'api:', 'provider:']
+
+/** The audit would take an operator with such a name for somebody else. */
+function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
   const names = new Set(Array.from(holders.values(), ({ name }) => name))
-  const wrong = [...names].filter((name) => name.startsWith(ISSUED_PREFIX))
-  if (wrong.length === 0) return
-  throw new SettingsError(
-    wrong.map((name) => `OPERATOR_TOKENS has the name ${name}: ${ISSUED_PREFIX} begins names of OPERATOR_ISSUER only`),
-  )
+  const problems = [...names].flatMap((name) => {
+    const prefix = OTHERS_IN_AUDIT.find((one) => name.startsWith(one))
+    const other = name.replace(':', '-')
+    return prefix === undefined
+      ? []
+      : [`OPERATOR_TOKENS has the name ${name}: ${prefix} means others in the audit, so write ${other}`]
+  })
+  if (problems.length > 0) throw new SettingsError(problems)
 }
 
 const READ_APART = {
