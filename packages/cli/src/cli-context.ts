@@ -1,4 +1,4 @@
-/** What the commands take from the outside world; `main.ts` brings the real things. */
+/** The external dependencies of the commands. `main.ts` provides the real ones. */
 export interface CliContext {
   readonly fetch: typeof fetch
   /** Milliseconds since 1970, with fractions. */
@@ -6,25 +6,25 @@ export interface CliContext {
   readonly sleep: (ms: number) => Promise<void>
   /** From 0 to below 1. */
   readonly random: () => number
-  /** Letters and digits that nobody has used before. */
+  /** A new random id of letters and digits. */
   readonly randomId: () => string
   readonly readStdin: () => Promise<Buffer>
-  /** A variable of the environment, for what the options or the settings name. */
+  /** Reads an environment variable named by an option or a setting. */
   readonly readEnv: (name: string) => string | undefined
-  /** Writes to standard output, where `--json` puts its one document and nothing else. */
+  /** Writes to standard output. With `--json`, a command writes one document and nothing else. */
   readonly write: (text: string | Uint8Array) => void
   /** Writes to standard error. */
   readonly warn: (text: string) => void
-  /** The folder in which `npm start` leaves word of what it started. */
+  /** The folder in which `npm start` describes the running system. */
   readonly dataFolder: string
   /** The token of an operator, from `ONCEHOOK_OPERATOR_TOKEN`. */
   readonly operatorToken: string | undefined
-  /** Whether people read standard output, and not a file or another program. */
+  /** Whether standard output is a terminal. */
   readonly writesToTerminal: boolean
-  /** The terminal behind standard error, for what moves; null where nobody watches. */
+  /** The terminal behind standard error, for progress bars; null without a terminal. */
   readonly terminal: NodeJS.WritableStream | null
-  /** Asks whoever sits in front of the terminal for a line; null where nobody does. */
+  /** Asks the user for a line; null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null
-  /** Calls back at Ctrl-C, in place of ending, until the returned function is called. */
+  /** Calls the listener on Ctrl-C, instead of exiting, until the returned function is called. */
   readonly onInterrupt: (listener: () => void) => () => void
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CliContext } from './cli-context.ts'
 import type { ExitCode } from './exit-code.ts'
 
-/** What a command works with, and how it says in which way it ended (0 when it does not). */
+/** What a command gets: its context, and a function that sets the exit code (default: 0). */
 interface CommandDeps {
   readonly context: CliContext
   readonly finish: (code: ExitCode) => void

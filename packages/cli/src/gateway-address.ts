@@ -5,7 +5,7 @@ import { findLocalSystem, type LocalSystem, nothingRuns } from './local-system.t
 import { readUrl } from './option-values.ts'
 import { addSecretOptions, readSecret } from './read-secret.ts'
 
-/** The options by which a command that calls the public API names a gateway. */
+/** The options that select a gateway for a command that calls the public API. */
 export interface GatewayOptions {
   readonly url?: string
   readonly token?: string
@@ -15,12 +15,12 @@ export interface GatewayOptions {
 
 /** A gateway and the right to call its orders API. */
 export interface GatewayAddress {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: string
 }
 
-/** Gives a command the option that says where the gateway is. */
+/** Adds the option `--url`. */
 export function addUrlOption(command: Command): Command {
   return command.option('--url <url>', 'public URL of the gateway (default: the local one)', readUrl)
 }
@@ -30,7 +30,7 @@ export function addGatewayOptions(command: Command): Command {
   return addSecretOptions(addUrlOption(command), 'token', 'a bearer token for /api/orders')
 }
 
-/** What `npm start` runs here, unless the command is about another gateway: its secrets are not for strangers. */
+/** The local system, or null if the command is about another gateway, which must not get the local secrets. */
 export async function findAddressedSystem(dataFolder: string, url: string | undefined): Promise<LocalSystem | null> {
   const local = await findLocalSystem(dataFolder)
   return local !== null && (url === undefined || url === local.gatewayUrl) ? local : null
@@ -38,8 +38,8 @@ export async function findAddressedSystem(dataFolder: string, url: string | unde
 
 /**
  * The gateway to call.
- * @throws CommandFailure when none is named and none runs here
- * @throws UsageError when one is named without a token
+ * @throws CommandFailure if none is given and none runs locally
+ * @throws UsageError if one is given without a token
  */
 export async function findGateway(
   options: GatewayOptions,
@@ -53,7 +53,7 @@ export async function findGateway(
   return { url, token }
 }
 
-/** Where the gateway takes the deliveries of a provider. */
+/** The URL to which a provider delivers. */
 export function toWebhookUrl(gatewayUrl: string, provider: string): string {
   return `${gatewayUrl}/api/webhooks/${encodeURIComponent(provider)}`
 }

@@ -21,12 +21,12 @@ const secretsFile = z.object({
   providers: z.record(z.string(), providerSettings),
 })
 
-/** A provider as the running gateway knows it: scheme, secrets, and whatever else its scheme needs. */
+/** The settings of a provider in the local system: scheme, secrets, and other settings of the scheme. */
 export type ProviderSettings = z.infer<typeof providerSettings>
 
-/** What `npm start` runs on this machine, as far as a sender or an operator needs to know. */
+/** The system that `npm start` runs on this machine, as far as a sender or an operator needs it. */
 export interface LocalSystem {
-  /** Addresses without a slash at the end. */
+  /** URLs without a trailing slash. */
   readonly gatewayUrl: string
   readonly adminUrl: string
   readonly apiToken: string | undefined
@@ -34,12 +34,12 @@ export interface LocalSystem {
   readonly providers: Readonly<Record<string, ProviderSettings>>
 }
 
-/** The one thing to do when there is nothing to talk to. */
+/** The message if no gateway is given and none runs locally. */
 export const nothingRuns = 'Oncehook is not running here: start it with `npm start` in another terminal'
 
 /**
- * What `npm start` runs here, or null when it runs nothing: no word of it in the data folder, or its process is gone.
- * @throws CommandFailure when what it left cannot be read
+ * The local system, or null if none runs: its file in the data folder is missing, or its process has ended.
+ * @throws CommandFailure if its files cannot be read
  */
 export async function findLocalSystem(dataFolder: string): Promise<LocalSystem | null> {
   const running = await readJsonFile(resolve(dataFolder, 'running.json'), runningFile)
@@ -70,7 +70,7 @@ async function readJsonFile<T extends z.ZodType>(path: string, schema: T): Promi
   }
 }
 
-/** Signal 0 asks without disturbing. EPERM means that it lives, under another user. */
+/** Signal 0 only checks for the process. EPERM means that the process belongs to another user. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

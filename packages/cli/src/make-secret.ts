@@ -4,17 +4,17 @@ import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { signers } from '@oncehook/simulator/signers/signers'
 import { UsageError } from './exit-code.ts'
 
-/** A file with a new secret, and what belongs to it. */
+/** The settings for a new secret. */
 export interface MadeSecret {
-  /** An entry of `PROVIDERS`; a secret that has no public half stands in it as the file's name only. */
+  /** An entry of `PROVIDERS`. A symmetric secret appears only as the name of its file. */
   readonly providers: object
-  /** What `--set` has to say when it is signed with. */
+  /** The `--set` options that signing with this secret needs. */
   readonly settings: Readonly<Record<string, unknown>>
 }
 
 /**
- * Makes a secret for a scheme and writes what is signed with into a new file that only its owner can read.
- * @throws UsageError when the scheme has none, or the file is there already or cannot be written
+ * Generates a secret for a scheme and writes the signing half to a new file that only its owner can read.
+ * @throws UsageError if the scheme has no secret, or if the file exists or cannot be written
  */
 export async function makeSecret(scheme: string, file: string, now: number): Promise<MadeSecret> {
   const signer = signers.get(scheme)

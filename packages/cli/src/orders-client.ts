@@ -14,17 +14,17 @@ const orderSchema = z.object({
   createdAt: z.iso.datetime(),
 })
 
-/** An order as the gateway shows it, as far as a sender needs it. */
+/** The properties of an order that a sender needs. */
 export type Order = z.infer<typeof orderSchema>
 
-/** The part of an order that its maker writes. */
+/** The properties with which a client creates an order. */
 export interface OrderDraft {
   readonly customerId: string
   readonly currency: string
   readonly items: readonly { readonly sku: string; readonly quantity: number; readonly unitAmount: number }[]
 }
 
-/** The orders API refused a call or did not answer; `status` is null without an answer. */
+/** The orders API refused a call or did not answer. `status` is null if it did not answer. */
 export class OrdersApiFailure extends CommandFailure {
   override readonly name = 'OrdersApiFailure'
   readonly status: number | null
@@ -35,10 +35,10 @@ export class OrdersApiFailure extends CommandFailure {
   }
 }
 
-/** `/api/orders`, as far as a sender needs it. Every call ends within 10 s and throws OrdersApiFailure when refused. */
+/** A client of `/api/orders` for a sender. A call takes at most 10 s, and throws OrdersApiFailure on any error. */
 export interface OrdersClient {
   create(draft: OrderDraft): Promise<Order>
-  /** The order of that id: made when it is not there, as it is when it is. */
+  /** Returns the order with this id, and creates it if it does not exist. */
   ensure(id: string, draft: OrderDraft): Promise<{ order: Order; created: boolean }>
   read(id: string): Promise<Order>
 }
@@ -63,7 +63,7 @@ export function createOrdersClient(deps: { fetch: typeof fetch; gateway: Gateway
       try {
         return { order: await callApi(deps, put), created: true }
       } catch (error) {
-        // RFC 9110, 13.1.2: 412 is how it says that the order is there already.
+        // RFC 9110, 13.1.2: 412 means that the order exists.
         if (error instanceof OrdersApiFailure && error.status === 412) return { order: await read(id), created: false }
         throw error
       }

@@ -1,17 +1,17 @@
 import { toDecimal } from '@oncehook/simulator/money'
 import type { CliContext } from './cli-context.ts'
 
-/** One JSON document, readable by people and programs alike. */
+/** Writes one indented JSON document. */
 export function writeJson({ write }: CliContext, document: unknown): void {
   write(`${JSON.stringify(document, null, 2)}\n`)
 }
 
-/** Text in lines. */
+/** Writes lines of text. */
 export function writeLines({ write }: CliContext, lines: readonly string[]): void {
   for (const line of lines) write(`${line}\n`)
 }
 
-/** Text that came from elsewhere, on one line and without characters that steer a terminal, at most 500 of them. */
+/** External text on one line, without control characters, cut after 500 characters. */
 export function toPrintable(text: string): string {
   const safe = text.replace(/\p{C}/gu, (character) => (/\s/.test(character) ? ' ' : '\ufffd'))
   return safe.length <= 500 ? safe : `${safe.slice(0, 500)}…`
@@ -23,13 +23,13 @@ export function toDuration(ms: number): string {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`
 }
 
-/** `2026-11-21 08:00:05Z` of a time in ISO 8601; a dash where there is none. */
+/** `2026-11-21 08:00:05Z` for an ISO 8601 time; a dash for null. */
 export function toTime(iso: string | null): string {
   const at = new Date(iso ?? Number.NaN)
   return Number.isNaN(at.getTime()) ? '-' : `${at.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
-/** `12 s`, `3 min`, `2.5 h`, `4 d`; a dash where it is not known. */
+/** `12 s`, `3 min`, `2.5 h`, `4 d`; a dash for null. */
 export function toAge(seconds: number | null): string {
   if (seconds === null) return '-'
   if (seconds < 120) return `${Math.round(seconds)} s`
@@ -37,7 +37,7 @@ export function toAge(seconds: number | null): string {
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
 }
 
-/** `19.99 EUR`, with as many decimals as the minor unit of the currency has by ISO 4217. */
+/** `19.99 EUR`, with the decimals of the currency (ISO 4217). */
 export function toMoney(minorUnits: number, currency: string): string {
   return `${toDecimal(minorUnits, currency)} ${currency}`
 }

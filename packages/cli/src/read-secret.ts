@@ -2,25 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { UsageError } from './exit-code.ts'
 
-/** The options that say where a secret or a token is. */
+/** The options for a secret or a token. */
 export type SecretOptions = Readonly<
   Partial<Record<'secret' | 'secretFile' | 'secretEnv' | 'token' | 'tokenFile' | 'tokenEnv', string | undefined>>
 >
 
-/** Gives a command `--secret-file` and `--secret-env`, or the same of a token. */
+/** Adds `--secret-file` and `--secret-env`, or `--token-file` and `--token-env`. */
 export function addSecretOptions(command: Command, name: 'secret' | 'token', what: string): Command {
   return (
     command
       .option(`--${name}-file <path>`, `file with ${what}`)
       .option(`--${name}-env <name>`, `environment variable with ${what}`)
-      // Known only to be refused: an unknown option would be printed with its value.
+      // Defined only to be refused: commander prints unknown options with their values.
       .addOption(new Option(`--${name} <value>`).hideHelp())
   )
 }
 
 /**
- * The secret or token that `--…-file` or `--…-env` names, a file without its line end; undefined without either.
- * @throws UsageError when the secret is an argument, is named twice, is empty or cannot be read
+ * Reads the secret or token from the file or the variable in the options, without a final newline. Undefined if neither is given.
+ * @throws UsageError if the secret is an argument, is given twice, is empty or cannot be read
  */
 export async function readSecret(
   name: 'secret' | 'token',

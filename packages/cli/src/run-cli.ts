@@ -4,7 +4,7 @@ import type { CliContext } from './cli-context.ts'
 import { commandTable } from './command-table.ts'
 import { CommandFailure, type ExitCode, UsageError } from './exit-code.ts'
 
-/** Runs one command line to its end and answers how the process is to exit. Never throws. */
+/** Runs one command and returns the exit code of the process. Never throws. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = 0
   const program = new Command('oncehook')
@@ -24,7 +24,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 }
 
 function reportError(error: unknown, { context, json }: { context: CliContext; json: boolean }): ExitCode {
-  // commander has already written what it has to say; asking for help is not an error.
+  // Commander has already printed the message. Help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   const summary = error instanceof Error ? error.message : String(error)
   if (error instanceof UsageError || error instanceof SigningError) {

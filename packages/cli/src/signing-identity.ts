@@ -7,7 +7,7 @@ import { type LocalSystem, nothingRuns, type ProviderSettings } from './local-sy
 import { collectSetting } from './option-values.ts'
 import { addSecretOptions, readSecret } from './read-secret.ts'
 
-/** The options by which every command that signs or verifies names a provider and its secret. */
+/** The options that select a provider and its secret for signing. */
 export interface SigningOptions {
   readonly provider?: string
   readonly scheme?: string
@@ -18,9 +18,9 @@ export interface SigningOptions {
   readonly set?: Readonly<Record<string, string>>
 }
 
-/** As whom to sign. */
+/** The provider, scheme and secret to sign with. */
 export interface SigningIdentity {
-  /** Its name in the path. */
+  /** The provider name in the URL path. */
   readonly provider: string
   readonly scheme: string
   readonly signer: Signer
@@ -39,9 +39,9 @@ export function addSigningOptions(command: Command): Command {
 }
 
 /**
- * Completes the options by what the system on this machine knows of the provider.
- * @throws UsageError when the options contradict each other or name what does not exist
- * @throws CommandFailure when no secret can be found
+ * Completes the options with the provider settings of the local system.
+ * @throws UsageError if options conflict, or if the scheme or a setting is unknown
+ * @throws CommandFailure if no secret is found
  */
 export async function findSigningIdentity(
   options: SigningOptions,

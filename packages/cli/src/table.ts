@@ -7,8 +7,8 @@ const NOTHING = [
 ]
 
 /**
- * A table in lines, its columns under their names, without frames: to be read by people and cut by programs. Cells are
- * made printable, for most of them hold what strangers have sent.
+ * The lines of a table with column names and no frame, for people and for programs such as cut. Cells are made printable,
+ * because most contain external text.
  */
 export function toTableLines(
   head: readonly string[],

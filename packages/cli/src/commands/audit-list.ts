@@ -10,7 +10,7 @@ import { toTableLines } from '../table.ts'
 
 type Options = OperatorOptions & PageOptions
 
-/** `oncehook audit list`: who did what and why, newest first. */
+/** `oncehook audit list`: lists the audit log, newest first. */
 export const addAuditListCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'audit', 'Inspect the audit log.')
     .command('list')

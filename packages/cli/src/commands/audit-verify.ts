@@ -11,7 +11,7 @@ interface Options extends OperatorOptions {
   readonly expect?: string
 }
 
-/** `oncehook audit verify`: whether the entries of the audit are unchanged and none is missing. */
+/** `oncehook audit verify`: checks that audit log entries are unchanged and complete. */
 export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'audit', 'Inspect the audit log.')
     .command('verify')
@@ -24,13 +24,13 @@ export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) 
 type Verification = Awaited<ReturnType<OperatorClient['audit']['verify']['query']>>
 type Link = NonNullable<Verification['last']>
 
-/** What was found in the whole chain. */
+/** The result for the whole chain. */
 interface Found {
   readonly ok: boolean
   readonly entries: number
   readonly brokenAt: string | null
   readonly last: Link | null
-  /** What is wrong, as a sentence. */
+  /** The problem, as a sentence. */
   readonly problem: string | null
 }
 
@@ -43,7 +43,7 @@ async function verifyAudit(options: Options, context: CliContext): Promise<0 | 1
   return found.ok ? 0 : 1
 }
 
-/** Checks the whole chain, part after part, once the expected entry is there. */
+/** Checks for the expected entry, then the whole chain in parts. */
 async function verifyAll(client: OperatorClient, expected: Link | null): Promise<Found> {
   let entries = 0
   let last: Link | null = null

@@ -22,7 +22,7 @@ interface Options extends OperatorOptions {
 const exits = `
 Prints one line for each check, and a fix for each problem. Exits with 1 if a check fails.`
 
-/** `oncehook doctor`: what a person would look at first when something seems wrong. */
+/** `oncehook doctor`: checks the usual causes of problems. */
 export const addDoctorCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('doctor')

@@ -17,7 +17,7 @@ Records of both services that are unencrypted or use another key are encrypted w
 After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
 command exits with 1. It also exits with 1 if a process still encrypts with another key.`
 
-/** `oncehook encryption rotate`: encrypts everything by the first key. */
+/** `oncehook encryption rotate`: encrypts all records with the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'encryption', 'Manage encryption at rest.')
     .command('rotate')
@@ -31,7 +31,7 @@ export const addEncryptionRotateCommand: AddCommand = (program, { context, finis
   addOperatorOptions(command)
 }
 
-/** Resolves to whether no other key is needed. */
+/** Resolves to true if no other key is needed. */
 async function rotate(options: Options, context: CliContext): Promise<boolean> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)

@@ -22,7 +22,7 @@ idempotency keys keep only keys and hashes, so that nothing takes effect twice. 
 processed, nothing is erased and the command exits with 1: run it again later. It also exits with 1 while orders of an
 earlier release are not scanned yet. After an interruption, run the same command again.`
 
-/** `oncehook erase`: removes what is kept of an order, a customer or an event. */
+/** `oncehook erase`: erases the personal data of an order, a customer or an event. */
 export const addEraseCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('erase')
@@ -55,7 +55,7 @@ function toTarget({ order, customer, event, provider }: Options): Target {
   return { eventId: event ?? '', provider: provider ?? '' }
 }
 
-/** Resolves to whether all was looked through. */
+/** Resolves to true if all orders were scanned. */
 async function erase(options: Options, context: CliContext): Promise<boolean> {
   const target = toTarget(options)
   const client = await connectOperator(options, context)

@@ -11,7 +11,7 @@ interface Options extends OperatorOptions {
   readonly reason?: string
 }
 
-/** `oncehook events close`: a dead event stays as it is for good. */
+/** `oncehook events close`: closes a dead event. */
 export const addEventsCloseCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('close')

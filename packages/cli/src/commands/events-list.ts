@@ -11,7 +11,7 @@ import { toTableLines } from '../table.ts'
 
 type Options = EventFilterOptions & OperatorOptions & PageOptions
 
-/** `oncehook events list`: what was received and what became of it, newest first. */
+/** `oncehook events list`: lists events with their states, newest first. */
 export const addEventsListCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('list')

@@ -11,7 +11,7 @@ interface Options extends OperatorOptions {
   readonly reason?: string
 }
 
-/** `oncehook events release`: an event is due at once, whichever process holds it. */
+/** `oncehook events release`: takes an event from its process and makes it due now. */
 export const addEventsReleaseCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('release')

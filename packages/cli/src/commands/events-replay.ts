@@ -10,7 +10,7 @@ import { addReplayOptions, type ReplayOptions, toReplayTarget } from '../operati
 import { type WatchedReplay, watchReplay } from '../operating/watch-replay.ts'
 import { writeJson, writeLines } from '../output.ts'
 
-/** `oncehook events replay`: events that failed get another chance. */
+/** `oncehook events replay`: makes failed events due again. */
 export const addEventsReplayCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('replay')

@@ -13,7 +13,7 @@ interface Options extends OperatorOptions {
   readonly verify?: boolean
 }
 
-/** `oncehook events show`: one event with every try, every replay and, when asked, its body. */
+/** `oncehook events show`: shows an event with its attempts, its replays and, if requested, its body. */
 export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
     .command('show')
@@ -39,7 +39,7 @@ async function showEvent(id: string, options: Options, context: CliContext): Pro
   return verified?.valid === false ? 1 : 0
 }
 
-/** Byte for byte into a file or a pipe; a terminal gets nothing that would steer it, and no card number. */
+/** Writes the exact bytes to a file or a pipe. A terminal gets no control characters and no card numbers. */
 function writeBody({ raw }: EventDetails, { write, writesToTerminal }: CliContext): void {
   const body = Buffer.from(raw ?? '', 'base64')
   if (!writesToTerminal) write(body)

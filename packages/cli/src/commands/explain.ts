@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-code.ts'
 import { writeJson, writeLines } from '../output.ts'
 import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-options.ts'
 
-/** `oncehook explain`: why the gateway refuses a delivery. */
+/** `oncehook explain`: finds out why the gateway refuses a delivery. */
 export const addExplainCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('explain')
@@ -14,7 +14,7 @@ export const addExplainCommand: AddCommand = (program, { context, finish }) => {
 }
 
 async function explain(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
-  // The verifiers are the gateway's: no other command has to wait for them to load.
+  // Loaded here, so that other commands do not wait for the verifiers.
   const { explainGiven, describeExplanation, toExplanationDocument } = await import('../explaining/explain-given.ts')
   const explained = await explainGiven(file, options, context)
   if (options.json) writeJson(context, toExplanationDocument(explained))

@@ -5,7 +5,7 @@ import { ask, type OperatorClient } from '../operating/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
 import { toAge, toPrintable, writeJson, writeLines } from '../output.ts'
 
-/** `oncehook overview`: how many events are in which state, and how old the oldest unsettled one is. */
+/** `oncehook overview`: counts events by state, and shows the age of the oldest unsettled one. */
 export const addOverviewCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('overview')

@@ -7,7 +7,7 @@ import { addOperatorOptions, type OperatorOptions } from '../operating/operator-
 import { toAge, toTime, writeJson, writeLines } from '../output.ts'
 import { toTableLines } from '../table.ts'
 
-/** `oncehook providers list`: who delivers, what came, and which secrets are in use. */
+/** `oncehook providers list`: lists providers with their deliveries and secrets. */
 export const addProvidersListCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'providers', 'Inspect providers and their secrets.')
     .command('list')

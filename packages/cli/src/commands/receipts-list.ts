@@ -16,7 +16,7 @@ interface Options extends OperatorOptions, PageOptions {
   readonly state?: (typeof states)[number]
 }
 
-/** `oncehook receipts list`: receipts that are owed, sent, or parked for an operator. */
+/** `oncehook receipts list`: lists receipts with their states. */
 export const addReceiptsListCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'receipts', 'Inspect receipts and release parked ones.')
     .command('list')

@@ -11,7 +11,7 @@ interface Options extends OperatorOptions {
   readonly reason?: string
 }
 
-/** `oncehook receipts release`: a parked receipt is to be sent after all. */
+/** `oncehook receipts release`: sends a parked receipt. */
 export const addReceiptsReleaseCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'receipts', 'Inspect receipts and release parked ones.')
     .command('release')

@@ -7,7 +7,7 @@ import { ask } from '../operating/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
 import { writeJson, writeLines } from '../output.ts'
 
-/** `oncehook replays cancel`: a replay hands on no more events. */
+/** `oncehook replays cancel`: cancels a replay. */
 export const addReplaysCancelCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'replays', 'Inspect or cancel a replay.')
     .command('cancel')

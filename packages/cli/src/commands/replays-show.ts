@@ -7,7 +7,7 @@ import { ask } from '../operating/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
 import { writeJson, writeLines } from '../output.ts'
 
-/** `oncehook replays show`: how a replay stands. */
+/** `oncehook replays show`: shows the progress of a replay. */
 export const addReplaysShowCommand: AddCommand = (program, { context, finish }) => {
   const command = commandGroup(program, 'replays', 'Inspect or cancel a replay.')
     .command('show')

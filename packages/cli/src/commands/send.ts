@@ -18,7 +18,7 @@ import type { SendRun } from '../sending/send-run.ts'
 import { watchPayments } from '../sending/watch-payments.ts'
 import { findSigningIdentity, type SigningIdentity } from '../signing-identity.ts'
 
-/** `oncehook send`: makes an order, delivers its signed payment, and waits until the order shows it. */
+/** `oncehook send`: creates an order, delivers its signed payment, and waits until the order reflects it. */
 export const addSendCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('send')
@@ -68,7 +68,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
   }
 }
 
-/** What cannot be signed is found out before an order is made for it. */
+/** Signs a sample event, so that signing problems appear before an order is created. */
 function checkSigning(
   { signer, secret, settings }: SigningIdentity,
   { batch, tamper, eventId = 'evt_1' }: SendOptions,

@@ -20,7 +20,7 @@ interface SignOptions extends SigningOptions {
   readonly json?: boolean
 }
 
-/** `oncehook sign`: the header lines that prove a body, or a curl command that delivers it with them. */
+/** `oncehook sign`: prints the headers that sign a body, or a curl command with them. */
 export const addSignCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('sign')
@@ -85,7 +85,7 @@ function toDocument(scheme: string, { headers, query, body }: SignedDelivery, is
   }
 }
 
-/** A sealed body is its own proof; what belongs to the address is told beside the lines, which may go into a file. */
+/** A sealed body contains its signature. The query goes to standard error, because standard output may be a file. */
 function writeSigned(context: CliContext, { headers, query, body }: SignedDelivery, isSealed: boolean): void {
   if (query !== '') context.warn(`Send it with the query ?${query}\n`)
   if (isSealed) context.write(body)
@@ -106,7 +106,7 @@ async function readBody(file: string): Promise<Buffer> {
   })
 }
 
-/** A body need not be JSON to be signed. */
+/** The `id` in a JSON body. A body of another format has none. */
 function findEventId(body: Buffer): string | undefined {
   try {
     const document: unknown = JSON.parse(body.toString())

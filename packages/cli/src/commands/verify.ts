@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-code.ts'
 import { writeJson, writeLines } from '../output.ts'
 import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-options.ts'
 
-/** `oncehook verify`: whether the gateway would take a delivery for authentic. */
+/** `oncehook verify`: checks whether a delivery is authentic. */
 export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
   const command = program
     .command('verify')
@@ -14,7 +14,7 @@ export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
 }
 
 async function verify(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
-  // The verifiers are the gateway's: no other command has to wait for them to load.
+  // Loaded here, so that other commands do not wait for the verifiers.
   const { judgeGiven, describeVerdict, toVerdictDocument } = await import('../verifying/judge-given.ts')
   const judged = await judgeGiven(file, options, context)
   if (options.json) writeJson(context, toVerdictDocument(judged))

@@ -2,7 +2,7 @@ import { ask, type OperatorClient } from '../operating/operator-client.ts'
 import { toPrintable } from '../output.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
-/** Whether every key is there that something is encrypted by, in both services. */
+/** Checks that both services have all keys that their records use. */
 export async function checkEncryption(client: OperatorClient): Promise<Finding> {
   const { gateway, fulfilment } = await ask(client.encryption.status.query())
   const services = [

@@ -4,7 +4,7 @@ import { type Finding, ok, warning } from './finding.ts'
 
 const OLD_SECONDS = 300
 
-/** Whether events have failed for good, and whether the others keep moving. */
+/** Checks for dead events and for a backlog. */
 export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
   const { states, deadByReason, oldestUnsettledSeconds: oldest } = await ask(client.overview.query())
   return [checkDead(states.dead, deadByReason), checkBacklog((states.pending ?? 0) + (states.processing ?? 0), oldest)]
@@ -29,7 +29,7 @@ function checkBacklog(unsettled: number, oldest: number | null): Finding {
   return warning('backlog', says, 'Run oncehook events list --state pending to see why')
 }
 
-/** Whether receipts wait for a person. */
+/** Checks for parked receipts. */
 export async function checkReceipts(client: OperatorClient): Promise<Finding> {
   const { items, next } = await ask(client.receipts.list.query({ state: 'parked', limit: 100 }))
   if (items.length === 0) return ok('receipts', 'No parked receipts')

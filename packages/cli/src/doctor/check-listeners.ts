@@ -2,7 +2,7 @@ import type { CliContext } from '../cli-context.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 import { type ProbeAnswer, probe } from './probe.ts'
 
-/** Whether the public listener answers, and whether its clock is near ours: signatures carry a time. */
+/** Checks that the public listener answers, and that its clock is close to ours: signatures contain a time. */
 export async function checkGateway(context: CliContext, url: string): Promise<Finding[]> {
   const answer = await probe(context, `${url}/healthz`)
   if (answer === null) return [failure('gateway', `${url} does not answer`, 'Start it, or check its log')]
@@ -18,7 +18,7 @@ const HALF_THE_WINDOW_MS = 150_000
 
 function checkClock({ date, askedAt }: ProbeAnswer): Finding {
   if (date === null) return warning('clock', 'The gateway sends no Date header', 'Check whether a proxy removes it')
-  // A Date tells whole seconds, rounded down.
+  // The Date header has whole seconds, rounded down.
   const skewMs = Math.max(0, Math.abs(date + 500 - askedAt) - 500)
   const says = `The gateway's clock differs from this machine's by ${(skewMs / 1_000).toFixed(1)} s`
   const todo = 'Synchronize both with NTP: signatures are valid for 300 s before and after the current time'
@@ -26,7 +26,7 @@ function checkClock({ date, askedAt }: ProbeAnswer): Finding {
   return skewMs > NOTICED_MS ? warning('clock', says, todo) : ok('clock', says)
 }
 
-/** Whether the private listener answers, and what it says of each thing that the gateway depends on. */
+/** Checks that the private listener answers, and reports the state of each dependency. */
 export async function checkAdmin(context: CliContext, adminUrl: string): Promise<Finding[]> {
   const live = await probe(context, `${adminUrl}/livez`)
   if (live?.status !== 200) {

@@ -7,7 +7,7 @@ const SOON_MS = 7 * 86_400_000
 type Provider = Awaited<ReturnType<OperatorClient['providers']['list']['query']>>[number]
 type Secret = Provider['secrets'][number]
 
-/** Whether every provider has a secret that counts, and whether one that is in use is about to end. */
+/** Checks that every provider has a valid secret, and that no secret in use expires soon. */
 export async function checkSecrets(client: OperatorClient, now: number): Promise<Finding[]> {
   const providers = await ask(client.providers.list.query())
   if (providers.length === 0) {
@@ -45,7 +45,7 @@ function endOf({ notAfter }: Secret): number {
   return notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter)
 }
 
-/** It was the last one that matched, or the only one there is. */
+/** True for the secret of the latest match, and for an only secret. */
 function isInUse(secret: Secret, living: readonly Secret[]): boolean {
   const last = ({ lastMatchedAt }: Secret): number => Date.parse(lastMatchedAt ?? '') || 0
   return living.length === 1 || (last(secret) > 0 && last(secret) >= Math.max(...living.map(last)))

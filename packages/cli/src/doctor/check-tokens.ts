@@ -2,7 +2,7 @@ import type { CliContext } from '../cli-context.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 import { probe } from './probe.ts'
 
-/** Whether the orders API takes the token. */
+/** Checks that the orders API accepts the token. */
 export async function checkApiToken(
   context: CliContext,
   { url, token }: { readonly url: string; readonly token: string | undefined },
@@ -12,7 +12,7 @@ export async function checkApiToken(
   return describeToken('api token', answer?.status, 'API_TOKENS')
 }
 
-/** Whether the operator API takes the token. */
+/** Checks that the operator API accepts the token. */
 export async function checkOperatorToken(
   context: CliContext,
   { adminUrl, token }: { readonly adminUrl: string; readonly token: string },

@@ -1,4 +1,4 @@
-/** What a check found: one line, and what to do about it where something is to be done. */
+/** The result of a check: a message and, for a problem, the fix. */
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'failure'
@@ -6,17 +6,17 @@ export interface Finding {
   readonly todo?: string
 }
 
-/** All is well. */
+/** The check passed. */
 export function ok(check: string, says: string): Finding {
   return { check, level: 'ok', says }
 }
 
-/** It works, and somebody should look. */
+/** The check passed, but needs attention. */
 export function warning(check: string, says: string, todo: string): Finding {
   return { check, level: 'warning', says, todo }
 }
 
-/** It does not work. */
+/** The check failed. */
 export function failure(check: string, says: string, todo: string): Finding {
   return { check, level: 'failure', says, todo }
 }

@@ -1,16 +1,16 @@
-/** What a probe was answered. */
+/** The response to a probe. */
 export interface ProbeAnswer {
   readonly status: number
   readonly body: string
-  /** The clock of the other side, in milliseconds since 1970; it tells whole seconds. Null where it does not tell. */
+  /** The server's Date header in milliseconds since 1970, with whole seconds. Null if missing. */
   readonly date: number | null
-  /** Milliseconds since 1970 by our clock, in the middle between asking and being answered. */
+  /** Our time in the middle of the request, in milliseconds since 1970. */
   readonly askedAt: number
 }
 
 const TIMEOUT_MS = 5_000
 
-/** Asks for an address. Null when there is no answer within 5 s. */
+/** Gets a URL. Null if there is no response within 5 s. */
 export async function probe(
   { fetch, now }: { readonly fetch: typeof globalThis.fetch; readonly now: () => number },
   url: string,

@@ -2,7 +2,7 @@ import type { Delivery } from '@oncehook/gateway/providers/delivery'
 import type { CheckSignature, ProviderSettings, Scheme } from '@oncehook/gateway/providers/scheme'
 import type { LiveSecret } from '@oncehook/gateway/providers/signature'
 
-/** Everything that a signature is checked with: what is varied one at a time to see what makes it right. */
+/** All inputs of a signature check. `explain` varies them. */
 export interface Attempt {
   readonly scheme: Scheme
   readonly settings: ProviderSettings
@@ -13,7 +13,7 @@ export interface Attempt {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The id of the secret by which the gateway would accept it, or null. */
+/** The id of the secret with which the gateway would accept the delivery, or null. */
 export async function findSignerOf(attempt: Attempt): Promise<string | null> {
   const finding = await prepare(attempt)(attempt.delivery, attempt.now, attempt.fetch)
   return 'secretId' in finding ? finding.secretId : null
@@ -21,7 +21,7 @@ export async function findSignerOf(attempt: Attempt): Promise<string | null> {
 
 const prepared = new WeakMap<readonly LiveSecret[], { settings: ProviderSettings; check: CheckSignature }>()
 
-/** Making keys ready is the dearest part, and most attempts share them. */
+/** Preparing keys is expensive, and most attempts share them. */
 function prepare({ scheme, settings, secrets }: Attempt): CheckSignature {
   const kept = prepared.get(secrets)
   if (kept?.settings === settings) return kept.check

@@ -10,7 +10,7 @@ interface BodyChange {
 
 const exactly = 'Verify the received bytes before anything parses or stores them, and check that no proxy rewrites them'
 
-/** What may have happened to a body on its way, each undone. `maxBytes` bounds what is unpacked. */
+/** Possible changes of a body in transit, each undone. `maxBytes` limits decompression. */
 export function bodyVariations(body: Buffer, maxBytes: number): Variation[] {
   const seen = new Set([body.toString('latin1')])
   return changes(maxBytes).flatMap(({ says, rewrite }): Variation[] => {
@@ -60,7 +60,7 @@ function changes(maxBytes: number): BodyChange[] {
   ]
 }
 
-/** Works on bytes one to one, unless told otherwise. */
+/** By default, each character is one byte. */
 function onText(rewrite: (text: string) => string, written: 'latin1' | 'utf8' = 'latin1'): Rewrite {
   return (body) => Buffer.from(rewrite(body.toString('latin1')), written)
 }
@@ -84,7 +84,7 @@ function fromJsonText(body: Buffer): Buffer {
   return Buffer.from(text)
 }
 
-/** The ways in which libraries write the same JSON, beside what each of them may put behind it. */
+/** The ways in which libraries serialize the same JSON, with and without a final newline. */
 function jsonChanges(): BodyChange[] {
   return layouts.flatMap(({ says, write }) =>
     spellings.flatMap((spelling) =>

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.ts'
 
-/** The kinds of reasons for which a delivery is refused. */
+/** The kinds of causes of a refusal. */
 export type CauseName =
   | 'body_changed'
   | 'clock'
@@ -18,20 +18,20 @@ export type CauseName =
   | 'wrong_provider'
   | 'wrong_scheme'
 
-/** One reason, told to a person. No text ever holds a secret, a signature, or a part of either. */
+/** A cause of a refusal. The texts never contain a secret, a signature, or a part of either. */
 export interface Cause {
   readonly cause: CauseName
-  /** Whether the delivery was accepted once just this was put right; else it only looks like it. */
+  /** True if the delivery is accepted after this correction alone; false if the cause is only possible. */
   readonly proved: boolean
-  /** One sentence, without its full stop. */
+  /** One sentence, without a full stop. */
   readonly says: string
-  /** What to do, one sentence without its full stop. */
+  /** The fix: one sentence, without a full stop. */
   readonly fix: string
 }
 
-/** Something that may have gone wrong, and what the delivery would be without. */
+/** A possible cause, and the correction of the attempt. */
 export interface Variation extends Omit<Cause, 'proved'> {
-  /** Two variations of one axis exclude each other. */
+  /** Variations of the same axis are never combined. */
   readonly axis: 'body' | 'clock' | 'header' | 'scheme' | 'secret' | 'url'
   readonly apply: (attempt: Attempt) => Attempt
 }

@@ -12,22 +12,22 @@ import { findUnreadable, readTriedSecrets, secretVariations, toLiveSecrets } fro
 import { settingsVariations } from './settings-variations.ts'
 import { urlVariations } from './url-variations.ts'
 
-/** Why a delivery is refused, the likeliest reason first; no reason for one that is accepted. */
+/** The causes of a refusal, the most likely first; no causes for an accepted delivery. */
 export interface Explanation {
   /** The id of the secret that matched. */
   readonly acceptedBy: string | null
   readonly causes: readonly Cause[]
-  /** How many ways were tried. */
+  /** The number of attempts. */
   readonly tried: number
 }
 
-/** Of larger bodies no two changes are tried at once: each try reads all of it. */
+/** Pairs of changes are not tried for larger bodies, because each attempt reads the whole body. */
 const MAX_PAIRED_BYTES = 65_536
 const MAX_UNPACKED_BYTES = 16_000_000
 
 /**
- * Looks for what makes a refused delivery right: one change after the other, then two together. A reason counts as
- * proved when the gateway's own code accepts the delivery with just that put right.
+ * Looks for a correction of a refused delivery: single changes first, then pairs. A cause is proved if the gateway's own code
+ * accepts the delivery after that correction.
  */
 export async function explainDelivery(given: GivenCase, url: string | undefined): Promise<Explanation> {
   const { asked, others, delivery, target, signedTime, now, fetch } = given
@@ -85,10 +85,10 @@ function toProved({ cause, says, fix }: Variation): Cause {
   return { cause, proved: true, says, fix }
 }
 
-/** What was proved is the reason; without a proof everything that was seen may be, and another secret always. */
+/** Returns the proved causes. Without any, returns all possible causes, and another secret if none of them is clear. */
 function rank(proved: readonly Cause[], seen: readonly Cause[], { settings }: Attempt): Cause[] {
   if (proved.length > 0) return [...proved]
-  // A body that says where it comes from is seldom the reason by itself.
+  // A body from a test environment or an old time is rarely the only cause.
   const clear = seen.filter(({ cause }) => cause !== 'test_mode' && cause !== 'clock')
   if (clear.length > 0) return [...seen]
   const unknown: Cause = {

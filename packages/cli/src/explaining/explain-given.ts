@@ -6,18 +6,18 @@ import { readGiven } from '../verifying/judge-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
 
-/** An explanation, and of whom. */
+/** An explanation with its provider. */
 export interface GivenExplanation extends Explanation {
   readonly provider: string
   readonly scheme: string
-  /** Why it would have no effect although it is accepted. */
+  /** Why the accepted delivery would have no effect. */
   readonly withheld: readonly Withheld[]
 }
 
 /**
- * Explains the delivery that the options name.
+ * Explains the delivery in the options.
  * @throws UsageError
- * @throws CommandFailure when something cannot be fetched that is needed to judge
+ * @throws CommandFailure if a required certificate cannot be fetched
  */
 export async function explainGiven(
   file: string | undefined,
@@ -27,7 +27,7 @@ export async function explainGiven(
   const given = await readGiven(file, options, context)
   const { name: provider, settings } = given.asked
   if (settings.scheme === 'paypal' && !('certificates' in settings)) {
-    // Every try would fetch it anew.
+    // Each attempt would fetch it again.
     throw new CommandFailure('Put the PayPal certificate into the setting certificates: explain needs it many times')
   }
   const explanation = await explainDelivery(given, options.url)
@@ -35,7 +35,7 @@ export async function explainGiven(
   return { ...explanation, provider, scheme: settings.scheme, withheld }
 }
 
-/** What `explain` prints. */
+/** The output of `explain`. */
 export function describeExplanation(explanation: GivenExplanation): string[] {
   const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   if (acceptedBy !== null) {
@@ -50,7 +50,7 @@ export function describeExplanation(explanation: GivenExplanation): string[] {
   return [`Refused by ${provider} (${scheme})`, how, ...causes.flatMap(({ says, fix }) => [`- ${says}`, `  ${fix}`])]
 }
 
-/** What `explain --json` prints. */
+/** The output of `explain --json`. */
 export function toExplanationDocument(explanation: GivenExplanation): object {
   const { provider, scheme, acceptedBy, causes, tried, withheld } = explanation
   return acceptedBy === null

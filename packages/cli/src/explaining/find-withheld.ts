@@ -3,14 +3,14 @@ import { createProvider } from '@oncehook/gateway/providers/provider'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import type { GivenCase } from '../verifying/judge-given.ts'
 
-/** Why an authentic delivery changes no order. */
+/** Why an authentic delivery has no effect. */
 export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'
 
 const MAX_BYTES = 16_000_000
 
 /**
- * What keeps the events of an authentic delivery from their effect by the settings of its provider, each reason once. None
- * where the provider has to be asked first, and where no event can be read.
+ * The provider settings that keep the events of an authentic delivery from having an effect, each once. Empty if the gateway
+ * has to query the provider first, or if no event can be read.
  */
 export async function findWithheld({ asked, delivery, now, fetch }: GivenCase): Promise<readonly Withheld[]> {
   const provider = createProvider({ ...asked, maxBytes: MAX_BYTES }, SCHEMES)
@@ -32,7 +32,7 @@ const SAYS: Readonly<Record<Withheld, string>> = {
   amount_missing: 'It will be dead: it has no amount with a currency, and `requireAmount` requires both',
 }
 
-/** What is printed of a reason. */
+/** The text for a reason. */
 export function describeWithheld(reason: Withheld): string {
   return `${SAYS[reason]} (${reason})`
 }

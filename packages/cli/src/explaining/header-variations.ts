@@ -7,7 +7,7 @@ type Line = readonly [name: string, value: string]
 
 const untouched = 'Pass the headers unchanged: check the proxy or framework in front of the gateway'
 
-/** What may have happened to the headers that a scheme is checked with, each undone. */
+/** Possible changes of the headers of a scheme, each undone. */
 export function headerVariations({ rawHeaders }: Delivery, families: readonly HeaderFamily[]): Variation[] {
   const own = new Set(families.flat())
   const lines = toLines(rawHeaders)
@@ -55,7 +55,7 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
   })
 }
 
-/** The lines of a header, their names in lower case. */
+/** The header lines, with names in lower case. */
 export function toLines(rawHeaders: readonly string[]): Line[] {
   return rawHeaders.flatMap((name, index): Line[] =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? '']] : [],
@@ -70,7 +70,7 @@ function keepLast(lines: readonly Line[], own: ReadonlySet<string>): Line[] {
   return keepOne(lines.toReversed(), own).toReversed()
 }
 
-/** `a, a` is what becomes of two equal lines; lists of a scheme have other separators or other members. */
+/** Two equal lines become `a, a`. Header lists of schemes use other separators or different items. */
 function splitTwice(value: string): string {
   const [first = '', ...others] = value.split(', ')
   return others.length > 0 && others.every((other) => other === first) ? first : value

@@ -6,7 +6,7 @@ import type { Cause, Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'
 import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
 
-/** What can be seen without trying anything: it need not be the reason. */
+/** Possible causes that are visible without an attempt. */
 export function observe(attempt: Attempt, signedTime: SignedTime | null): Cause[] {
   return [
     ...observeHeaders(attempt),
@@ -80,7 +80,7 @@ function countOf(family: readonly string[], present: ReadonlySet<string>): numbe
   return family.filter((name) => present.has(name)).length
 }
 
-/** Older headers of the same provider, which do not count. */
+/** A hint about headers of the same provider that are not sufficient. */
 function hintOf(scheme: string, present: ReadonlySet<string>): string {
   if (scheme === 'github' && present.has('x-hub-signature')) return ': only the older SHA-1 header is present'
   if (scheme === 'standard-webhooks' && present.has('svix-id') && present.has('webhook-signature')) {
@@ -108,7 +108,7 @@ function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause
   return away <= window ? [] : [seen(toClockCause(time.ms, now, window))]
 }
 
-/** Seconds; PayPal alone may be late by more than it may be early. */
+/** In seconds. Only PayPal may be later than it may be early. */
 function windowOf({ scheme, toleranceSeconds }: Attempt['settings'], isPast: boolean): number {
   return isPast && scheme === 'paypal' ? PAYPAL_MAX_AGE_SECONDS : toleranceSeconds
 }
@@ -126,7 +126,7 @@ function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Ca
   }
 }
 
-/** The time that was signed, taken for now. */
+/** The attempt at the signed time. */
 export function clockVariations({ settings, now }: Attempt, time: SignedTime | null): Variation[] {
   if (time === null || time.ms === null) return []
   const { ms } = time
@@ -171,7 +171,7 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
   ]
 }
 
-/** Where the body carries what other schemes have in headers. */
+/** Possible causes in bodies that contain the signature. */
 function observeBody({ scheme, delivery }: Attempt): Cause[] {
   const isAdyen = delivery.rawBody.includes('"NotificationRequestItem"')
   if (scheme.signsNothing === true) {

@@ -8,7 +8,7 @@ import { toLines } from './header-variations.ts'
 import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
 import { readTriedSecrets, toLiveSecrets } from './secret-variations.ts'
 
-/** The other providers of the settings: one of them may be meant, such as that of the test environment. */
+/** Attempts with the other providers of the settings, such as the one for the test environment. */
 export function otherProviderVariations(asked: KnownProvider, others: readonly KnownProvider[]): Variation[] {
   return others.flatMap((other): Variation[] => {
     const scheme = SCHEMES.get(other.settings.scheme)
@@ -26,7 +26,7 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
   })
 }
 
-/** The other schemes whose headers are there: the secret may be right and the scheme wrong. */
+/** Attempts with the same secret and the other schemes whose headers are present. */
 export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attempt): Variation[] {
   const present = new Set(toLines(delivery.rawHeaders).map(([name]) => name))
   return schemesWithHeaders(present)
@@ -44,7 +44,7 @@ export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attemp
           cause: 'wrong_scheme',
           says: `It is signed with the scheme ${name}, but the settings have ${asked.settings.scheme}`,
           fix: `Set "scheme": "${name}"`,
-          // How old it is does not matter for what it is.
+          // The age of the delivery does not matter for its scheme.
           apply: (attempt) => ({ ...attempt, scheme, settings, secrets, now: signedAt ?? attempt.now }),
         },
       ]
@@ -62,7 +62,7 @@ function settingsFor(scheme: string, { settings }: KnownProvider): KnownProvider
   return providersSettings.safeParse({ other: entry }).data?.other
 }
 
-/** Whether the headers that the scheme wants are all there. */
+/** Whether all headers of the scheme are present. */
 export function hasOwnHeaders({ settings, delivery }: Attempt): boolean {
   const present = new Set(toLines(delivery.rawHeaders).map(([name]) => name))
   const families = headerFamiliesOf(settings)

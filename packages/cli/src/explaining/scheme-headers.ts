@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
 
-/** Headers that come together, in lower case. */
+/** Headers that belong together, in lower case. */
 export type HeaderFamily = readonly string[]
 
 const standard: readonly HeaderFamily[] = [
@@ -46,8 +46,8 @@ const families: Readonly<Record<string, readonly HeaderFamily[]>> = {
 }
 
 /**
- * The headers that a scheme is checked with: one family of them has to be there, whole. None for a scheme without such
- * headers (`adyen`, `mollie-classic`).
+ * The headers of a scheme: one family must be complete. Empty for a scheme without signature headers (`adyen`,
+ * `mollie-classic`).
  */
 export function headerFamiliesOf(settings: Pick<ProviderSettings, 'scheme'>): readonly HeaderFamily[] {
   if (settings.scheme !== 'hmac') return families[settings.scheme] ?? []
@@ -55,7 +55,7 @@ export function headerFamiliesOf(settings: Pick<ProviderSettings, 'scheme'>): re
   return [[header, timestampHeader].filter((name) => name !== undefined)]
 }
 
-/** The schemes whose headers are all there, without those whose headers are only a part of another one's. */
+/** The schemes whose headers are all present, except those whose headers are a subset of another scheme's. */
 export function schemesWithHeaders(present: ReadonlySet<string>): string[] {
   const found = Object.entries(families).flatMap(([scheme, own]) => {
     const [family] = own.filter((one) => one.every((name) => present.has(name)))

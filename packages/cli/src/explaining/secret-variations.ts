@@ -4,7 +4,7 @@ import type { LiveSecret } from '@oncehook/gateway/providers/signature'
 import type { KnownProvider } from '../verifying/known-providers.ts'
 import type { Cause, CauseName, Variation } from './cause.ts'
 
-/** A secret as the gateway would use it; its key is null where the scheme cannot read it. */
+/** A configured secret with its parsed key, or the problem with it. */
 export interface TriedSecret {
   readonly id: string
   readonly text: string
@@ -12,7 +12,7 @@ export interface TriedSecret {
   readonly read: ReadKey
 }
 
-/** The secrets of a provider, whether the scheme can read them or not. */
+/** The secrets of a provider, valid or not. */
 export function readTriedSecrets({ settings, secretTexts }: KnownProvider, scheme: Scheme): TriedSecret[] {
   return settings.secrets.map(({ id, notAfter }, index) => {
     const text = secretTexts[index] ?? ''
@@ -21,7 +21,7 @@ export function readTriedSecrets({ settings, secretTexts }: KnownProvider, schem
   })
 }
 
-/** Those that the scheme can read, as it takes them. */
+/** The valid secrets, prepared for the scheme. */
 export function toLiveSecrets(secrets: readonly TriedSecret[]): LiveSecret[] {
   return secrets.flatMap(({ id, notAfter, read }) => toLiveSecret({ id, notAfter }, read))
 }
@@ -31,7 +31,7 @@ function toLiveSecret(named: Pick<LiveSecret, 'id' | 'notAfter'>, read: ReadKey)
   return 'problem' in read ? [] : [{ ...named, ...read }]
 }
 
-/** What is wrong with secrets that the scheme cannot even read. */
+/** Problems with secrets that the scheme cannot parse. */
 export function findUnreadable(secrets: readonly TriedSecret[]): Cause[] {
   return secrets.flatMap(({ id, read }): Cause[] =>
     Buffer.isBuffer(read) || !('problem' in read)
@@ -47,7 +47,7 @@ export function findUnreadable(secrets: readonly TriedSecret[]): Cause[] {
   )
 }
 
-/** What may be wrong with the secrets, each put right. */
+/** Possible mistakes in the secrets, each corrected. */
 export function secretVariations(provider: KnownProvider, scheme: Scheme): Variation[] {
   return readTriedSecrets(provider, scheme).flatMap((secret) => [
     ...endedVariation(secret),
@@ -90,7 +90,7 @@ interface OtherSecret {
 
 const asShown = 'Copy exactly the text that the provider shows'
 
-/** The same secret as it may have been before it was copied. */
+/** The secret as it may have been before it was copied. */
 function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
   const blank = { cause: 'secret_blank', fix: asShown } as const
   const encoding = { cause: 'secret_encoding', fix: asShown } as const
@@ -126,10 +126,10 @@ function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): str
   return Buffer.from(text, from).toString(to)
 }
 
-/** The same text, read in another way than the scheme does. */
+/** The same text, decoded differently. */
 function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & { readonly key: KeyObject })[] {
   if (text.includes('-----BEGIN')) return publicKeyOf(text)
-  // A pair of keys, or a text that is no key at all: no bytes can stand in for it.
+  // A key pair, or a text that is not a key, cannot be replaced with bytes.
   if (scheme.name === 'paypal' || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret')) return []
   const bare = text.trim().replace(/^[a-z]{2,8}_/, '')
   const fix = 'Set the encoding that the provider uses: the scheme decodes the secret differently'
@@ -153,7 +153,7 @@ function publicKeyOf(pem: string): (OtherSecret & { readonly key: KeyObject })[]
   }
 }
 
-/** Some schemes know several sorts of secrets; a guess stays of the sort that was configured. */
+/** Some schemes have several kinds of secrets. A guess keeps the configured kind. */
 function withKind(read: ReadKey, key: KeyObject): ReadKey {
   return !Buffer.isBuffer(read) && 'key' in read && read.kind !== undefined ? { key, kind: read.kind } : { key }
 }

@@ -25,7 +25,7 @@ const hmacSettings = z.object({
 
 type HmacSettings = z.output<typeof hmacSettings>
 
-/** What else the settings of the generic `hmac` may have to say, judged by the headers that came. */
+/** Other possible settings of the generic `hmac` scheme, derived from the received headers. */
 export function settingsVariations({ settings, delivery }: Attempt): Variation[] {
   if (settings.scheme !== 'hmac') return []
   const own = hmacSettings.parse(settings)
@@ -43,7 +43,7 @@ export function settingsVariations({ settings, delivery }: Attempt): Variation[]
 
 type TextSettings = Pick<HmacSettings, 'timestampHeader' | 'signedText'>
 
-/** The configured text, the body alone, and every usual text with each header that holds a time of ten digits. */
+/** The configured text, the body alone, and each usual text with each header that contains a 10-digit time. */
 function textsOf(own: HmacSettings, lines: ReturnType<typeof toLines>): TextSettings[] {
   const timed = lines.filter(([, value]) => /^\d{10}$/.test(value)).map(([name]) => name)
   const times = timed.flatMap((timestampHeader) => timedTexts.map((signedText) => ({ timestampHeader, signedText })))

@@ -3,7 +3,7 @@ import { signsAddress, toPublicUrl } from '../verifying/known-providers.ts'
 import type { Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'
 
-/** What is known of the address that a provider delivers to. */
+/** Known details of the URL to which a provider delivers. */
 export interface AddressHints {
   readonly url: string | undefined
   readonly target: string | null
@@ -12,7 +12,7 @@ export interface AddressHints {
   readonly query: string
 }
 
-/** The addresses that a provider may mean instead of the configured one, for a scheme that signs it. */
+/** Other URLs that a provider may have signed, for schemes that sign the URL. */
 export function urlVariations(settings: ProviderSettings, hints: AddressHints): Variation[] {
   const configured = publicUrlOf(settings)
   if (configured === undefined || !signsAddress(settings.scheme)) return []
@@ -38,7 +38,7 @@ function toVariation(configured: string, url: string): Variation {
   }
 }
 
-/** A query may hold what nobody else should know, and so may what stands before the host. */
+/** Hides the query and the user information, because both may contain secrets. */
 function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '?…').replace(/^(https?:\/\/)[^/@]*@/, '$1…@')
 }
@@ -63,7 +63,7 @@ function portOf(url: string): string {
   return /^https?:\/\/[^/?]*?:(\d+)(?:[/?]|$)/.exec(url)?.[1] ?? ''
 }
 
-/** Other addresses that are named anywhere: by the option, and by what the proxy tells. */
+/** Other URLs, from the option and from proxy headers. */
 function basesOf(configured: string, { url, target, rawHeaders }: AddressHints): string[] {
   const lines = toLines(rawHeaders)
   const valuesOf = (name: string): string[] => lines.filter(([one]) => one === name).map(([, value]) => value.trim())
@@ -77,7 +77,7 @@ function basesOf(configured: string, { url, target, rawHeaders }: AddressHints):
   )
 }
 
-/** An address with and without what proxies and people change about one. */
+/** Variants of a URL that proxies and people produce. */
 function spellingsOf(base: string, { query }: AddressHints): string[] {
   const [, scheme = '', host = '', port = '', path = '', search = ''] =
     /^(https?):\/\/([^/:?]+)(:\d+)?([^?]*)(\?.*)?$/s.exec(base) ?? []

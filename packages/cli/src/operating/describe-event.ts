@@ -2,18 +2,18 @@ import { toPrintable, toTime } from '../output.ts'
 import { toTableLines } from '../table.ts'
 import type { OperatorClient } from './operator-client.ts'
 
-/** An event with everything that is kept of it, as the operator API shows it. */
+/** All stored details of an event, from the operator API. */
 export type EventDetails = Awaited<ReturnType<OperatorClient['events']['get']['query']>>
 
-/** Whether the stored bytes are authentic, as the operator API says. */
+/** The operator API's verification of the stored bytes. */
 export type Verification = Awaited<ReturnType<OperatorClient['events']['reverify']['query']>>
 
-/** An event for programs: with its body only where the operator API has given it. */
+/** An event as JSON. It contains the body only if the operator API returned it. */
 export function toEventDocument({ raw, ...event }: EventDetails, verified: Verification | null): object {
   return { ...event, ...(raw === null ? {} : { raw }), ...(verified === null ? {} : { verified }) }
 }
 
-/** An event for people. */
+/** An event as text. */
 export function describeEvent(event: EventDetails, verified: Verification | null): string[] {
   const lines: (readonly [name: string, value: string | null])[] = [
     ['Event', `${event.eventId} of ${event.provider}`],

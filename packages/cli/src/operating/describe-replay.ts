@@ -1,7 +1,7 @@
 import { toPrintable, toTime } from '../output.ts'
 import type { ReplayProgress } from './watch-replay.ts'
 
-/** How a replay stands, for people. */
+/** The progress of a replay, as text. */
 export function describeReplay(progress: ReplayProgress): string[] {
   const { state, matched, started, done, failed, by, reason, startedAt, finishedAt, notRead } = progress
   return [
@@ -13,7 +13,7 @@ export function describeReplay(progress: ReplayProgress): string[] {
   ]
 }
 
-/** The events of a replay whose bodies could not be read again, for people: nothing where there are none. */
+/** A line about events that could not be remapped; no line if there are none. */
 export function describeNotRead(notRead: number): string[] {
   if (notRead === 0) return []
   return [`Mapping   ${notRead} could not be remapped and keep their old mapping (\`events show\` gives the reason)`]

@@ -4,7 +4,7 @@ const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead', 'clos
 
 type EventState = (typeof eventStates)[number]
 
-/** Which events are meant, in the form of the operator API. Times are ISO 8601. */
+/** An event filter for the operator API. Times are ISO 8601. */
 export interface EventFilter {
   readonly provider?: string
   readonly eventId?: string
@@ -17,7 +17,7 @@ export interface EventFilter {
   readonly to?: string
 }
 
-/** The options by which a command names events. */
+/** The options of an event filter. */
 export interface EventFilterOptions {
   readonly provider?: string
   readonly eventId?: string
@@ -30,7 +30,7 @@ export interface EventFilterOptions {
   readonly to?: Age | Date
 }
 
-/** A time so many milliseconds ago. */
+/** A time relative to now. */
 interface Age {
   readonly agoMs: number
 }
@@ -49,7 +49,7 @@ export function addEventFilterOptions(command: Command): Command {
     .option('--to <time>', 'received before this time', readTime)
 }
 
-/** The filter that the options mean. `now` is milliseconds since 1970. */
+/** Converts the options to a filter. `now` is in milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
   const { provider, eventId, type, state, failedWith, order, secretId, from, to } = options
   const members = {

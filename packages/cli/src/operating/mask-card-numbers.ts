@@ -1,7 +1,7 @@
-// By their first digits, so that no time in milliseconds is taken for one.
+// The first digits exclude times in milliseconds.
 const CANDIDATE = /(?<![\d.])(?:[3-6]\d|2[2-7])(?:[ -]?\d){11,17}(?!\d)/g
 
-/** The text with card numbers masked but for their last four digits: 13 to 19 digits, with blanks or hyphens, that pass Luhn. */
+/** Masks card numbers except their last four digits: 13 to 19 digits, with spaces or hyphens, that pass the Luhn check. */
 export function maskCardNumbers(text: string): string {
   return text.replace(CANDIDATE, (found) => (passesLuhn(found.replace(/\D/g, '')) ? mask(found) : found))
 }

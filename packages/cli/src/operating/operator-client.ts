@@ -4,10 +4,10 @@ import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 import type { OperatorAddress } from './operator-options.ts'
 
-/** The operator API, typed by its router. */
+/** A client of the operator API, typed by its router. */
 export type OperatorClient = TRPCClient<OperatorRouter>
 
-/** The operator API refused a call or did not answer; `code` is null without an answer that can be read. */
+/** The operator API refused a call or did not answer. `code` is null without a readable answer. */
 export class OperatorApiFailure extends CommandFailure {
   override readonly name = 'OperatorApiFailure'
   readonly code: string | null
@@ -20,7 +20,7 @@ export class OperatorApiFailure extends CommandFailure {
 
 const TIMEOUT_MS = 15_000
 
-/** A client of one gateway's operator API. Every call ends within 15 s; await it through `ask`. */
+/** A client of a gateway's operator API. A call takes at most 15 s. Await it through `ask`. */
 export function createOperatorClient(
   fetch: typeof globalThis.fetch,
   { adminUrl, token }: OperatorAddress,
@@ -37,8 +37,8 @@ export function createOperatorClient(
 }
 
 /**
- * What the gateway answered.
- * @throws OperatorApiFailure saying what it refused, or that it did not answer
+ * The answer of the gateway.
+ * @throws OperatorApiFailure if the gateway refuses the call or does not answer
  */
 export async function ask<T>(call: Promise<T>): Promise<T> {
   try {
@@ -58,12 +58,12 @@ function toFailure(error: unknown): unknown {
   return failure(code === null ? NO_ANSWER : `${message} (${code})`)
 }
 
-/** Why the gateway refused: as its procedures say it, or as its listener does, which answers before any of them. */
+/** The reason for a refusal, from a procedure or from the listener in front of the procedures. */
 function refusalIn({ data, message, meta }: TRPCClientError<OperatorRouter>): { code: string | null; message: string } {
   const { reason } = asObject(data)
   if (typeof reason === 'string') return { code: toPrintable(reason), message: toPrintable(message) }
   const { code, error } = asObject(meta?.responseJSON)
-  // Nothing is there: the address is that of something else.
+  // `not_found` comes from a server that is not the private listener of a gateway.
   const isRefusal = typeof code === 'string' && typeof error === 'string' && code !== 'not_found'
   return isRefusal ? { code: toPrintable(code), message: toPrintable(error) } : { code: null, message }
 }

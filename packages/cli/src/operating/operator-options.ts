@@ -5,7 +5,7 @@ import { findLocalSystem, type LocalSystem, nothingRuns } from '../local-system.
 import { readUrl } from '../option-values.ts'
 import { readSecret } from '../read-secret.ts'
 
-/** The options by which a command that operates a gateway names it. */
+/** The options that select a gateway for an operator command. */
 export interface OperatorOptions {
   readonly adminUrl?: string
   readonly token?: string
@@ -13,9 +13,9 @@ export interface OperatorOptions {
   readonly json?: boolean
 }
 
-/** A gateway's private listener and the right to call its operator API. */
+/** The URL of a gateway's private listener, and an operator token. */
 export interface OperatorAddress {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly adminUrl: string
   readonly token: string
 }
@@ -26,7 +26,7 @@ export function addOperatorOptions(command: Command): Command {
     command
       .option('--admin-url <url>', 'admin URL of the gateway (default: the local one)', readUrl)
       .option('--token-file <path>', 'file with an operator token (default: ONCEHOOK_OPERATOR_TOKEN)')
-      // Known only to be refused: an unknown option would be printed with its value.
+      // Defined only to be refused: commander prints unknown options with their values.
       .addOption(new Option('--token <value>').hideHelp())
       .option('--json', 'print one JSON document and nothing else')
   )
@@ -34,8 +34,8 @@ export function addOperatorOptions(command: Command): Command {
 
 /**
  * The gateway to operate.
- * @throws CommandFailure when none is named and none runs here
- * @throws UsageError when one is named without a token
+ * @throws CommandFailure if none is given and none runs locally
+ * @throws UsageError if one is given without a token
  */
 export async function findOperatorAddress(options: OperatorOptions, context: CliContext): Promise<OperatorAddress> {
   if (options.token !== undefined) {
@@ -43,7 +43,7 @@ export async function findOperatorAddress(options: OperatorOptions, context: Cli
   }
   const running = await findLocalSystem(context.dataFolder)
   const adminUrl = options.adminUrl ?? running?.adminUrl
-  // The tokens of what runs here are not for strangers.
+  // Another gateway must not get the local tokens.
   const local = adminUrl === running?.adminUrl ? running : null
   if (adminUrl === undefined) throw new CommandFailure(`${nothingRuns}, or name a gateway with --admin-url`)
   const token = await readOperatorToken(options, { context, local })
@@ -54,8 +54,8 @@ export async function findOperatorAddress(options: OperatorOptions, context: Cli
 }
 
 /**
- * The token of the operator: from its file, else from the environment, else that of the system which runs here.
- * @throws UsageError when the file cannot be read or is blank
+ * The operator token: from the file, else from the environment, else from the local system.
+ * @throws UsageError if the file cannot be read or is empty
  */
 export async function readOperatorToken(
   options: OperatorOptions,

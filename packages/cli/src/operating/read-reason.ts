@@ -4,8 +4,8 @@ import { UsageError } from '../exit-code.ts'
 const RULE = '3 to 200 characters'
 
 /**
- * Why an operator does it, for the audit: as given, else asked for on a terminal.
- * @throws UsageError when there is none
+ * The reason for the audit log: from the option, else from a prompt on the terminal.
+ * @throws UsageError if there is none
  */
 export async function readReason(given: string | undefined, { ask }: Pick<CliContext, 'ask'>): Promise<string> {
   if (given === undefined && ask === null) throw new UsageError(`Give a reason with --reason: ${RULE}`)

@@ -43,12 +43,12 @@ export function addReplayOptions(command: Command): Command {
   return addOperatorOptions(command)
 }
 
-/** What to replay, in the form of the operator API. */
+/** The events to replay, for the operator API. */
 export type ReplayTarget = { readonly ids: string[] } | { readonly filter: EventFilter }
 
 /**
- * What the ids and options mean.
- * @throws UsageError when they mean nothing, or two things at once
+ * Converts ids and options to a target.
+ * @throws UsageError if they select nothing, or conflict
  */
 export function toReplayTarget(ids: readonly string[], options: ReplayOptions, now: number): ReplayTarget {
   const filter = toEventFilter(options, now)

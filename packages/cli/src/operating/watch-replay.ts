@@ -2,20 +2,20 @@ import { SingleBar } from 'cli-progress'
 import type { CliContext } from '../cli-context.ts'
 import { ask, type OperatorClient } from './operator-client.ts'
 
-/** How a replay stands, as the operator API tells it. */
+/** The progress of a replay, from the operator API. */
 export type ReplayProgress = Awaited<ReturnType<OperatorClient['replays']['get']['query']>>
 
-/** How the watching of a replay ended. */
+/** The last progress of a replay, and why watching it ended. */
 export interface WatchedReplay {
   readonly progress: ReplayProgress
   readonly ended: 'settled' | 'timed_out' | 'interrupted'
 }
 
-/** Which replay to watch, and how. */
+/** The replay to watch, and the limits. */
 export interface ReplayWatch {
   readonly client: OperatorClient
   readonly replayId: string
-  /** Milliseconds to wait without any event being settled, once all are handed on. */
+  /** Maximum time in milliseconds without a settled event, once all events are due. */
   readonly timeoutMs: number
   readonly cancelOnInterrupt: boolean
 }
@@ -23,8 +23,8 @@ export interface ReplayWatch {
 const LOOK_MS = 500
 
 /**
- * Watches a replay until every event that it handed on is settled. Ctrl-C ends the watching and, where asked, cancels the
- * replay. A terminal shows a bar.
+ * Watches a replay until all its events are settled. Ctrl-C stops watching and, if requested, cancels the replay. A terminal
+ * shows a progress bar.
  */
 export async function watchReplay(context: CliContext, watch: ReplayWatch): Promise<WatchedReplay> {
   let interrupted = false
@@ -69,7 +69,7 @@ function hasMoved(before: ReplayProgress, after: ReplayProgress): boolean {
   return after.state === 'running' || after.done + after.failed > before.done + before.failed
 }
 
-/** A bar over what is settled; nothing where nobody watches. */
+/** A progress bar of settled events; nothing without a terminal. */
 function createBar({ terminal }: CliContext): { show(progress: ReplayProgress): void; stop(): void } {
   if (terminal === null) return { show: () => undefined, stop: () => undefined }
   const bar = new SingleBar({

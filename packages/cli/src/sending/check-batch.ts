@@ -4,13 +4,13 @@ import type { SigningIdentity } from '../signing-identity.ts'
 
 const limits = [...signers].flatMap(([scheme, { batch }]) => (batch ? [[scheme, batch.most] as const] : []))
 
-/** The most events that a delivery of any scheme has. */
+/** The largest batch of any scheme. */
 export const mostInBatch = Math.max(...limits.map(([, most]) => most))
 
-/** The schemes with several events in a delivery, each with its limit, as one text. */
+/** The schemes that support batches, with their limits, as text. */
 export const batchLimits = limits.map(([scheme, most]) => `${scheme} (at most ${most})`).join(', ')
 
-/** @throws UsageError when a delivery of the scheme cannot have `batch` events */
+/** @throws UsageError if a delivery of the scheme cannot contain `batch` events */
 export function checkBatch({ scheme, signer }: Pick<SigningIdentity, 'scheme' | 'signer'>, batch: number): void {
   const most = signer.batch?.most ?? 1
   if (batch <= most) return

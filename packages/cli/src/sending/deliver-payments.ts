@@ -13,7 +13,7 @@ import type { PlannedPayment } from './plan-payment.ts'
 import { maxParallel, type SendOptions } from './send-options.ts'
 import type { Delivered } from './send-run.ts'
 
-/** Who tells what, and where. */
+/** The sender, the URL and the payments. */
 export interface DeliveryPlan {
   readonly identity: SigningIdentity
   readonly url: string
@@ -21,8 +21,8 @@ export interface DeliveryPlan {
 }
 
 /**
- * Delivers every event of every payment, as often, in the order and at the pace that the options say.
- * @throws SigningError when nothing can be signed
+ * Delivers every event of every payment, with the repetitions, order and pace of the options.
+ * @throws SigningError if signing fails
  */
 export async function deliverPayments(
   { identity, url, payments }: DeliveryPlan,
@@ -62,7 +62,7 @@ function writeDeliveries(
   return toBatches(all, batch).map((events) => ({ events, message: provider.writeBatch(events) }))
 }
 
-/** A rate holds whatever the answers take, so it comes with room for as many deliveries on their way as may be. */
+/** A rate does not depend on the response times, so it allows the maximum number of concurrent deliveries. */
 function toPace({ parallel, rate }: SendOptions): Pace {
   if (rate === undefined) return { parallel: parallel === true ? maxParallel : (parallel ?? 1) }
   return { parallel: typeof parallel === 'number' ? parallel : maxParallel, perSecond: rate }

@@ -7,14 +7,14 @@ import {
   type SendRun,
 } from './send-run.ts'
 
-/** How a `send` ended: `done` only when its effect was seen. */
+/** The result of a `send`: `done` only if its effect was seen. */
 export interface Verdict {
   readonly result: 'done' | 'refused' | 'failed'
   /** One sentence. */
   readonly summary: string
 }
 
-/** Says in one sentence what a `send` came to. Deliveries spoiled on purpose count as refused when all got their 401. */
+/** Summarizes a `send` in one sentence. Tampered deliveries are `refused` if all got 401. */
 export function judgeSend(run: SendRun): Verdict {
   const lost = run.deliveries.filter(({ status }) => status === null)
   const rejected = run.deliveries.filter((delivery) => delivery.status !== null && !isAccepted(delivery))
@@ -22,12 +22,12 @@ export function judgeSend(run: SendRun): Verdict {
   if (lost.length > 0) {
     return { result: 'failed', summary: `${count(lost, run)} not answered by ${run.url} (${lost[0]?.failure})` }
   }
-  if (run.corruption) return judgeSpoiled({ ...run, corruption: run.corruption }, rejected, changed)
+  if (run.corruption) return judgeTampered({ ...run, corruption: run.corruption }, rejected, changed)
   if (rejected.length > 0) return judgeRejected(run, rejected)
   return judgeEffect(run)
 }
 
-function judgeSpoiled(
+function judgeTampered(
   run: SendRun & { corruption: string },
   rejected: readonly Delivered[],
   changed: readonly PaymentOutcome[],
@@ -92,7 +92,7 @@ function describeUnseen({ effect, timeoutSeconds, payments }: SendRun, unseen: r
   return `${which} ${missing} within ${timeoutSeconds} s${describeMismatch(unseen)}`
 }
 
-/** The usual reason, which the public API does not tell: an event that names another sum than the order is set aside. */
+/** The usual reason, which the public API does not show: the event and the order have different amounts. */
 function describeMismatch(unseen: readonly PaymentOutcome[]): string {
   for (const { order, events } of unseen) {
     const other = events.find((event) => event.amount !== order.amountDue || event.currency !== order.currency)

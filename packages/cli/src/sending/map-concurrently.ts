@@ -1,4 +1,4 @@
-/** The results of `run` for each member, in the order of the list, with at most `limit` of them under way at once. */
+/** The results of `run` for each item, in the order of the list, with at most `limit` concurrent calls. */
 export async function mapConcurrently<T, R>(
   list: readonly T[],
   limit: number,

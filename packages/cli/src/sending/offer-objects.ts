@@ -7,9 +7,9 @@ import type { PlannedPayment } from './plan-payment.ts'
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost)$/
 
 /**
- * Plays the provider's API for as long as the scope lasts, where the gateway has to ask it and is told to ask on this
- * machine; of several events about one payment it knows the last. Elsewhere says whom the gateway will ask.
- * @throws CommandFailure when the address is taken
+ * Runs a fake provider API until disposal, if the gateway has to query the provider, and its setting points to this machine.
+ * For several events about one payment, the API knows the last one. For another host, prints which host the gateway queries.
+ * @throws CommandFailure if the port is in use
  */
 export async function offerObjects(
   { signer, settings }: SigningIdentity,

@@ -5,16 +5,16 @@ import type { Order } from '../orders-client.ts'
 import type { SigningIdentity } from '../signing-identity.ts'
 import type { SendOptions } from './send-options.ts'
 
-/** One payment: the order it is for as it was before, and what is going to be told of it. */
+/** A payment: its order before the deliveries, and its events. */
 export interface PlannedPayment {
   readonly order: Order
-  /** Whether the order was made for this. */
+  /** Whether this command created the order. */
   readonly created: boolean
   readonly paymentId: string
   readonly events: readonly PaymentEvent[]
 }
 
-/** What a list of events about one payment makes of an order that nothing else has touched. */
+/** The effect of the events of one payment on an order without other changes. */
 export type Effect = 'paid' | 'payment_failed' | 'none'
 
 const shortTypes = new Map([
@@ -22,14 +22,14 @@ const shortTypes = new Map([
   ['failed', plainTypes.failed],
 ])
 
-/** The types to tell of, in full. */
+/** The full event types. */
 export function readTypes({ type = 'succeeded', sequence = [type] }: SendOptions): string[] {
   return sequence.map((each) => shortTypes.get(each) ?? each)
 }
 
 /**
- * A success outdoes a failure whatever comes first, and no other type does anything; nor does any of a scheme that knows
- * no payments while the gateway's settings do not say what its types mean.
+ * A success overrides a failure in any order; other types have no effect. For a scheme without payments, types have an effect
+ * only if the gateway's settings map them.
  */
 export function toEffect(types: readonly string[], { signer, settings }: Sender): Effect {
   const names = types.map((type) => toSchemeType(signer.types, type)).filter((name) => isMapped(name, signer, settings))
@@ -39,7 +39,7 @@ export function toEffect(types: readonly string[], { signer, settings }: Sender)
 
 type Sender = Pick<SigningIdentity, 'signer' | 'settings'>
 
-/** Settings that come from nowhere but the options say nothing of what the gateway has. */
+/** Without local settings, the mapping of the gateway is unknown, so the type counts as mapped. */
 function isMapped(name: string, { mapping }: Signer, settings: SigningIdentity['settings']): boolean {
   if (mapping === undefined || settings.scheme === undefined) return true
   if (mapping.orderReference !== undefined && settings.orderReference === undefined) return false
@@ -48,8 +48,8 @@ function isMapped(name: string, { mapping }: Signer, settings: SigningIdentity['
 }
 
 /**
- * What is to be told about one order. The same order and the same event id given give the same events, byte for byte: the
- * time in them is then that of the order.
+ * The events for one order. The same order and event id give the same events, byte for byte: with an event id, they contain
+ * the time of the order.
  */
 export function planPayment(
   { order, created }: { order: Order; created: boolean },

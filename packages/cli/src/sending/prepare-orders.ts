@@ -3,7 +3,7 @@ import { type Order, type OrderDraft, OrdersApiFailure, type OrdersClient } from
 import { mapConcurrently } from './map-concurrently.ts'
 import type { SendOptions } from './send-options.ts'
 
-/** An order to be paid, and whether it was made for that. */
+/** An order to pay, and whether this command created it. */
 export interface PreparedOrder {
   readonly order: Order
   readonly created: boolean
@@ -12,8 +12,8 @@ export interface PreparedOrder {
 const parallelCalls = 8
 
 /**
- * The orders that the options ask for, as they are before anything is delivered.
- * @throws CommandFailure when the API refuses, or there is no order of the name given
+ * The orders of the options, before any delivery.
+ * @throws CommandFailure if the API refuses a call, or the given order does not exist
  */
 export async function prepareOrders(orders: OrdersClient, options: SendOptions): Promise<PreparedOrder[]> {
   if (options.order !== undefined) return [{ order: await readExisting(orders, options.order), created: false }]

@@ -7,7 +7,7 @@ import { readList, readPositive, readWhole } from '../option-values.ts'
 import { addSigningOptions, type SigningOptions } from '../signing-identity.ts'
 import { batchLimits, mostInBatch } from './check-batch.ts'
 
-/** The options of `oncehook send`, as commander gives them. */
+/** The options of `oncehook send`, as parsed by commander. */
 export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly type?: string
   readonly sequence?: readonly string[]
@@ -22,7 +22,7 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   /** Events in each delivery. */
   readonly batch: number
   readonly orderOfArrival: Arrival
-  /** `true` without a number. */
+  /** `true` if given without a number. */
   readonly parallel?: number | true
   readonly rate?: number
   readonly tamper?: Corruption
@@ -33,9 +33,9 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   readonly json?: boolean
 }
 
-/** The most deliveries of one event, and connections, of one command: it keeps them all in memory. */
+/** The maximum number of single-event deliveries of one command, because it keeps them in memory. */
 const maxDeliveries = 100_000
-/** The most deliveries on their way at once. */
+/** The maximum number of concurrent deliveries. */
 export const maxParallel = 256
 
 const exits = `
@@ -83,7 +83,7 @@ export function addSendOptions(command: Command): Command {
   return addGatewayOptions(addSigningOptions(command)).addHelpText('after', exits)
 }
 
-/** @throws UsageError when two options cannot be meant together */
+/** @throws UsageError if options conflict */
 export function checkSendOptions(options: SendOptions): void {
   const { count, times, sequence = [''] } = options
   if (options.type !== undefined && options.sequence !== undefined) {

@@ -4,10 +4,10 @@ import type { Verdict } from './judge-send.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from './send-run.ts'
 
-/** From here on lines of the same kind are counted instead of printed. */
+/** Above this number, deliveries and orders are counted instead of listed. */
 const mostLines = 8
 
-/** What `send --json` prints. */
+/** The output of `send --json`. */
 export function toSendDocument(run: SendRun, verdict: Verdict): object {
   return {
     ...verdict,
@@ -35,7 +35,7 @@ function toDeliveryDocument({ events, eventId, ...report }: Delivered, batch: nu
   return { eventId, ...rest, type: event?.type, orderId: event?.orderId }
 }
 
-/** What `send` prints before it delivers. */
+/** The output of `send` before the deliveries. */
 export function describePlan(payments: readonly PlannedPayment[]): string[] {
   const [payment] = payments
   if (payments.length !== 1 || !payment) return [`Orders    ${payments.length} created`]
@@ -44,7 +44,7 @@ export function describePlan(payments: readonly PlannedPayment[]): string[] {
   return [`Order     ${order.id}, ${price}, ${created ? 'created' : `exists: ${describeState(order)}`}`]
 }
 
-/** What `send` prints when all is over, but for the verdict. */
+/** The output of `send` after the deliveries, without the summary. */
 export function describeRun(run: SendRun): string[] {
   const answers =
     run.deliveries.length <= mostLines ? run.deliveries.map(describeDelivery) : describeManyDeliveries(run.deliveries)

@@ -1,13 +1,13 @@
 import { type Order, OrdersApiFailure, type OrdersClient } from '../orders-client.ts'
 
-/** What watching needs of the outside world. */
+/** The dependencies of `watchOrder`. */
 export interface WatchDeps {
   readonly orders: OrdersClient
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** What to wait for, and until when. */
+/** The state to wait for, and the deadline. */
 export interface Watch {
   readonly until: (order: Order) => boolean
   /** Milliseconds since 1970. */
@@ -18,9 +18,9 @@ const firstPauseMs = 10
 const longestPauseMs = 250
 
 /**
- * Reads an order until it is as expected, at the latest until the deadline, and answers how it was last seen.
- * An API that is away for a moment is asked again.
- * @throws OrdersApiFailure when it refuses, or was away to the end
+ * Reads an order until it has the expected state or the deadline has passed, and returns the last state. Temporary failures of
+ * the API are retried.
+ * @throws OrdersApiFailure if the API refuses, or still fails at the deadline
  */
 export async function watchOrder(deps: WatchDeps, id: string, { until, deadline }: Watch): Promise<Order> {
   let pauseMs = firstPauseMs

@@ -4,7 +4,7 @@ import { type PlannedPayment, toEffect } from './plan-payment.ts'
 import { type Delivered, isAccepted, type PaymentOutcome, toExpectation } from './send-run.ts'
 import { type WatchDeps, watchOrder } from './watch-order.ts'
 
-/** What was delivered, and for how long its effect is waited for. */
+/** The deliveries, and the timeout for their effect. */
 export interface DeliveredPayments {
   readonly identity: Pick<SigningIdentity, 'signer' | 'settings'>
   readonly payments: readonly PlannedPayment[]
@@ -15,13 +15,13 @@ export interface DeliveredPayments {
 }
 
 const parallelReads = 8
-/** How long an order that is to stay as it is gets to change nevertheless: most effects take a tenth of it. */
+/** The time in which an order that should not change could still change. Most effects take a tenth of it. */
 const quietMs = 500
 
 /**
- * Waits until every order shows what the accepted deliveries told of it. Where that is no change at all, waits a moment
- * before it looks, so that an order that changes nevertheless is seen to.
- * @throws OrdersApiFailure when the API refuses, or was away to the end
+ * Waits until every order shows the effect of its accepted deliveries. If no change is expected, it waits a moment before it
+ * reads the orders, so that it notices an unexpected change.
+ * @throws OrdersApiFailure if the API refuses, or still fails at the deadline
  */
 export async function watchPayments(deps: WatchDeps, delivered: DeliveredPayments): Promise<PaymentOutcome[]> {
   const { payments, begun, timeoutMs } = delivered

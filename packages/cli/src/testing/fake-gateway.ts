@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { json, text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
 
-/** What the fake gateway believes in. */
+/** The secret that the fake gateway accepts. */
 export const fakeSecret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 export const fakeToken = 'an-api-token-of-the-fake-gateway-0001'
 
-/** An order as the fake keeps it. */
+/** An order in the fake gateway. */
 export interface FakeOrder {
   id: string
   version: number
@@ -21,19 +21,19 @@ export interface FakeOrder {
   updatedAt: string
 }
 
-/** How the fake behaves, to be changed while it runs. */
+/** The behaviour of the fake. It can change while the fake runs. */
 export interface FakeBehaviour {
-  /** The status of every webhook answer; verified as it should be without. */
+  /** The status of every webhook response. Without it, deliveries are verified. */
   answer?: number
   /** Whether events change orders; they do unless this is false. */
   applies?: boolean
-  /** How many reads of orders are answered 503 before the next is answered. */
+  /** The number of order reads that get 503 first. */
   readsAway?: number
-  /** Whether a forged delivery is taken for authentic. */
+  /** Whether forged deliveries are accepted. */
   trustsAll?: boolean
 }
 
-/** The other side of the command line, until its call: orders in a Map, `/api/webhooks/acme` verified by the official library. */
+/** A fake gateway: orders in a Map, and `/api/webhooks/acme` verified by the official library. */
 export async function startFakeGateway(behaviour: FakeBehaviour = {}) {
   const orders = new Map<string, FakeOrder>()
   const deliveries: { headers: IncomingMessage['headers']; body: string }[] = []

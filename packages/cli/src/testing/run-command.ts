@@ -6,12 +6,12 @@ import type { CliContext } from '../cli-context.ts'
 import { runCli } from '../run-cli.ts'
 import { fakeSecret, fakeToken } from './fake-gateway.ts'
 
-/** What commands take from the outside world in tests: a machine where nothing runs and nobody watches. */
+/** The context of commands in tests: no local system and no terminal. */
 export function testContext(overrides: Partial<CliContext> = {}): CliContext {
   return {
     fetch,
     now: Date.now,
-    // Whatever is waited for here takes less.
+    // The fake gateway needs less time.
     sleep: async (ms) => sleep(Math.min(ms, 20)),
     random: Math.random,
     randomId: () => Math.random().toString(36).slice(2),
@@ -29,7 +29,7 @@ export function testContext(overrides: Partial<CliContext> = {}): CliContext {
   }
 }
 
-/** Runs one command line as a user would, and answers its exit code and all it printed. */
+/** Runs a command and returns its exit code and output. */
 export async function runCommand(args: readonly string[], overrides: Partial<CliContext> = {}) {
   const stdout: string[] = []
   const stderr: string[] = []
@@ -41,16 +41,16 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
   return { exitCode: await runCli(args, context), stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
-/** What a running `npm start` would say of itself. */
+/** The description of a local system. */
 interface RunningSystem {
   readonly pid?: number
-  /** Default: the address of the gateway. */
+  /** Default: the URL of the gateway. */
   readonly adminUrl?: string
   readonly operatorToken?: string
   readonly apiToken?: string
 }
 
-/** A data folder as a running `npm start` leaves it, for a gateway at the given address. */
+/** A data folder as `npm start` writes it, for a gateway at the given URL. */
 export async function makeDataFolder(gatewayUrl: string, system: RunningSystem = {}) {
   const { pid = process.pid, adminUrl = gatewayUrl, operatorToken = 'unused', apiToken = fakeToken } = system
   const dataFolder = await mkdtemp(join(tmpdir(), 'oncehook-cli-'))

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../exit-code.ts'
 import { collectSetting } from '../option-values.ts'
 
-/** The options by which a command names a delivery that came in, and the provider it is said to come from. */
+/** The options for a received delivery and its provider. */
 export interface DeliveryOptions {
   readonly header?: readonly string[]
   readonly request?: string
@@ -42,7 +42,7 @@ export function addDeliveryOptions(command: Command): Command {
       )
       .option('--secret-file <path>', 'file with the secret')
       .option('--secret-env <name>', 'environment variable with the secret')
-      // Named only to be refused: an unknown option would be repeated, value and all.
+      // Defined only to be refused: commander prints unknown options with their values.
       .addOption(new Option('--secret <value>').hideHelp())
       .option('--set <name=value>', 'scheme setting, such as header=x-signature; repeatable', collectSetting)
       .option('--json', 'print one JSON document and nothing else')
@@ -67,7 +67,7 @@ function readTime(text: string): number {
   throw new InvalidArgumentError('Must be a 10-digit number of seconds, or a time such as 2026-11-21T08:00:00Z.')
 }
 
-/** @throws UsageError when a secret stands among the arguments */
+/** @throws UsageError if a secret is given as an argument */
 export function refuseSecretArgument({ secret }: DeliveryOptions): void {
   if (secret !== undefined)
     throw new UsageError('Do not pass a secret as an argument: use --secret-file or --secret-env')

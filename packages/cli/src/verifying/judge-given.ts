@@ -6,7 +6,7 @@ import { type GivenDelivery, readDelivery } from './read-delivery.ts'
 import { findSignedTime, type SignedTime } from './signed-time.ts'
 import { type GatewayVerdict, verifyDelivery } from './verify-delivery.ts'
 
-/** A delivery, whose it is, and what the gateway would say of it. */
+/** A delivery with its provider and its verdict. */
 export interface JudgedDelivery extends GivenDelivery, KnownProviders {
   /** Milliseconds. */
   readonly now: number
@@ -15,11 +15,11 @@ export interface JudgedDelivery extends GivenDelivery, KnownProviders {
   readonly verdict: GatewayVerdict
 }
 
-/** Delivery and provider as the options name them, before anything is judged. */
+/** The delivery and provider of the options, before verification. */
 export type GivenCase = Omit<JudgedDelivery, 'verdict'>
 
 /**
- * What the options name.
+ * Reads the delivery and the provider of the options.
  * @throws UsageError
  */
 export async function readGiven(
@@ -35,7 +35,7 @@ export async function readGiven(
 }
 
 /**
- * Judges what the options name.
+ * Verifies the delivery of the options.
  * @throws UsageError
  * @throws CommandFailure
  */
@@ -48,7 +48,7 @@ export async function judgeGiven(
   return { ...given, verdict: await verifyDelivery(given.asked, given) }
 }
 
-/** What `verify` prints. */
+/** The output of `verify`. */
 export function describeVerdict({ asked, verdict, signedTime }: JudgedDelivery): string[] {
   const who = `${asked.name} (${asked.settings.scheme})`
   if (!verdict.accepted) {
@@ -65,7 +65,7 @@ export function describeVerdict({ asked, verdict, signedTime }: JudgedDelivery):
   ]
 }
 
-/** What `verify --json` prints. */
+/** The output of `verify --json`. */
 export function toVerdictDocument({ asked, verdict, signedTime }: JudgedDelivery): object {
   const { name: provider, settings } = asked
   const scheme = settings.scheme

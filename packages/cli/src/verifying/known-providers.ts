@@ -11,7 +11,7 @@ import { findLocalSystem } from '../local-system.ts'
 import { readSecret } from '../read-secret.ts'
 import type { DeliveryOptions } from './delivery-options.ts'
 
-/** A provider as the gateway would read it, the texts of its secrets at hand. */
+/** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
   readonly name: string
   readonly settings: ProviderSettings
@@ -19,7 +19,7 @@ export interface KnownProvider {
   readonly secretTexts: readonly string[]
 }
 
-/** The provider that is asked about, and the others that stand beside it. */
+/** The selected provider, and the other providers of the same settings. */
 export interface KnownProviders {
   readonly asked: KnownProvider
   readonly others: readonly KnownProvider[]
@@ -29,8 +29,8 @@ type Sources = Pick<CliContext, 'readEnv' | 'dataFolder'>
 type Entries = Readonly<Record<string, unknown>>
 
 /**
- * The provider that the options name.
- * @throws UsageError when there is no such provider, or its settings or secrets cannot be read
+ * Finds the provider of the options.
+ * @throws UsageError if there is no such provider, or if its settings or secrets cannot be read
  */
 export async function findKnownProviders(options: DeliveryOptions, sources: Sources): Promise<KnownProviders> {
   const secret = await readSecret('secret', options, sources.readEnv)
@@ -47,12 +47,12 @@ export async function findKnownProviders(options: DeliveryOptions, sources: Sour
   const asked = await readProvider(name, { ...toObject(entry), ...toSettings(options.set), ...given }, sources)
   const read = Object.entries(entries)
     .filter(([other]) => other !== name)
-    // Another provider whose secret cannot be read here says nothing about this one.
+    // An unreadable secret of another provider does not matter for this one.
     .map(async ([other, settings]) => readProvider(other, settings, sources).catch(() => null))
   return { asked, others: (await Promise.all(read)).filter((other) => other !== null) }
 }
 
-/** What `PROVIDERS` would say of a provider that stands in no settings. */
+/** The entry of `PROVIDERS` for a provider that is given only by options. */
 function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string | undefined): object {
   const known = SCHEMES.get(scheme)
   if (known === undefined) {
@@ -71,18 +71,18 @@ function toEntry({ url, set }: DeliveryOptions, scheme: string, secret: string |
   }
 }
 
-/** Nobody is asked: only a start of the gateway wants to know whom it could ask. PayPal need not be asked. */
+/** A `fetch` setting that satisfies the schema; it is never used. PayPal does not need one. */
 export function unusedFetch(scheme: string): object {
   if (scheme === 'paypal' || SCHEMES.get(scheme)?.prepareConfirm === undefined) return {}
   return { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } }
 }
 
-/** Whether a scheme signs the address that a provider delivers to. */
+/** Whether a scheme signs the URL of the delivery. */
 export function signsAddress(scheme: string): boolean {
   return scheme === 'square' || scheme === 'twilio'
 }
 
-/** Square signs the address as it stands in its dashboard, Twilio adds the query of each delivery by itself. */
+/** Square signs the URL from its dashboard. Twilio adds the query of each delivery. */
 export function toPublicUrl(scheme: string, url: string): string {
   return scheme === 'twilio' ? url.replace(/\?.*$/s, '') : url
 }
@@ -107,7 +107,7 @@ function parseEntries(text: string, where: string): Entries {
   try {
     return toObject(JSON.parse(text))
   } catch {
-    // The parser's message quotes the text, and the text holds secrets.
+    // The parser's message quotes the text, which contains secrets.
     throw new UsageError(`${where} is not a JSON object of providers`)
   }
 }
@@ -134,7 +134,7 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
     throw new UsageError(`The settings of ${name} refer to unreadable values: ${unreadable.join(', ')}`)
   const parsed = providersSettings.safeParse({ [name]: filled })
   const read = parsed.data?.[name]
-  // Whether a delivery is authentic does not depend on the effects that a start of the gateway asks for.
+  // `effects` does not matter for authenticity, but the gateway requires it at start.
   const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENTS.effects }
   if (settings === undefined) {
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []

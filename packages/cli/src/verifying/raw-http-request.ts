@@ -1,17 +1,17 @@
 import { UsageError } from '../exit-code.ts'
 
-/** A request as it stands in a file: what belongs to it is told, nothing is decoded. */
+/** The parts of a request in a file, not decoded. */
 export interface RawHttpRequest {
-  /** The target of the first line, where there is such a line. */
+  /** The target in the request line, or null without a request line. */
   readonly target: string | null
-  /** Names and values in turn, one character a byte. */
+  /** Names and values alternately, one character per byte. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
 }
 
 /**
- * Reads the text of an HTTP/1.1 request (RFC 9112); the first line may be missing.
- * @throws UsageError when it is none, or its body is not there as the header says
+ * Parses an HTTP/1.1 request (RFC 9112). The request line may be missing.
+ * @throws UsageError if it is not a request, or if its body does not match its headers
  */
 export function readRawHttpRequest(bytes: Buffer): RawHttpRequest {
   const { end, next } = findEmptyLine(bytes)
@@ -32,8 +32,8 @@ function findEmptyLine(bytes: Buffer): { end: number; next: number } {
 }
 
 /**
- * The name and the value of a header line.
- * @throws UsageError when it is none
+ * Parses a header line.
+ * @throws UsageError if it is invalid
  */
 export function readHeaderLine(line: string): [name: string, value: string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/s.exec(line) ?? []
@@ -41,7 +41,7 @@ export function readHeaderLine(line: string): [name: string, value: string] {
   throw new UsageError('A header line must be `name: value`')
 }
 
-/** Editors put a line end behind what they save: the length that was announced tells where a body ends. */
+/** Editors add a final newline, so Content-Length decides where the body ends. */
 function cutBody(rest: Buffer, rawHeaders: readonly string[]): Buffer {
   const lineOf = (name: string): string | undefined => {
     const index = rawHeaders.findIndex((each, at) => at % 2 === 0 && each.toLowerCase() === name)

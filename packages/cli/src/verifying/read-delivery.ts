@@ -5,16 +5,16 @@ import { UsageError } from '../exit-code.ts'
 import type { DeliveryOptions } from './delivery-options.ts'
 import { readHeaderLine, readRawHttpRequest } from './raw-http-request.ts'
 
-/** A delivery that came in, as far as the options tell of it. */
+/** A received delivery, from the options. */
 export interface GivenDelivery {
   readonly delivery: Delivery
-  /** The target of the request, where it is known. */
+  /** The request target, or null if unknown. */
   readonly target: string | null
 }
 
 /**
- * The delivery that the options name.
- * @throws UsageError when a file cannot be read, or two of them contradict each other
+ * Reads the delivery of the options.
+ * @throws UsageError if a file cannot be read, or if options conflict
  */
 export async function readDelivery(
   file: string | undefined,

@@ -1,16 +1,16 @@
 import { type Delivery, headerLines } from '@oncehook/gateway/providers/delivery'
 import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
 
-/** The time that a provider says it signed at. */
+/** The signed time of a delivery. */
 export interface SignedTime {
-  /** Where it stands, in lower case. */
+  /** The header name, in lower case. */
   readonly header: string
-  /** Milliseconds since 1970; null for what is no time. */
+  /** Milliseconds since 1970; null if the text is not a time. */
   readonly ms: number | null
   readonly text: string
 }
 
-/** The header, and the member of a list in it where it is one. */
+/** The header and, for a list, the pattern of the item. */
 type Place = readonly [header: string, member?: RegExp]
 
 const places: Readonly<Record<string, readonly Place[]>> = {
@@ -28,7 +28,7 @@ const places: Readonly<Record<string, readonly Place[]>> = {
   paypal: [['paypal-transmission-time']],
 }
 
-/** The time in a delivery's headers that its scheme signs, or null where it signs none or names none. */
+/** The signed time in the headers of a delivery, or null if the scheme signs none or the header is missing. */
 export function findSignedTime(settings: ProviderSettings, { rawHeaders }: Delivery): SignedTime | null {
   const { scheme } = settings
   for (const [header, member] of scheme === 'hmac' ? placesOfHmac(settings) : (places[scheme] ?? [])) {

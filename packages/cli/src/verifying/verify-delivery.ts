@@ -5,12 +5,12 @@ import { SCHEMES } from '@oncehook/gateway/providers/schemes'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
 
-/** What the gateway would say of a delivery. */
+/** The verdict of the gateway about a delivery. */
 export type GatewayVerdict =
   | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** A delivery, the instant at which it is judged, and by what certificates are read. */
+/** A delivery, the time of verification, and `fetch` for certificates. */
 interface Checked {
   readonly delivery: Delivery
   /** Milliseconds. */
@@ -21,10 +21,10 @@ interface Checked {
 const MAX_BYTES = 16_000_000
 
 /**
- * Judges a delivery by the gateway's own code, as of `now`. `counts` is false where the gateway would
- * have to ask the provider before anything comes of it.
- * @throws UsageError when the gateway would not start with these settings
- * @throws CommandFailure when something cannot be fetched that is needed to judge
+ * Verifies a delivery with the gateway's own code, as of `now`. `counts` is false if the gateway would have to confirm the
+ * event with the provider first.
+ * @throws UsageError if the gateway would not start with these settings
+ * @throws CommandFailure if a required certificate cannot be fetched
  */
 export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<GatewayVerdict> {
   const { delivery, now, fetch } = checked
