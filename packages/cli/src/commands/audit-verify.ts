@@ -2,9 +2,9 @@ import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
 import { UsageError } from '../exit-code.ts'
-import { connectOperator } from '../operating/connect-operator.ts'
-import { ask, type OperatorClient } from '../operating/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { connectOperator } from '../operator/connect-operator.ts'
+import { ask, type OperatorClient } from '../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
 import { writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {

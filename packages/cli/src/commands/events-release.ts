@@ -1,10 +1,10 @@
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operating/connect-operator.ts'
-import { ask } from '../operating/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
-import { readReason } from '../operating/read-reason.ts'
+import { connectOperator } from '../operator/connect-operator.ts'
+import { ask } from '../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
+import { readReason } from '../operator/read-reason.ts'
 import { writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {

@@ -1,11 +1,11 @@
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operating/connect-operator.ts'
-import { describeEvent, type EventDetails, toEventDocument } from '../operating/describe-event.ts'
-import { maskCardNumbers } from '../operating/mask-card-numbers.ts'
-import { ask } from '../operating/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { connectOperator } from '../operator/connect-operator.ts'
+import { describeEvent, type EventDetails, toEventDocument } from '../operator/describe-event.ts'
+import { maskCardNumbers } from '../operator/mask-card-numbers.ts'
+import { ask } from '../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
 import { toPrintable, writeJson, writeLines } from '../output.ts'
 
 interface Options extends OperatorOptions {

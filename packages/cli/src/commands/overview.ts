@@ -1,8 +1,8 @@
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
-import { connectOperator } from '../operating/connect-operator.ts'
-import { ask, type OperatorClient } from '../operating/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { connectOperator } from '../operator/connect-operator.ts'
+import { ask, type OperatorClient } from '../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
 import { toAge, toPrintable, writeJson, writeLines } from '../output.ts'
 
 /** `oncehook overview`: counts events by state, and shows the age of the oldest unsettled one. */

@@ -1,9 +1,9 @@
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operating/connect-operator.ts'
-import { ask, type OperatorClient } from '../operating/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operating/operator-options.ts'
+import { connectOperator } from '../operator/connect-operator.ts'
+import { ask, type OperatorClient } from '../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
 import { toAge, toTime, writeJson, writeLines } from '../output.ts'
 import { toTableLines } from '../table.ts'
 

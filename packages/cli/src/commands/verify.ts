@@ -2,7 +2,7 @@ import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { writeJson, writeLines } from '../output.ts'
-import { addDeliveryOptions, type DeliveryOptions } from '../verifying/delivery-options.ts'
+import { addDeliveryOptions, type DeliveryOptions } from '../verify/delivery-options.ts'
 
 /** `oncehook verify`: checks whether a delivery is authentic. */
 export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
@@ -15,7 +15,7 @@ export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
 
 async function verify(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
   // Loaded here, so that other commands do not wait for the verifiers.
-  const { judgeGiven, describeVerdict, toVerdictDocument } = await import('../verifying/judge-given.ts')
+  const { judgeGiven, describeVerdict, toVerdictDocument } = await import('../verify/judge-given.ts')
   const judged = await judgeGiven(file, options, context)
   if (options.json) writeJson(context, toVerdictDocument(judged))
   else writeLines(context, describeVerdict(judged))

@@ -1,4 +1,4 @@
-import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { toPrintable } from '../output.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import { ask, type OperatorClient } from '../operating/operator-client.ts'
+import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { toAge, toPrintable } from '../output.ts'
 import { type Finding, ok, warning } from './finding.ts'
 

@@ -1,7 +1,7 @@
 import type { PaymentFacts } from '@oncehook/gateway/event'
 import { createProvider } from '@oncehook/gateway/providers/provider'
 import { SCHEMES } from '@oncehook/gateway/providers/schemes'
-import type { GivenCase } from '../verifying/judge-given.ts'
+import type { GivenCase } from '../verify/judge-given.ts'
 
 /** Why an authentic delivery has no effect. */
 export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'

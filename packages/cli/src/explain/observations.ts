@@ -1,6 +1,6 @@
 import { PAYPAL_MAX_AGE_SECONDS } from '@oncehook/gateway/providers/paypal'
 import { toAge, toPrintable } from '../output.ts'
-import type { SignedTime } from '../verifying/signed-time.ts'
+import type { SignedTime } from '../verify/signed-time.ts'
 import type { Attempt } from './attempt.ts'
 import type { Cause, Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'

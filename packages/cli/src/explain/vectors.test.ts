@@ -1,7 +1,7 @@
 import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
 import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/gateway/testing/vectors'
 import { describe, expect, it } from 'vitest'
-import { findSignedTime } from '../verifying/signed-time.ts'
+import { findSignedTime } from '../verify/signed-time.ts'
 import { explainDelivery } from './explain-delivery.ts'
 
 /** Three of four are left out: each tries hundreds of ways. */

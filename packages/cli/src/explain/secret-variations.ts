@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import type { ReadKey, Scheme } from '@oncehook/gateway/providers/scheme'
 import type { LiveSecret } from '@oncehook/gateway/providers/signature'
-import type { KnownProvider } from '../verifying/known-providers.ts'
+import type { KnownProvider } from '../verify/known-providers.ts'
 import type { Cause, CauseName, Variation } from './cause.ts'
 
 /** A configured secret with its parsed key, or the problem with it. */

@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
-import { signsAddress, toPublicUrl } from '../verifying/known-providers.ts'
+import { signsAddress, toPublicUrl } from '../verify/known-providers.ts'
 import type { Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'
 
