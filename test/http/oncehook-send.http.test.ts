@@ -70,7 +70,7 @@ describe.each([...SCHEMES.keys()])('oncehook send by %s', (scheme) => {
     const signsNothing = ['flutterwave', 'mercadopago', 'mollie-classic'].includes(scheme)
     expect({ exitCode, told: stdout + stderr }).toEqual({
       exitCode: signsNothing ? 2 : 1,
-      told: expect.stringContaining(signsNothing ? 'nothing to spoil' : 'Refused as expected: 401'),
+      told: expect.stringContaining(signsNothing ? 'nothing to tamper with' : 'Refused as expected: 401'),
     })
   })
 })

@@ -9,7 +9,7 @@ const secret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 const body = Buffer.from('{"id":"evt_1","type":"payment.succeeded","data":{"object":{"id":"pay_1"}}}')
 
 describe('signCorrupted', () => {
-  it.each(corruptions)('spoils the %s so that the official libraries refuse it', (corruption) => {
+  it.each(corruptions)('tampers with the %s so that the official libraries refuse it', (corruption) => {
     const request = { body, secret, now: Date.now(), eventId: 'evt_1' }
     const standard = signCorrupted(standardWebhooks, request, corruption)
     expect(() => new Webhook(secret).verify(Buffer.from(standard.body), Object.fromEntries(standard.headers))).toThrow(
@@ -22,13 +22,13 @@ describe('signCorrupted', () => {
   })
 
   it('changes one bit of the body and keeps it text', () => {
-    const spoiled = signCorrupted(stripe, { body, secret, now: 0 }, 'body').body
-    expect(spoiled).toHaveLength(body.length)
-    expect([...spoiled].filter((byte, index) => byte !== body[index])).toHaveLength(1)
-    expect(Buffer.from(spoiled).toString()).not.toContain('\ufffd')
+    const tampered = signCorrupted(stripe, { body, secret, now: 0 }, 'body').body
+    expect(tampered).toHaveLength(body.length)
+    expect([...tampered].filter((byte, index) => byte !== body[index])).toHaveLength(1)
+    expect(Buffer.from(tampered).toString()).not.toContain('\ufffd')
   })
 
-  it('finds something to spoil in an empty body too', () => {
+  it('tampers with an empty body too', () => {
     expect(signCorrupted(stripe, { body: Buffer.alloc(0), secret, now: 0 }, 'body').body).toHaveLength(1)
   })
 })

@@ -7,15 +7,15 @@ import {
   signDelivery,
 } from './signers/signer.ts'
 
-/** The ways to spoil a delivery, each of which a receiver must answer with 401. */
+/** The parts of a delivery to tamper with. A receiver must answer each with 401. */
 export const corruptions = ['body', 'signature', 'timestamp'] as const
 
-/** What is wrong: one bit of the body, the signature (well-formed, but of other bytes), or the time (not the one signed). */
+/** The wrong part: one bit of the body, the signature (well-formed, but for other bytes), or the time (not the signed one). */
 export type Corruption = (typeof corruptions)[number]
 
 /**
- * A delivery that looks right in every way but one. Works for any scheme, since it only signs twice.
- * @throws SigningError where the scheme does not sign what is to be spoiled: such a delivery would be right
+ * A delivery that is correct except for one part. It works for every scheme, because it only signs twice.
+ * @throws SigningError if the scheme does not sign that part, because the delivery would be valid
  */
 export function signCorrupted(signer: Signer, request: SigningRequest, corruption: Corruption): SignedDelivery {
   const flip = (body: Uint8Array): Uint8Array => flipOneBit(body, signer.seal?.signedOffset(body))
@@ -23,14 +23,15 @@ export function signCorrupted(signer: Signer, request: SigningRequest, corruptio
   const other = signDelivery(signer, { ...request, body: flip(request.body) })
   if (corruption === 'timestamp') {
     const headers = right.headers.map((line) => postpone(line, request.now))
-    if (isSame(right.headers, headers)) throw new SigningError('The scheme signs no time that could be spoiled')
+    if (isSame(right.headers, headers))
+      throw new SigningError('The scheme signs no time, so there is nothing to tamper with')
     return { ...right, headers }
   }
   if (signer.seal === undefined && isSame(right.headers, other.headers)) {
-    throw new SigningError('The scheme signs nothing of the body: there is nothing to spoil')
+    throw new SigningError('The scheme does not sign the body, so there is nothing to tamper with')
   }
   if (corruption === 'body') return { ...right, body: flip(right.body) }
-  // A sealed body carries its signature along: what was changed is changed back.
+  // A sealed body contains its signature, so the changed bit is restored.
   return { ...right, headers: other.headers, body: signer.seal === undefined ? right.body : flip(other.body) }
 }
 
@@ -40,11 +41,11 @@ function isSame(one: readonly HeaderLine[], other: readonly HeaderLine[]): boole
 
 function flipOneBit(body: Uint8Array, offset = body.length >> 1): Uint8Array {
   if (body.length === 0) return Uint8Array.of(0x20)
-  // The lowest bit of a byte in the middle: of ASCII it makes ASCII, so that nothing but the signature is wrong.
+  // The lowest bit of a byte in the middle: ASCII stays ASCII, so that only the signature is wrong.
   return body.map((byte, index) => (index === offset ? byte ^ 1 : byte))
 }
 
-/** Whole milliseconds before seconds: the one text begins with the other. */
+/** Replaces milliseconds before seconds, because the first text starts with the second. */
 function postpone([name, value]: HeaderLine, now: number): HeaderLine {
   const ms = Math.floor(now)
   const seconds = Math.floor(now / 1000)

@@ -2,15 +2,15 @@ import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { makeCertificate } from './make-certificate.ts'
 import type { SigningSettings } from './signers/signer.ts'
 
-/** A secret that nobody else has, in the form in which a scheme shows one. */
+/** A new secret in the format of a scheme. */
 export interface DevelopmentSecret {
-  /** What the provider signs with; of a scheme with two keys the private one. Never to be committed. */
+  /** The signing secret; for a key pair, the private key. Never commit it. */
   readonly signWith: string
-  /** The `value` of the secret in the gateway's settings; null for a provider that has none. */
+  /** The `value` of the secret in the gateway's settings; null if the provider has none. */
   readonly value: string | null
-  /** What else the gateway's settings need to know of it. */
+  /** Other gateway settings for this secret. */
   readonly gatewaySettings?: SigningSettings
-  /** What else the signer needs to know of it. */
+  /** Other signer settings for this secret. */
   readonly signerSettings?: SigningSettings
 }
 
@@ -28,14 +28,14 @@ const makers: ReadonlyMap<string, (now: number) => DevelopmentSecret> = new Map<
 ])
 
 /**
- * Makes a secret for a scheme: a new pair of keys where it signs with one, else 32 random bytes. `now` (milliseconds) is
- * when a certificate begins to count.
+ * Generates a secret for a scheme: a key pair if the scheme uses one, else 32 random bytes. `now` (milliseconds) is the start of
+ * the validity of a certificate.
  */
 export function makeDevelopmentSecret(scheme: string, now: number): DevelopmentSecret {
   return makers.get(scheme)?.(now) ?? same(randomBytes(32).toString('hex'))
 }
 
-/** A secret of Standard Webhooks v1a. */
+/** A key pair for Standard Webhooks v1a. */
 export function makeAsymmetricStandardSecret(): DevelopmentSecret {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const { x = '', d = '' } = privateKey.export({ format: 'jwk' })

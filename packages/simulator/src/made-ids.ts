@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** A number of 15 digits in the place of a name, for providers that number their objects; a number stays what it is. */
+/** Derives a 15-digit number from a name, for providers with numeric ids. A number stays unchanged. */
 export function toNumber(name: string): number {
   if (/^[1-9]\d{0,14}$/.test(name)) return Number(name)
   return 1e14 + (createHash('sha256').update(name).digest().readUIntBE(0, 6) % 9e14)
 }
 
-/** A UUID in the place of a name; a UUID stays what it is. */
+/** Derives a UUID from a name. A UUID stays unchanged. */
 export function toUuid(name: string): string {
   if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)) return name
   const digits = createHash('sha256').update(name).digest('hex')

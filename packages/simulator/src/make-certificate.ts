@@ -1,22 +1,22 @@
 import { type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
-/** What a certificate says, and who vouches for it. */
+/** The content of a certificate, and its issuer. */
 export interface CertificateOrder {
-  /** RSA, or EC on P-256. Its own name and key: the certificate vouches for itself. */
+  /** RSA, or EC on P-256. With its own name and key, the certificate is self-signed. */
   readonly issuer: { readonly commonName: string; readonly privateKey: KeyObject }
   readonly commonName: string
   readonly publicKey: KeyObject
   /** Milliseconds since 1970, whole years 1950 to 2049. */
   readonly notBefore: number
   readonly notAfter: number
-  /** Whether it may vouch for others. Default: false. */
+  /** Whether it is a certificate authority. Default: false. */
   readonly isAuthority?: boolean
-  /** Names and IPv4 addresses that it is good for. */
+  /** Its host names and IPv4 addresses. */
   readonly hosts?: readonly string[]
 }
 
-/** A certificate in PEM (X.509, RFC 5280): for what exists on this machine only. */
+/** A PEM certificate (X.509, RFC 5280) for use on this machine only. */
 export function makeCertificate(order: CertificateOrder): string {
   const { issuer, commonName, publicKey, notBefore, notAfter, isAuthority = false, hosts = [] } = order
   const algorithm = issuer.privateKey.asymmetricKeyType === 'rsa' ? SHA256_WITH_RSA : ECDSA_WITH_SHA256
@@ -24,7 +24,7 @@ export function makeCertificate(order: CertificateOrder): string {
   const serial = Buffer.concat([Buffer.of(1), randomBytes(15)])
   const toBeSigned = der(
     0x30,
-    // Only version 3 has extensions; a certificate without a version is of the first.
+    // Only version 3 has extensions. Without a version, a certificate has version 1.
     ...(extensions.length === 0 ? [] : [der(0xa0, der(0x02, Buffer.of(2)))]),
     der(0x02, serial),
     algorithm,
@@ -35,7 +35,7 @@ export function makeCertificate(order: CertificateOrder): string {
     ...(extensions.length === 0 ? [] : [der(0xa3, der(0x30, ...extensions))]),
   )
   const signature = sign('sha256', toBeSigned, issuer.privateKey)
-  // The first byte of a bit string says how many of its last bits are unused.
+  // The first byte of a bit string is the number of unused bits at its end.
   const certificate = der(0x30, toBeSigned, algorithm, der(0x03, Buffer.of(0), signature))
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? []
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
@@ -53,7 +53,7 @@ function subjectAltName(hosts: readonly string[]): Buffer {
   return der(0x30, oid('551d11'), der(0x04, der(0x30, ...names)))
 }
 
-/** A name that is a commonName (X.520) alone. */
+/** A name with only a commonName (X.520). */
 function nameOf(commonName: string): Buffer {
   return der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, Buffer.from(commonName)))))
 }

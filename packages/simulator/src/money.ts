@@ -1,5 +1,5 @@
-// ISO 4217, list one: the currencies without two decimals. No other package is imported here, so this is a copy of the
-// kernel's table; test/currencies.test.ts compares the two.
+// ISO 4217, list one: the currencies that do not have two decimals. This package imports no other, so it copies the kernel's
+// table. test/currencies.test.ts compares the two.
 const decimals = new Map<string, number>([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),

@@ -3,27 +3,27 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { ApiObject } from './signers/signer.ts'
 
-/** Where a provider's API is to listen, and who may ask. */
+/** Where a fake provider API listens, and its token. */
 export interface ObjectApiOptions {
-  /** On this machine only. 0: any that is free. */
+  /** A port of the loopback interface. 0: any free port. */
   readonly port: number
-  /** What stands in front of every path, without a slash at the end. */
+  /** The prefix of every path, without a trailing slash. */
   readonly basePath?: string
-  /** Asked for as bearer token, or in GitLab's header. */
+  /** Required as bearer token, or in GitLab's header. */
   readonly token: string
 }
 
-/** The API of a provider that has to be asked what an event is about. */
+/** A fake API of a provider that the gateway must query about its events. */
 export interface ObjectApi extends AsyncDisposable {
-  /** With the base path, without a slash at the end. */
+  /** With the base path, without a trailing slash. */
   readonly url: string
-  /** Makes an object known; one of the same path is replaced. */
+  /** Adds an object. It replaces an object with the same path. */
   add(object: ApiObject): void
-  /** The paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: readonly string[]
 }
 
-/** Starts an API on the loopback interface that answers GETs with the objects it was given, 404 for any other. */
+/** Starts an API on the loopback interface. It answers GET requests with the added objects, and others with 404. */
 export async function startObjectApi({ port, basePath = '', token }: ObjectApiOptions): Promise<ObjectApi> {
   const objects = new Map<string, string>()
   const asked: string[] = []

@@ -1,7 +1,7 @@
-/** What a payment provider has to tell, before a scheme gives it its own shape. */
+/** A payment event, independent of the format of a scheme. */
 export interface PaymentEvent {
   readonly id: string
-  /** `payment.succeeded`, `payment.failed`, or any other name, which is sent as it is. */
+  /** `payment.succeeded`, `payment.failed`, or any other name, which is sent unchanged. */
   readonly type: string
   readonly paymentId: string
   readonly orderId: string
@@ -13,23 +13,23 @@ export interface PaymentEvent {
   readonly occurredAt: number
 }
 
-/** The two types that change an order, by the names that one scheme gives them. */
+/** The names of a scheme for the two types that change an order. */
 export interface PaymentTypes {
   readonly succeeded: string
   readonly failed: string
 }
 
-/** The names that a scheme without names of its own uses. */
+/** The names for schemes that define none. */
 export const plainTypes: PaymentTypes = { succeeded: 'payment.succeeded', failed: 'payment.failed' }
 
-/** The name a scheme gives to a type: its own for the two plain ones, any other unchanged. */
+/** The name of a type in a scheme: the scheme's own name for the two plain types; any other type is unchanged. */
 export function toSchemeType(types: PaymentTypes, type: string): string {
   if (type === plainTypes.succeeded) return types.succeeded
   if (type === plainTypes.failed) return types.failed
   return type
 }
 
-/** The body of a scheme that has no shape of its own: `{id, type, data: {object: {id, orderId, amount, currency}}}`. */
+/** The body for schemes that define no format: `{id, type, data: {object: {id, orderId, amount, currency}}}`. */
 export function writePlainEvent(event: PaymentEvent): Uint8Array {
   const { id, type, paymentId, orderId, amount, currency } = event
   return Buffer.from(JSON.stringify({ id, type, data: { object: { id: paymentId, orderId, amount, currency } } }))

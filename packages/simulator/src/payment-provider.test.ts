@@ -85,7 +85,7 @@ describe('createPaymentProvider', () => {
     expect(receiver.received[0]?.headers['stripe-signature']).toContain('t=1759999699,')
   })
 
-  it('spoils what it is told to spoil', async () => {
+  it('tampers with the part it is told to', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const provider = createProvider(receiver)
     await provider.deliver(provider.write(event), 'body')

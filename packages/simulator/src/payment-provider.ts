@@ -9,35 +9,35 @@ import {
   signDelivery,
 } from './signers/signer.ts'
 
-/** What the provider takes from the outside world. */
+/** The external dependencies of the provider. */
 export interface PaymentProviderDeps {
   readonly fetch: typeof fetch
-  /** Milliseconds since 1970, with fractions: it also measures the answers. */
+  /** Milliseconds since 1970, with fractions, because it also measures response times. */
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** Where a provider delivers, and how it signs there. */
+/** The endpoint of a provider, and how it signs. */
 export interface WebhookEndpoint {
-  /** The whole address, such as `http://127.0.0.1:8080/api/webhooks/acme`. */
+  /** The full URL, such as `http://127.0.0.1:8080/api/webhooks/acme`. */
   readonly url: string
   readonly signer: Signer
   readonly secret: string
   readonly settings?: SigningSettings
-  /** How long it waits for an answer; 10 s, as most providers, unless said otherwise. */
+  /** The response timeout. Default: 10 s, as for most providers. */
   readonly timeoutMs?: number
-  /** By how much the provider's clock is wrong. */
+  /** The error of the provider's clock. */
   readonly skewMs?: number
 }
 
 /** The bytes of one delivery. */
 export interface Message {
-  /** The id of the event in them; of several the first one's. */
+  /** The id of the event, or of the first of several. */
   readonly eventId: string
   readonly body: Uint8Array
 }
 
-/** What one delivery came to. `status` is null when there was no answer; `failure` then says why. */
+/** The result of a delivery. Without a response, `status` is null and `failure` is the reason. */
 export interface DeliveryReport {
   readonly eventId: string
   readonly status: number | null
@@ -48,31 +48,31 @@ export interface DeliveryReport {
 
 /** How fast deliveries follow each other. */
 export interface Pace {
-  /** How many may be on their way at once. */
+  /** The maximum number of concurrent deliveries. */
   readonly parallel: number
-  /** Deliveries begun a second, whatever the answers take, as far as `parallel` allows; as fast as possible without. */
+  /** Deliveries started per second, up to `parallel` at once. Default: as fast as possible. */
   readonly perSecond?: number
 }
 
 /** A payment provider with one endpoint. */
 export interface PaymentProvider {
-  /** The event in the shape of the scheme. */
+  /** The event in the format of the scheme. */
   write(event: PaymentEvent): Message
   /**
-   * Several events as one delivery of the scheme has them.
-   * @throws SigningError when no delivery of the scheme has as many
+   * Several events in one delivery.
+   * @throws SigningError if a delivery of the scheme cannot contain as many
    */
   writeBatch(events: readonly PaymentEvent[]): Message
   /**
-   * Signs a message as of now and posts it; no answer is a report too. Redirects are not followed.
-   * @throws SigningError when nothing can be signed
+   * Signs a message as of now and posts it. Does not reject if there is no response. Does not follow redirects.
+   * @throws SigningError if signing fails
    */
   deliver(message: Message, corruption?: Corruption): Promise<DeliveryReport>
-  /** Delivers a list in its order at a pace; the reports stand in the same order. */
+  /** Delivers a list in order at a pace. The reports have the same order. */
   deliverAll(messages: readonly Message[], pace: Pace, corruption?: Corruption): Promise<DeliveryReport[]>
 }
 
-/** A payment provider that builds, signs and posts like a real one, but never tries again by itself. */
+/** A payment provider that builds, signs and posts like a real one, but never retries. */
 export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: WebhookEndpoint): PaymentProvider {
   const deliver = (message: Message, corruption?: Corruption): Promise<DeliveryReport> => {
     const signed = sign(endpoint, message, { now: deps.now(), corruption })
@@ -132,7 +132,7 @@ function toPairs(headers: SignedDelivery['headers']): [string, string][] {
   return headers.map(([name, value]) => [name, value])
 }
 
-/** fetch hides the reason: the code of a socket's error stands in its cause. */
+/** The code of a socket error is in the cause of the error from fetch. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if (error.name === 'TimeoutError') return 'timeout'

@@ -1,26 +1,26 @@
-/** In which order a list of events arrives. */
+/** The possible orders of arrival. */
 export const arrivals = ['given', 'reversed', 'shuffled'] as const
 
-/** As listed, the last first, or by chance. */
+/** As listed, the last first, or random. */
 export type Arrival = (typeof arrivals)[number]
 
-/** What `arrange` is to do with a list. */
+/** The options of `arrange`. */
 export interface Arrangement {
-  /** How often the whole list is sent. */
+  /** How many times the list is sent. */
   readonly times: number
   readonly arrival: Arrival
   /** From 0 to below 1, as `Math.random`. */
   readonly random: () => number
 }
 
-/** The list as it will arrive. Repetitions follow the whole list, as the second tries of a real provider do, unless shuffled. */
+/** The list in order of arrival. Repetitions follow the whole list, like the retries of a real provider, unless shuffled. */
 export function arrange<T>(list: readonly T[], { times, arrival, random }: Arrangement): T[] {
   const once = arrival === 'reversed' ? list.toReversed() : list
   const all = Array.from({ length: times }, () => once).flat()
   return arrival === 'shuffled' ? shuffle(all, random) : all
 }
 
-/** Fisher and Yates. */
+/** Fisher-Yates shuffle. */
 function shuffle<T>(list: T[], random: () => number): T[] {
   const rest = [...list]
   const shuffled: T[] = []

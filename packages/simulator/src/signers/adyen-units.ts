@@ -1,6 +1,6 @@
 import { SigningError } from './signer.ts'
 
-/** How much larger Adyen's number is than that of ISO 4217 (docs.adyen.com/development-resources/currency-codes). */
+/** Adyen's minor units per ISO 4217 minor unit (docs.adyen.com/development-resources/currency-codes). */
 const factors = new Map([
   ['CLP', 100],
   ['ISK', 100],
@@ -9,11 +9,11 @@ const factors = new Map([
 ])
 
 /**
- * Minor units as Adyen counts them.
- * @throws SigningError when it has none small enough
+ * Converts to Adyen's minor units.
+ * @throws SigningError if Adyen's unit is too large for the amount
  */
 export function toAdyenUnits(minorUnits: number, currency: string): number {
   const units = minorUnits * (factors.get(currency) ?? 1)
   if (Number.isInteger(units)) return units
-  throw new SigningError(`Adyen counts ${currency} in larger units: it cannot name this amount`)
+  throw new SigningError(`Adyen uses larger minor units for ${currency} and cannot express this amount`)
 }

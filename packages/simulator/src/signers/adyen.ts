@@ -9,8 +9,8 @@ import { writeJson } from './write-json.ts'
 const types: PaymentTypes = { succeeded: 'AUTHORISATION.true', failed: 'AUTHORISATION.false' }
 
 /**
- * Adyen's payment webhooks (docs.adyen.com, "Verify HMAC signatures"): every item carries the HMAC-SHA256 of eight of its
- * members in `additionalData.hmacSignature`; no header does. The secret is hexadecimal.
+ * Adyen's payment webhooks (docs.adyen.com, "Verify HMAC signatures"): every item contains the HMAC-SHA256 of eight of its
+ * properties in `additionalData.hmacSignature`; no header does. The secret is hexadecimal.
  */
 export const adyen: Signer = {
   types,
@@ -53,10 +53,11 @@ function toItem(event: PaymentEvent): Item {
 function seal({ body, secret }: SigningRequest): Uint8Array {
   const key = readHexSecret(secret)
   const { notificationItems, ...rest } = readJson(body)
-  if (!Array.isArray(notificationItems)) throw new SigningError('Adyen signs items: the body has no notificationItems')
+  if (!Array.isArray(notificationItems))
+    throw new SigningError('Adyen signs items, but the body has no notificationItems')
   const signed = notificationItems.map((entry: { NotificationRequestItem?: Item }) => {
     const item = entry?.NotificationRequestItem
-    if (typeof item !== 'object') throw new SigningError('Adyen signs items: one has no NotificationRequestItem')
+    if (typeof item !== 'object') throw new SigningError('Adyen signs items, but one has no NotificationRequestItem')
     const hmacSignature = createHmac('sha256', key).update(textOf(item)).digest('base64')
     return { NotificationRequestItem: { ...item, additionalData: { ...item.additionalData, hmacSignature } } }
   })

@@ -7,7 +7,7 @@ interface BodyMac {
   readonly prefix?: string
 }
 
-/** Signs as the many who take HMAC-SHA256 of the body and nothing else, the key being the secret's own bytes. */
+/** Signs the body with HMAC-SHA256. The key is the bytes of the secret. */
 export function bodyMac({ header, encoding, prefix = '' }: BodyMac): Signer['sign'] {
   return ({ body, secret }) => [[header, prefix + createHmac('sha256', secret).update(body).digest(encoding)]]
 }

@@ -8,7 +8,7 @@ const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAY
 
 /**
  * Cashfree (cashfree.com/docs, "Webhooks: payloads and signatures"): HMAC-SHA256 in base64 over the timestamp, in
- * milliseconds, and the body behind it.
+ * milliseconds, followed by the body.
  */
 export const cashfree: Signer = {
   types,

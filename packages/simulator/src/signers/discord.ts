@@ -7,8 +7,8 @@ import { writeJson } from './write-json.ts'
 const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEMENT_DELETE' }
 
 /**
- * Discord (docs.discord.com, "Webhook events"): Ed25519 in hexadecimal over timestamp and body, one right after the
- * other. The secret is the PEM of the private key. The event is an entitlement: what somebody has bought.
+ * Discord (docs.discord.com, "Webhook events"): Ed25519 in hexadecimal over the timestamp followed by the body. The
+ * secret is the PEM private key. The event is an entitlement, which is a purchased item.
  */
 export const discord: Signer = {
   types,

@@ -9,7 +9,7 @@ const types: PaymentTypes = { succeeded: `${charge}.successful`, failed: `${char
 
 /**
  * Flutterwave, version 3 (developer.flutterwave.com/v3.0/docs/webhooks): the secret itself in `verif-hash`. It signs
- * nothing; the transaction has to be asked for.
+ * nothing, so the gateway queries the transaction.
  */
 export const flutterwave: Signer = {
   types,

@@ -11,7 +11,7 @@ const types: PaymentTypes = {
 
 /**
  * FusionAuth (fusionauth.io/docs, "Signing webhooks"): a JWT, HS256, whose claim `request_body_sha256` is the base64 of
- * the body's SHA-256. The event is the registration for something that has been bought.
+ * the body's SHA-256. The event is a registration for a purchase.
  */
 export const fusionauth: Signer = {
   types,

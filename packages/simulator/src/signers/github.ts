@@ -9,8 +9,8 @@ const types: PaymentTypes = { succeeded: `${purchase}.purchased`, failed: `${pur
 const signBody = bodyMac({ header: 'X-Hub-Signature-256', encoding: 'hex', prefix: 'sha256=' })
 
 /**
- * GitHub (docs.github.com, "Validating webhook deliveries"): HMAC-SHA256 of the body in hexadecimal behind `sha256=`. The
- * event is a purchase on its marketplace; the setting `event` names another in the header that nobody signs.
+ * GitHub (docs.github.com, "Validating webhook deliveries"): HMAC-SHA256 of the body in hexadecimal after `sha256=`. The
+ * event is a marketplace purchase. The setting `event` sets another type in the unsigned header.
  */
 export const github: Signer = {
   types,

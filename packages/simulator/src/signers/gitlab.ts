@@ -8,9 +8,8 @@ const types: PaymentTypes = { succeeded: 'issue.close', failed: 'issue.reopen' }
 const project = 15
 
 /**
- * GitLab (docs.gitlab.com/user/project/integrations/webhooks): with a signing token (`whsec_`) as Standard Webhooks, with
- * any other secret that itself in `X-Gitlab-Token`. The event is an issue that is closed once it is paid; its title
- * names the order.
+ * GitLab (docs.gitlab.com/user/project/integrations/webhooks): with a signing token (`whsec_`) as Standard Webhooks; any
+ * other secret is sent in `X-Gitlab-Token`. The event is an issue that is closed when it is paid. Its title is the order id.
  */
 export const gitlab: Signer = {
   types,

@@ -7,7 +7,7 @@ const types: PaymentTypes = { succeeded: 'payments.confirmed', failed: 'payments
 
 /**
  * GoCardless (developer.gocardless.com, "Staying up to date with webhooks"): HMAC-SHA256 of the body in hexadecimal in
- * `Webhook-Signature`. It names no amount.
+ * `Webhook-Signature`. The event has no amount.
  */
 export const gocardless: Signer = {
   types,

@@ -78,7 +78,7 @@ describe('hmac', () => {
     ['no header', {}, 'The setting header is missing'],
     ['an unknown algorithm', { header: 'x', algorithm: 'md5' }, 'algorithm must be one of sha1, sha256'],
     ['an unknown encoding', { header: 'x', encoding: 'latin1' }, 'encoding must be one of hex, base64'],
-    ['a setting that is no text', { header: 7 }, 'The setting header must be a text'],
+    ['a setting that is not a string', { header: 7 }, 'The setting header must be a string'],
     ['a time that no header carries', { header: 'x', signedText: '{timestamp}.{body}' }, 'timestampHeader is missing'],
     ['a secret that is not hexadecimal', { header: 'x', secretEncoding: 'hex' }, 'The secret is not hexadecimal'],
     ['a secret that is not base64', { header: 'x', secretEncoding: 'base64' }, 'The secret is not base64'],

@@ -16,9 +16,8 @@ const encodings = ['hex', 'base64'] as const
 const secretEncodings = ['utf8', 'hex', 'base64'] as const
 
 /**
- * The generic scheme of the house: one HMAC in one header, everything about it a setting. `header` is demanded; `algorithm`
- * is sha256, `encoding` hex, `prefix` empty and `secretEncoding` utf8 unless said otherwise; `signedText` is
- * `{timestamp}.{body}` with a `timestampHeader` and `{body}` without.
+ * The generic scheme: one configurable HMAC in one header. `header` is required. Defaults: `algorithm` sha256, `encoding` hex,
+ * `prefix` empty, `secretEncoding` utf8, `signedText` `{timestamp}.{body}` with a `timestampHeader`, else `{body}`.
  */
 export const hmac: Signer = {
   types: plainTypes,
@@ -29,7 +28,7 @@ export const hmac: Signer = {
 
 function signHmac({ body, secret, now, settings }: SigningRequest): HeaderLine[] {
   const header = readTextSetting(settings, 'header')
-  if (!header) throw new SigningError('The setting header is missing: it names the header of the signature')
+  if (!header) throw new SigningError('The setting header is missing: the name of the signature header')
   const timestampHeader = readTextSetting(settings, 'timestampHeader')
   const signedText = readTextSetting(settings, 'signedText') ?? (timestampHeader ? '{timestamp}.{body}' : '{body}')
   if (signedText.includes('{timestamp}') && !timestampHeader) {

@@ -13,7 +13,7 @@ import {
 
 /**
  * Hook0 (documentation.hook0.com, "Webhook authentication"): HMAC-SHA256 in hexadecimal over time and body (`v0`), or over
- * time, the names of headers, their values and the body (`v1`). The setting `version` is `v1` unless said otherwise.
+ * time, the names of headers, their values and the body (`v1`). The default of the setting `version` is `v1`.
  */
 export const hook0: Signer = {
   types: plainTypes,

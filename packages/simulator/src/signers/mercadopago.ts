@@ -10,7 +10,7 @@ const types: PaymentTypes = { succeeded: 'payment.approved', failed: 'payment.re
 
 /**
  * Mercado Pago (mercadopago.com/developers, "Webhooks"): HMAC-SHA256 in hexadecimal over the `data.id` of the query, the
- * request's id and the time. The body is not signed; the payment has to be asked for.
+ * request id and the time. The body is not signed, so the gateway queries the payment.
  */
 export const mercadopago: Signer = {
   types,
@@ -34,7 +34,7 @@ function dataIdOf(body: Uint8Array): string {
   const { data } = readJson(body)
   const id: unknown = typeof data === 'object' && data !== null && 'id' in data ? data.id : undefined
   if (typeof id !== 'string' || !/^[A-Za-z0-9]+$/.test(id)) {
-    throw new SigningError('Mercado Pago signs the id of the payment: the body has none in data.id')
+    throw new SigningError('Mercado Pago signs the payment id, but the body has none in data.id')
   }
   return id
 }

@@ -5,8 +5,8 @@ import type { Signer } from './signer.ts'
 const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.expired' }
 
 /**
- * Mollie's classic webhooks (docs.mollie.com/reference/webhooks): a form with nothing but the id of the payment, which has
- * to be asked for. Nothing is signed. A payment that failed may be tried again: only one that expired is over.
+ * Mollie's classic webhooks (docs.mollie.com/reference/webhooks): a form with only the payment id. Nothing is signed, so the
+ * gateway queries the payment. A failed payment can be retried; only an expired one is final.
  */
 export const mollieClassic: Signer = {
   types,

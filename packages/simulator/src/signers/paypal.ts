@@ -11,8 +11,8 @@ const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'P
 
 /**
  * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
- * webhook id and CRC-32 of the body, joined by pipes. The secret is the PEM of the private key; the setting `webhookId`
- * is demanded. The certificate that belongs to the key the gateway has in its setting `certificates`.
+ * webhook id and CRC-32 of the body, joined by pipes. The secret is the PEM private key. The setting `webhookId` is required.
+ * The gateway needs the certificate of the key in its setting `certificates`.
  */
 export const paypal: Signer = { types, settings: ['webhookId'], writeEvent, sign: signPaypal }
 

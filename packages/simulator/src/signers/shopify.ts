@@ -19,7 +19,7 @@ export const shopify: Signer = {
   types,
   settings: ['headerPrefix'],
   writeEvent: (event) => writeJson(writeBody(event)),
-  // An order that is paid names no payment: Shopify's order is what the event is about.
+  // A paid order contains no payment id, so the event is about Shopify's order.
   paymentIdOf: ({ orderId }) => orderId,
   sign: signShopify,
 }
@@ -61,7 +61,7 @@ function writeBody(event: PaymentEvent): object {
     created_at: at,
     updated_at: at,
     currency: event.currency,
-    // Of any other topic nothing is known but its name.
+    // Other topics are known only by name.
     financial_status: type === paid ? 'paid' : 'pending',
     total_price: amount,
     current_total_price: amount,

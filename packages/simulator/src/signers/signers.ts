@@ -29,7 +29,7 @@ import { woocommerce } from './woocommerce.ts'
 import { x } from './x.ts'
 import { zoom } from './zoom.ts'
 
-/** Every scheme the simulator can sign, by the name it has in the gateway's `PROVIDERS`. A new one is one line here. */
+/** The signers of all schemes, by their names in the gateway's `PROVIDERS`. A new scheme gets a line here. */
 export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['standard-webhooks', standardWebhooks],
   ['stripe', stripe],

@@ -7,7 +7,7 @@ const types: PaymentTypes = { succeeded: 'reaction_added', failed: 'reaction_rem
 
 /**
  * Slack (docs.slack.dev, "Verifying requests from Slack"): HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body.
- * The event is a reaction to what a shop has written into the channel of an order.
+ * The event is a reaction to a message in the channel of an order.
  */
 export const slack: Signer = {
   types,

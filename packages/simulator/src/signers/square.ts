@@ -8,8 +8,8 @@ const updated = 'payment.updated'
 const types: PaymentTypes = { succeeded: `${updated}.COMPLETED`, failed: `${updated}.FAILED` }
 
 /**
- * Square (developer.squareup.com, "Validate notifications"): HMAC-SHA256 in base64 over the address that Square was told
- * and the body. The setting `publicUrl` is that address.
+ * Square (developer.squareup.com, "Validate notifications"): HMAC-SHA256 in base64 over the URL configured at Square
+ * and the body. The setting `publicUrl` is that URL.
  */
 export const square: Signer = {
   types,
@@ -17,7 +17,7 @@ export const square: Signer = {
   writeEvent,
   sign({ body, secret, settings }) {
     const url = readTextSetting(settings, 'publicUrl')
-    if (!url) throw new SigningError('The setting publicUrl is missing: Square signs the address of the receiver')
+    if (!url) throw new SigningError('The setting publicUrl is missing: Square signs the URL of the receiver')
     return [
       ['x-square-hmacsha256-signature', createHmac('sha256', secret).update(url).update(body).digest('base64')],
       ['square-environment', 'Sandbox'],

@@ -12,8 +12,8 @@ import {
 
 /**
  * Standard Webhooks (github.com/standard-webhooks/standard-webhooks, spec): HMAC-SHA256 over `id.timestamp.body` (v1), or
- * Ed25519 (v1a) with a private key, `whsk_` and the base64 of seed and public key. The setting `headerPrefix` is
- * `webhook-` unless said otherwise; Svix sends `svix-`.
+ * Ed25519 (v1a) with a private key: `whsk_` and the base64 of seed and public key. The default of the setting
+ * `headerPrefix` is `webhook-`; Svix uses `svix-`.
  */
 export const standardWebhooks: Signer = {
   types: plainTypes,
@@ -41,17 +41,17 @@ function signStandardWebhooks(request: SigningRequest): HeaderLine[] {
 
 function readSigningKey(secret: string): KeyObject {
   const bytes = readBase64Secret(secret.slice('whsk_'.length))
-  if (bytes.length !== 64) throw new SigningError('The secret is not whsk_ and the base64 of 64 bytes')
+  if (bytes.length !== 64) throw new SigningError('The secret must be whsk_ and the base64 of 64 bytes')
   const d = bytes.subarray(0, 32).toString('base64url')
   const x = bytes.subarray(32).toString('base64url')
   return createPrivateKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', d, x } })
 }
 
 function readMessageId(id: string | undefined): string {
-  if (id === undefined) throw new SigningError('Standard Webhooks sign the id of the event, and none was given')
-  // A dot inside the id would let one signature stand for two different splits of the signed text.
+  if (id === undefined) throw new SigningError('Standard Webhooks signs the event id, but none was given')
+  // A dot in the id would make the signed text ambiguous.
   if (!/^[\x21-\x2d\x2f-\x7e]+$/.test(id)) {
-    throw new SigningError('Standard Webhooks carry the id in a header: visible ASCII without a dot')
+    throw new SigningError('Standard Webhooks sends the id in a header: it must be visible ASCII without a dot')
   }
   return id
 }

@@ -9,7 +9,7 @@ const types: PaymentTypes = {
 
 /**
  * Stripe (docs.stripe.com/webhooks, "Verify webhook signatures manually"): HMAC-SHA256 over `timestamp.body`, the key
- * being the whole `whsec_…` text. The body is a snapshot event around a payment intent.
+ * is the whole `whsec_…` text. The body is a snapshot event around a payment intent.
  */
 export const stripe: Signer = { types, settings: [], writeEvent: writeStripeEvent, sign: signStripe }
 

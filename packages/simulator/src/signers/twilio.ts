@@ -30,7 +30,7 @@ function isJson(body: Uint8Array): boolean {
 function signTwilio(request: SigningRequest): string {
   const { body, secret, settings } = request
   const url = readTextSetting(settings, 'publicUrl')
-  if (!url) throw new SigningError('The setting publicUrl is missing: Twilio signs the address of the receiver')
+  if (!url) throw new SigningError('The setting publicUrl is missing: Twilio signs the URL of the receiver')
   const query = twilio.query?.(request)
   const text = isJson(body) ? `${url}?${query}` : url + writeParameters(body)
   return createHmac('sha1', secret).update(text).digest('base64')
@@ -39,8 +39,9 @@ function signTwilio(request: SigningRequest): string {
 function writeParameters(body: Uint8Array): string {
   const pairs = [...new URLSearchParams(Buffer.from(body).toString())].map(([name, value]) => name + value)
   const names = [...new URLSearchParams(Buffer.from(body).toString()).keys()]
-  if (new Set(names).size !== names.length) throw new SigningError('The simulator signs no form that repeats a name')
-  // By name alone: a name that begins with another one stands behind it.
+  if (new Set(names).size !== names.length)
+    throw new SigningError('The simulator cannot sign a form with a repeated name')
+  // Sorted by name only: a name that starts with another name comes after it.
   return names
     .map((name, index) => [name, pairs[index] ?? ''] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -68,7 +69,7 @@ function toFields(event: PaymentEvent): Record<string, string> {
   }
 }
 
-/** `Order` is where the form has it too: one setting of the gateway finds it in both. */
+/** `Order` has the same place as in the form, so that one gateway setting finds it in both. */
 function toCloudEvent(event: PaymentEvent): object {
   return {
     specversion: '1.0',

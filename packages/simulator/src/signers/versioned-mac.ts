@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type Signer, toSeconds } from './signer.ts'
 
-/** Signs as Slack and Zoom do: HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body, behind `v0=`. */
+/** Signs as Slack and Zoom do: HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body, after `v0=`. */
 export function signVersioned(signatureHeader: string, timestampHeader: string): Signer['sign'] {
   return ({ body, secret, now }) => {
     const time = toSeconds(now)

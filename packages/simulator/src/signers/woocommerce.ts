@@ -10,7 +10,7 @@ const signBody = bodyMac({ header: 'X-WC-Webhook-Signature', encoding: 'base64' 
 
 /**
  * WooCommerce (developer.woocommerce.com, "Webhooks"): HMAC-SHA256 of the body in base64. The event is an order of the
- * shop; its status and its date of payment tell what became of it.
+ * shop; its status and payment date are the result.
  */
 export const woocommerce: Signer = {
   types,
@@ -35,7 +35,7 @@ export const woocommerce: Signer = {
 
 function writeEvent(event: PaymentEvent): Uint8Array {
   const type = toSchemeType(types, event.type)
-  // WooCommerce writes UTC without saying so.
+  // WooCommerce writes UTC without a time zone.
   const at = new Date(event.occurredAt).toISOString().slice(0, 19)
   return writeJson({
     id: event.orderId,

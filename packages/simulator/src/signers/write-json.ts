@@ -1,4 +1,4 @@
-/** The bytes of a value as JSON without blanks. */
+/** The bytes of a value as JSON without whitespace. */
 export function writeJson(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }

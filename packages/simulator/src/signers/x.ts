@@ -8,7 +8,7 @@ const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfoll
 
 /**
  * X (docs.x.com/x-api/webhooks): HMAC-SHA256 of the body in base64 behind `sha256=`, keyed with the consumer secret. The
- * event is one of its activities; the tag that the shop gave to the subscription names the order.
+ * event is an account activity. The tag of the subscription is the order id.
  */
 export const x: Signer = {
   types,
