@@ -104,7 +104,7 @@ describe('the document', () => {
 
   it('has schemas that refuse', () => {
     const { schema } = contentOf(operations.find(({ operationId }) => operationId === 'getOrder')?.responses[404])!
-    const refusal = { error: 'No order is known under this id', code: 'order_not_found', requestId: 'r' }
+    const refusal = { error: 'Order not found', code: 'order_not_found', requestId: 'r' }
     expect(() => expectFit(refusal, schema)).not.toThrow()
     expect(() => expectFit({ ...refusal, code: 'unavailable' }, schema)).toThrow()
   })

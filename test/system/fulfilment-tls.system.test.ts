@@ -12,8 +12,8 @@ import { paymentOf, type Stack, startStack } from '../support/stack.ts'
 
 const HOSTS = ['127.0.0.1', 'localhost']
 const CALL = '/trpc/orders.list?input=%7B%7D'
-const NO_CERTIFICATE = 'A client certificate that is trusted here is needed'
-const NO_TOKEN = 'A valid token is needed'
+const NO_CERTIFICATE = 'A trusted client certificate is required'
+const NO_TOKEN = 'A valid token is required'
 const PATIENCE = { timeout: 20_000 }
 
 type Service = 'gateway' | 'fulfilment'

@@ -98,23 +98,23 @@ describe.each(SERVICES)('%s', (service) => {
   it('refuses to start with a write concern below a journaled majority', async () => {
     const value = `${place.mongoUri}${place.mongoUri.includes('?') ? '&' : '?'}w=1&journal=false`
     expect(await refusal(service, { MONGODB_URI: value })).toEqual([
-      'MONGODB_URI asks for a write concern below majority',
-      'MONGODB_URI switches the journal off',
+      'MONGODB_URI sets a write concern below majority',
+      'MONGODB_URI disables the journal',
     ])
   })
 
   it('refuses to start when the address asks for reads from other nodes', async () => {
     const value = `${place.mongoUri}${place.mongoUri.includes('?') ? '&' : '?'}readPreference=nearest&readConcernLevel=available`
     expect(await refusal(service, { MONGODB_URI: value })).toEqual([
-      'MONGODB_URI asks for reads from other nodes: leave it out or write readPreference=primary',
-      'MONGODB_URI asks for another read concern: leave it out or write readConcernLevel=majority',
+      'MONGODB_URI sets another read preference: remove it or set readPreference=primary',
+      'MONGODB_URI sets another read concern: remove it or set readConcernLevel=majority',
     ])
   })
 
   it('FP-30: refuses to start on a MongoDB that stands alone', async () => {
     await using standalone = await startStandaloneMongod()
     expect(await refusal(service, { MONGODB_URI: standalone.uri })).toEqual([
-      'MONGODB_URI names a standalone server: a replica set is needed, one member is enough',
+      'MONGODB_URI names a standalone server: a replica set is required, one member is enough',
     ])
   })
 

@@ -4,37 +4,37 @@ import { defineError, type ErrorFactory, type RetryClass } from '@oncehook/kerne
 export const orderNotFound = defineError('order_not_found', {
   status: 404,
   retry: 'never',
-  says: 'No order is known under this id',
+  says: 'Order not found',
 })
 /** The stored order is malformed: another program wrote to the database. */
 export const orderUnreadable = defineError('order_unreadable', {
   status: 409,
   retry: 'never',
-  says: 'The stored order is damaged and cannot be shown: delete it, or have it put right',
+  says: 'The stored order is damaged: repair it or delete it',
 })
 /** The items and currency of a paid order cannot be changed. */
 export const orderPaid = defineError('order_paid', {
   status: 409,
   retry: 'never',
-  says: 'The order is paid: its items and currency stay as they are',
+  says: 'The items and currency of a paid order cannot be changed',
 })
 /** The body of a PUT contains another order id than the URL. */
 export const idMismatch = defineError('id_mismatch', {
   status: 409,
   retry: 'never',
-  says: 'The body names another id than the address',
+  says: 'The id in the body does not match the URL',
 })
 /** A merge patch (RFC 7396) whose result is not a valid order (RFC 5789 section 2.2). */
 export const patchUnprocessable = defineError('patch_unprocessable', {
   status: 422,
   retry: 'never',
-  says: 'The patch does not give a valid order',
+  says: 'The patch does not result in a valid order',
 })
 /** An Idempotency-Key was reused with another request. */
 export const idempotencyKeyReused = defineError('idempotency_key_reused', {
   status: 422,
   retry: 'never',
-  says: 'This Idempotency-Key was used for another request',
+  says: 'This Idempotency-Key was already used for a different request',
 })
 /** The first request with an Idempotency-Key has not finished yet. */
 export const idempotencyInProgress = defineError('idempotency_in_progress', {
@@ -61,20 +61,20 @@ export const encryptionKeyDiffers = defineError('encryption_key_differs', {
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',
-  says: 'An event or a receipt is still under way: erase again when it is settled',
+  says: 'An event or receipt is not settled yet: erase again later',
 })
 
 /** The event refers to an order that does not exist, or not yet. */
 export const orderUnknown = defineError('order_unknown', {
   status: 404,
   retry: 'later',
-  says: 'The event names an unknown order',
+  says: 'The order of the event does not exist',
 })
 /** The event refers to a deleted order. */
 export const orderDeleted = defineError('order_deleted', {
   status: 409,
   retry: 'never',
-  says: 'The event names a deleted order',
+  says: 'The order of the event was deleted',
 })
 /** The amount of the event differs from the amount due. */
 export const amountMismatch = defineError('amount_mismatch', {
@@ -92,19 +92,19 @@ export const currencyMismatch = defineError('currency_mismatch', {
 export const eventMismatch = defineError('event_mismatch', {
   status: 409,
   retry: 'never',
-  says: 'An event with this id and other contents was applied before',
+  says: 'An event with the same id but different contents was already applied',
 })
 /** The payment of the event has already paid another order. */
 export const paymentUsedElsewhere = defineError('payment_used_elsewhere', {
   status: 409,
   retry: 'never',
-  says: 'This payment has paid another order',
+  says: 'This payment has already paid another order',
 })
 /** Every attempt lost to a concurrent change of the order. */
 export const versionConflict = defineError('version_conflict', {
   status: 409,
   retry: 'now',
-  says: 'The order is being changed by others',
+  says: 'The order is being changed concurrently',
 })
 
 /** A refusal returned as data: one event of a batch is refused, the others are processed. */

@@ -195,7 +195,7 @@ async function claim(
   request: KeyedRequest,
 ): Promise<IdempotencyRow> {
   const row = await rows.findOneAndUpdate(ofKey(request), pipeline, { upsert: true, returnDocument: 'after' })
-  if (row === null) throw new Error('An upsert gave no row')
+  if (row === null) throw new Error('The upsert returned no row')
   return row
 }
 

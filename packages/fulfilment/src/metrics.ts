@@ -18,24 +18,24 @@ export function createFulfilmentMetrics(registry: Registry): FulfilmentMetrics {
   const registers = [registry]
   const verdicts = new Counter({
     name: 'oncehook_events_applied_total',
-    help: 'Payment events by what became of them: applied, duplicate, superseded, already_paid, or the code of the refusal',
+    help: 'Payment events by outcome: applied, duplicate, superseded, already_paid, or the refusal code',
     labelNames: ['verdict'],
     registers,
   })
   const receipts = new Counter({
     name: 'oncehook_receipt_attempts_total',
-    help: 'Attempts to send a receipt, by the state they led to',
+    help: 'Attempts to send a receipt by resulting state',
     labelNames: ['state'],
     registers,
   })
   const unbound = new Counter({
     name: 'oncehook_unbound_service_tokens_total',
-    help: 'Calls with a service token that is good for any call, which SERVICE_TOKEN_BINDING=accepted lets pass',
+    help: 'Calls with an unbound service token, which SERVICE_TOKEN_BINDING=accepted allows',
     registers,
   })
   const requests = new Histogram({
     name: 'oncehook_call_seconds',
-    help: 'Seconds from the head of a call to its answer, by procedure and status',
+    help: 'Seconds from the start of a call to its response, by procedure and status',
     labelNames: ['procedure', 'status'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
@@ -65,12 +65,12 @@ export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<
     },
     {
       name: 'oncehook_receipts_parked',
-      help: 'Receipts that wait for an operator',
+      help: 'Receipts parked for an operator',
       read: ({ parked }) => parked,
     },
     {
       name: 'oncehook_receipts_oldest_unsettled_seconds',
-      help: 'Age of the oldest receipt owed or being sent, 0 where there is none',
+      help: 'Age of the oldest receipt owed or being sent, 0 if there is none',
       read: ({ oldestSeconds }) => oldestSeconds,
     },
   ])

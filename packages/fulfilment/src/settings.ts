@@ -110,7 +110,7 @@ function receiptKeysSetting() {
       const issue = (message: string): void => context.addIssue({ code: 'custom', message })
       if (secrets.length > MOST_RECEIPT_KEYS) issue(`has more than ${MOST_RECEIPT_KEYS} secrets`)
       else if (keys.length < secrets.length)
-        issue('must be whsec_ and the base64 of 24 to 64 bytes (openssl rand -base64 32)')
+        issue('must be whsec_ followed by the base64 of 24 to 64 bytes (openssl rand -base64 32)')
       else if (secrets.some((secret) => secretProblem(secret.slice('whsec_'.length), 1) !== null)) {
         issue('is a sample placeholder')
       }
@@ -126,5 +126,7 @@ function isSameSecret(receipts: KeyObject, service: KeyObject): boolean {
 }
 
 function refuseSharedSecret(): never {
-  throw new SettingsError(['RECEIPT_SECRET is also a secret of service tokens: its receivers could call fulfilment'])
+  throw new SettingsError([
+    'RECEIPT_SECRET is also a service token secret: receivers of receipts could call fulfilment',
+  ])
 }

@@ -64,7 +64,7 @@ export const eventNotProcessing = defineError('event_not_processing', {
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',
-  says: 'An event or a receipt is still under way: erase again when it is settled',
+  says: 'An event or receipt is not settled yet: erase again later',
 })
 /** More bodies are under way than memory is set aside for: a sender comes again. */
 export const overloaded = defineError('overloaded', {

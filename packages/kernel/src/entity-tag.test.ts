@@ -132,7 +132,7 @@ describe('parseEntityTagList', () => {
   })
 
   it('does not repeat the value in its refusal', () => {
-    expect(() => parseEntityTagList('canary')).toThrow('A list of entity tags in double quotes, or *, is needed')
+    expect(() => parseEntityTagList('canary')).toThrow('Expected * or a list of entity tags in double quotes')
   })
 
   it.each([

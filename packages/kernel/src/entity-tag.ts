@@ -51,7 +51,7 @@ export function parseEntityTagList(value: string): EntityTagList {
 }
 
 function malformed(): Error {
-  return invalidRequest({}, { says: 'A list of entity tags in double quotes, or *, is needed' })
+  return invalidRequest({}, { says: 'Expected * or a list of entity tags in double quotes' })
 }
 
 /**

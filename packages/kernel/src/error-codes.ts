@@ -22,10 +22,10 @@ export const invalidRequest = defineError('invalid_request', {
 export const unauthenticated = defineError('unauthenticated', {
   status: 401,
   retry: 'never',
-  says: 'A valid token is needed',
+  says: 'A valid token is required',
 })
 /** Nothing exists under this path or id. */
-export const notFound = defineError('not_found', { status: 404, retry: 'never', says: 'Nothing is found here' })
+export const notFound = defineError('not_found', { status: 404, retry: 'never', says: 'Not found' })
 /** The resource does not support this method (RFC 9110 section 15.5.6). The `Allow` header is set on the error. */
 export const methodNotAllowed = defineError('method_not_allowed', {
   status: 405,
@@ -42,7 +42,7 @@ export const methodNotImplemented = defineError('method_not_implemented', {
 export const notAcceptable = defineError('not_acceptable', {
   status: 406,
   retry: 'never',
-  says: 'Only JSON can be sent here',
+  says: 'Only JSON is available',
 })
 /** The request did not arrive in time (RFC 9110 section 15.5.9). */
 export const requestTimeout = defineError('request_timeout', {
@@ -63,18 +63,22 @@ export const payloadTooLarge = defineError('payload_too_large', {
   says: 'The body is too large',
 })
 /** The request target exceeds the length limit (RFC 9110 section 15.5.15). */
-export const uriTooLong = defineError('uri_too_long', { status: 414, retry: 'never', says: 'The target is too long' })
+export const uriTooLong = defineError('uri_too_long', {
+  status: 414,
+  retry: 'never',
+  says: 'The request target is too long',
+})
 /** The media type or content coding is not supported (RFC 9110 section 15.5.16). */
 export const unsupportedMediaType = defineError('unsupported_media_type', {
   status: 415,
   retry: 'never',
-  says: 'Only JSON in UTF-8, not encoded, is taken here',
+  says: 'Only uncompressed JSON in UTF-8 is accepted',
 })
 /** The request requires If-Match (RFC 6585 section 3). */
 export const preconditionRequired = defineError('precondition_required', {
   status: 428,
   retry: 'never',
-  says: 'If-Match is required: send the ETag of the version that is to change',
+  says: 'If-Match is required: send the ETag of the version to change',
 })
 /** Too many requests (RFC 6585 section 4). The `Retry-After` header is set on the error. */
 export const rateLimited = defineError('rate_limited', { status: 429, retry: 'later', says: 'Too many requests' })
@@ -82,7 +86,7 @@ export const rateLimited = defineError('rate_limited', { status: 429, retry: 'la
 export const expectationFailed = defineError('expectation_failed', {
   status: 417,
   retry: 'never',
-  says: 'Only 100-continue can be expected here',
+  says: 'The only supported expectation is 100-continue',
 })
 /** The header section exceeds the size limit (RFC 6585 section 5). */
 export const headersTooLarge = defineError('headers_too_large', {
@@ -94,19 +98,19 @@ export const headersTooLarge = defineError('headers_too_large', {
 export const httpVersionNotSupported = defineError('http_version_not_supported', {
   status: 505,
   retry: 'never',
-  says: 'Only HTTP/1.1 and HTTP/1.0 are spoken here',
+  says: 'Only HTTP/1.1 and HTTP/1.0 are supported',
 })
 /** A dependency is currently unavailable. */
 export const unavailable = defineError('unavailable', {
   status: 503,
   retry: 'later',
-  says: 'The service cannot answer now: try again later',
+  says: 'The service is temporarily unavailable: try again later',
 })
 /** A record is encrypted with a key that is not configured. */
 export const keyUnknown = defineError('key_unknown', {
   status: 503,
   retry: 'later',
-  says: 'The record is encrypted by a key that is not there',
+  says: 'The record is encrypted with a key that is not configured',
 })
 /**
  * A record cannot be decrypted at its location although the key is correct: it was altered, or copied from another

@@ -51,7 +51,7 @@ export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
   return Object.assign(make, { code, ...spec, is })
 }
 
-const internal = defineError('internal', { status: 500, retry: 'later', says: 'Something went wrong on our side' })
+const internal = defineError('internal', { status: 500, retry: 'later', says: 'Internal error' })
 
 /**
  * Converts anything thrown to a catalogue error. Unknown errors become `internal`, with the original as the cause for

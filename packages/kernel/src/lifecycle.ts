@@ -64,7 +64,7 @@ export class Lifecycle {
 async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | { error: unknown }> {
   try {
     const ended = await within(Promise.resolve(stage.stop()), withinMs)
-    return ended === LATE ? { error: new Error('The stage took too long') } : 'stopped'
+    return ended === LATE ? { error: new Error('The stage timed out') } : 'stopped'
   } catch (error) {
     return { error }
   }

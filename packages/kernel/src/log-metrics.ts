@@ -5,7 +5,7 @@ import type { LogOutput } from './log-output.ts'
 export function addLogMetrics(registry: Registry, output: Pick<LogOutput, 'dropped'> | undefined): void {
   new Counter({
     name: 'oncehook_log_lines_dropped_total',
-    help: 'Log lines that were lost because nobody read them in time',
+    help: 'Log lines dropped because the reader was too slow',
     registers: [registry],
     collect() {
       this.reset()

@@ -14,7 +14,7 @@ export function parseSettingsJson(setting: string, text: string): unknown {
   }
   // Libraries ignore a property with this name.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
-    throw new SettingsError([`${setting} has a member __proto__, which cannot be a name`])
+    throw new SettingsError([`${setting} has a property __proto__, which is not allowed`])
   }
   return value
 }

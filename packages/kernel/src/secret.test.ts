@@ -72,7 +72,7 @@ describe('secretProblem', () => {
   })
 
   it.each([` ${GOOD}`, `${GOOD}\n`, `\t${GOOD}`])('refuses blanks around a text', (text) => {
-    expect(secretProblem(text, 32)).toBe('has blanks around it')
+    expect(secretProblem(text, 32)).toBe('has leading or trailing whitespace')
   })
 
   it.each([

@@ -33,7 +33,7 @@ const SAMPLES = ['changeme', 'change-me', 'change_me', 'placeholder', 'your-secr
 /** The problem with a text as a secret, or null. Never repeats the text. `minLength` is in characters. */
 export function secretProblem(text: string, minLength: number): string | null {
   if (text.trim() === '') return 'is empty'
-  if (text !== text.trim()) return 'has blanks around it'
+  if (text !== text.trim()) return 'has leading or trailing whitespace'
   const lower = text.toLowerCase()
   if (SAMPLES.some((sample) => lower.includes(sample)) || new Set(text).size === 1) return 'is a sample placeholder'
   if (text.length < minLength) return `is shorter than ${minLength} characters`

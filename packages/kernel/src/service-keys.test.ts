@@ -56,11 +56,11 @@ describe('the keys of service tokens', () => {
     expect(read(list({ file: signing }), 'sign')).toMatchObject([{ algorithm: 'EdDSA' }])
     expect(read(list({ file: verifying }, OLD))).toMatchObject([{ algorithm: 'EdDSA', signing: null }, {}])
     expect(problemsOf(list({ file: verifying }, OLD), 'sign')).toEqual([
-      'SERVICE_TOKEN_SECRETS.0 is a public key: the first one signs, so it must be a private key or a secret',
+      'SERVICE_TOKEN_SECRETS.0 is a public key, but the first entry signs: use a private key or a secret',
     ])
     expect(problemsOf(list(OLD, { file: verifying }), 'sign')).toEqual([])
     expect(problemsOf(list(OLD, PRIVATE))).toEqual([
-      'SERVICE_TOKEN_SECRETS.1 is a private key: fulfilment takes the public key (openssl pkey -in <file> -pubout)',
+      'SERVICE_TOKEN_SECRETS.1 is a private key: fulfilment needs the public key (openssl pkey -in <file> -pubout)',
     ])
   })
 
@@ -70,7 +70,7 @@ describe('the keys of service tokens', () => {
     [
       'both settings',
       { SERVICE_TOKEN_SECRET: OLD, ...list(OLD) },
-      /^SERVICE_TOKEN_SECRETS is set beside SERVICE_TOKEN/,
+      /^SERVICE_TOKEN_SECRETS and SERVICE_TOKEN_SECRET are both set/,
     ],
     ['no JSON', { SERVICE_TOKEN_SECRETS: OLD }, shape],
     ['an object', { SERVICE_TOKEN_SECRETS: JSON.stringify({ a: OLD }) }, shape],
@@ -82,8 +82,8 @@ describe('the keys of service tokens', () => {
     ['one twice', list(OLD, NEW, OLD), 'SERVICE_TOKEN_SECRETS.2 is the same as SERVICE_TOKEN_SECRETS.0'],
     ['a missing file', list(OLD, { file: '/nowhere/canary' }), 'SERVICE_TOKEN_SECRETS.1 cannot be read'],
     ['a missing variable', list({ env: 'NOBODY' }), 'SERVICE_TOKEN_SECRETS.0 cannot be read'],
-    ['an RSA key', list(RSA), 'SERVICE_TOKEN_SECRETS.0 is no Ed25519 key (openssl genpkey -algorithm ed25519)'],
-    ['a broken key', list(PUBLIC.slice(0, 60)), /^SERVICE_TOKEN_SECRETS.0 is no Ed25519 key/],
+    ['an RSA key', list(RSA), 'SERVICE_TOKEN_SECRETS.0 is not an Ed25519 key (openssl genpkey -algorithm ed25519)'],
+    ['a broken key', list(PUBLIC.slice(0, 60)), /^SERVICE_TOKEN_SECRETS.0 is not an Ed25519 key/],
   ])('are refused where they are %s, without a value', (_, env, problem) => {
     const problems = problemsOf(env)
     expect(problems).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)])

@@ -34,7 +34,7 @@ export function createServiceKeysSource(env: NodeJS.ProcessEnv, use: KeyUse): Fi
   return createFileSource((readFile) => {
     const { SERVICE_TOKEN_SECRET: one, SERVICE_TOKEN_SECRETS: list } = readSettings(z.object(serviceKeySettings), env)
     if (one !== undefined && list !== undefined) {
-      throw new SettingsError(['SERVICE_TOKEN_SECRETS is set beside SERVICE_TOKEN_SECRET: keep one of the two'])
+      throw new SettingsError(['SERVICE_TOKEN_SECRETS and SERVICE_TOKEN_SECRET are both set: keep one'])
     }
     const sources = { readFile, readEnv: (name: string) => env[name] }
     return list === undefined ? [readSecret('SERVICE_TOKEN_SECRET', one)] : readKeys(list, { sources, use })
@@ -106,7 +106,7 @@ function readKeyOfPair(name: string, pem: string): ServiceKey {
   const isPrivate = pem.includes('PRIVATE KEY-----')
   const key = parsePem(pem, isPrivate)
   if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new SettingsError([`${name} is no Ed25519 key (openssl genpkey -algorithm ed25519)`])
+    throw new SettingsError([`${name} is not an Ed25519 key (openssl genpkey -algorithm ed25519)`])
   }
   return isPrivate
     ? { algorithm: 'EdDSA', signing: key, verifying: createPublicKey(key) }
@@ -126,10 +126,10 @@ function useProblem(
   { use, first }: { use: KeyUse; first: boolean },
 ): string | null {
   if (use === 'sign' && first && signing === null) {
-    return 'is a public key: the first one signs, so it must be a private key or a secret'
+    return 'is a public key, but the first entry signs: use a private key or a secret'
   }
   if (use === 'verify' && algorithm === 'EdDSA' && signing !== null) {
-    return 'is a private key: fulfilment takes the public key (openssl pkey -in <file> -pubout)'
+    return 'is a private key: fulfilment needs the public key (openssl pkey -in <file> -pubout)'
   }
   return null
 }

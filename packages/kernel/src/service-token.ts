@@ -45,7 +45,7 @@ export function createServiceTokens({ key, issuer, audience, clock, newId }: Ser
   return {
     async issue({ procedure, input, ifMatch, subject }) {
       const { algorithm: alg, signing } = key()
-      if (signing === null) throw new Error('The key of service tokens cannot sign')
+      if (signing === null) throw new Error('The service token key cannot sign')
       const iat = Math.floor(clock.now() / 1_000)
       const bound = { jti: newId(), proc: procedure, bsh: hashOf(input), ...conditionClaim(ifMatch) }
       const whom = subject === undefined ? {} : { sub: subject }

@@ -45,7 +45,7 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   if (refusal !== null) throw refusal
   const members = survey(whole, large.map(readLarge))
   // The parser keeps only one of two duplicate keys.
-  if (names !== members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a member name twice' })
+  if (names !== members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a duplicate key' })
   return whole[0]
 }
 
@@ -56,7 +56,7 @@ function refuseManyParts(bytes: Uint8Array, most: number): void {
     const byte = bytes[at]
     if (byte !== COMMA && byte !== OPEN_ARRAY && byte !== OPEN_OBJECT) continue
     parts += 1
-    if (parts > most) throw invalidBody({ reason: 'parts' }, { says: 'The body has too many parts' })
+    if (parts > most) throw invalidBody({ reason: 'parts' }, { says: 'The body has too many values' })
   }
 }
 
@@ -258,7 +258,7 @@ function isLarge(literal: string): boolean {
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 function inexact(): Error {
-  return invalidBody({ reason: 'number' }, { says: 'The body has a number that cannot be kept exactly' })
+  return invalidBody({ reason: 'number' }, { says: 'The body has a number that cannot be represented exactly' })
 }
 
 function tooDeep(): Error {

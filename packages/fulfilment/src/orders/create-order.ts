@@ -57,7 +57,7 @@ export async function createOrder(deps: CreateDeps, request: CreateRequest): Pro
 
 async function makeOrder(deps: CreateDeps, content: OrderContent, principal: string | null): Promise<Order> {
   const made = await insertOrder(deps, unstoredOrder(deps.newOrderId(), content, principal))
-  if (made === null) throw new Error('A random order id is taken')
+  if (made === null) throw new Error('The generated order id is already in use')
   return toOrder(openOrder(made, deps.encryption))
 }
 

@@ -13,7 +13,7 @@ const statusSchema = z.enum(['pending', 'payment_failed', 'paid'])
 /** The requested page of orders. `after` is the `next` of the previous page. */
 export const listRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).default(20),
-  after: z.string().regex(ORDER_CURSOR, { error: 'is not a cursor of this list' }).optional(),
+  after: z.string().regex(ORDER_CURSOR, { error: 'is not a valid cursor' }).optional(),
   status: statusSchema.optional(),
   owner: ownerSchema,
 })

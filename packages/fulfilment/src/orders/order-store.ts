@@ -49,7 +49,7 @@ export async function insertOrder(
   ]
   try {
     const made = await orders.findOneAndUpdate(filter, pipeline, { upsert: true, returnDocument: 'after' })
-    if (!isLive(made)) throw new Error('An upsert gave no order')
+    if (!isLive(made)) throw new Error('The upsert returned no order')
     return made
   } catch (error) {
     // mongos may hide that no majority confirmed it: the order with this id may still be rolled back.

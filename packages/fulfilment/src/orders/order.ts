@@ -41,7 +41,7 @@ function charactersText(min: number, max: number) {
 const itemSchema = z.strictObject({
   sku: bytesText(255).meta({ description: 'What is sold: 1 to 255 bytes of UTF-8' }),
   quantity: z.int().min(1),
-  unitAmount: z.int().min(0).meta({ description: 'The price of one, in minor units' }),
+  unitAmount: z.int().min(0).meta({ description: 'The unit price, in minor units' }),
 })
 
 const MAX_METADATA = 50
@@ -49,9 +49,9 @@ const MAX_METADATA = 50
 const metadataSchema = z
   .record(charactersText(1, 40).meta({ not: { const: '__proto__' } }), charactersText(0, 500))
   .refine((members) => Object.keys(members).length <= MAX_METADATA, {
-    error: `has more than ${MAX_METADATA} members`,
+    error: `has more than ${MAX_METADATA} properties`,
   })
-  .meta({ maxProperties: MAX_METADATA, description: 'Names and values of the caller’s own' })
+  .meta({ maxProperties: MAX_METADATA, description: 'Free-form names and values' })
 
 /**
  * The properties of an order that a caller may write. Amounts are integers in minor units. The descriptions appear in
@@ -59,7 +59,7 @@ const metadataSchema = z
  */
 export const orderContentSchema = z.strictObject({
   customerId: bytesText(255).meta({
-    description: 'Whose order it is: 1 to 255 bytes of UTF-8, without control characters and line breaks',
+    description: 'The customer: 1 to 255 bytes of UTF-8 without control characters or line breaks',
   }),
   currency: z
     .enum(CURRENCIES, { error: 'is not an ISO 4217 code' })
@@ -69,7 +69,7 @@ export const orderContentSchema = z.strictObject({
     .min(1)
     .max(1_000)
     .meta({ description: 'The total, the sum of quantity × unitAmount, is at most 2^53 - 1' }),
-  email: z.email().max(254).meta({ description: 'Where the receipt goes' }).exactOptional(),
+  email: z.email().max(254).meta({ description: 'The recipient of the receipt' }).exactOptional(),
   note: charactersText(0, 10_000).exactOptional(),
   metadata: metadataSchema.exactOptional(),
 })
@@ -158,7 +158,7 @@ function problemOf(input: unknown): string | null {
 export function amountDueOf(items: OrderContent['items']): number {
   const total = items.reduce((sum, item) => sum + BigInt(item.quantity) * BigInt(item.unitAmount), 0n)
   if (total > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw invalidRequest({}, { says: 'The order is not valid: items: the total is beyond 2^53 - 1' })
+    throw invalidRequest({}, { says: 'The order is not valid: items: the total exceeds 2^53 - 1' })
   }
   return Number(total)
 }

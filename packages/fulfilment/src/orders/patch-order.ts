@@ -41,11 +41,11 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
 }
 
 function patchedContent(order: Order, patch: unknown): OrderContent {
-  if (!isJsonObject(patch)) throw patchUnprocessable({}, { says: 'A merge patch is an object' })
+  if (!isJsonObject(patch)) throw patchUnprocessable({}, { says: 'A merge patch must be an object' })
   const result = mergePatch(order, patch) as Record<string, unknown>
   const changed = SERVER_MEMBERS.find((member) => !isDeepStrictEqual(result[member] ?? null, order[member]))
   if (changed !== undefined)
-    throw patchUnprocessable({ member: changed }, { says: `The member ${changed} cannot be changed` })
+    throw patchUnprocessable({ member: changed }, { says: `The property ${changed} cannot be changed` })
   try {
     return parseOrderContent(result)
   } catch (error) {

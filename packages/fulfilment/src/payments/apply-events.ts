@@ -121,7 +121,7 @@ function close(deps: ApplyDeps, { group, decision }: Sent, landing: Landing): vo
   if (landing === 'landed') settle(group, decision)
   else if (landing === 'unknown') refuse(group, unavailable)
   else if (landing === 'unchangeable') {
-    refuseUndecidable(deps, group, new TypeError('The database refuses to change the stored order'))
+    refuseUndecidable(deps, group, new TypeError('The database rejected the change to the stored order'))
   } else if (landing === 'payment_used') {
     // Refuses the paying event. The rest of the group is decided again without it.
     const paying = group.filter(({ event }, index) => isPaying(event, decision.verdicts[index]))

@@ -21,7 +21,7 @@ export const eventTextSchema = z
 const ifMatchSchema = z
   .string()
   .max(4_096)
-  .refine(isEntityTagList, { error: 'a list of entity tags in double quotes, or *, is needed' })
+  .refine(isEntityTagList, { error: 'must be * or a list of entity tags in double quotes' })
 
 /**
  * A payment event for an order, as sent by the gateway. The amount and currency come from the provider: they are

@@ -65,5 +65,5 @@ export const receiptRefused = defineError('receipt_refused', {
 export const receiptOutcomeUnknown = defineError('receipt_outcome_unknown', {
   status: 502,
   retry: 'never',
-  says: 'Nobody knows whether the receipt arrived',
+  says: 'It is unknown whether the receipt arrived',
 })

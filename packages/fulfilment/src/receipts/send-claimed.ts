@@ -63,7 +63,7 @@ function codeOf(error: unknown): string {
 function toReceipt({ encryption }: SendDeps, { orderId, receipt }: ReceiptClaim): Receipt {
   const { key, paymentId, customerId, email: stored, amount, currency, paidAt } = receipt
   // Only a sent receipt has its customer removed, and it is never sent again.
-  if (customerId === null) throw new TypeError('A receipt that was forgotten cannot be sent')
+  if (customerId === null) throw new TypeError('A receipt without a customer cannot be sent')
   const isClear = typeof stored === 'string' || stored === null || stored === undefined
   const email = isClear ? stored : encryption.open(stored, memberPlace(orderId, 'email')).toString()
   return { key, orderId, paymentId, customerId, email, amount, currency, paidAt: paidAt.toISOString() }

@@ -44,7 +44,7 @@ async function refusalOf(token: string, by = verify): Promise<Record<string, unk
   if (!(thrown instanceof AppError)) throw new Error('The token was not refused', { cause: thrown })
   const { code, message, headers, details } = thrown
   expect({ code, message, headers }).toEqual({
-    ...{ code: 'unauthenticated', message: 'A valid token is needed', headers: { 'WWW-Authenticate': 'Bearer' } },
+    ...{ code: 'unauthenticated', message: 'A valid token is required', headers: { 'WWW-Authenticate': 'Bearer' } },
   })
   return details
 }

@@ -58,7 +58,7 @@ describe('the token of an operator', () => {
     expect(told[0]).toMatchObject({
       status: 401,
       headers: { 'www-authenticate': 'Bearer', 'cache-control': 'no-store' },
-      body: { error: { message: 'A valid token is needed', data: { code: 'UNAUTHORIZED' } } },
+      body: { error: { message: 'A valid token is required', data: { code: 'UNAUTHORIZED' } } },
     })
   })
 

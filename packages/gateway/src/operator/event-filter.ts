@@ -29,7 +29,7 @@ export const pageMembers = {
   limit: z.int().min(1).max(100).default(20),
   after: z
     .string()
-    .regex(/^[0-9a-f]{24}$/, { error: 'is not a cursor of this list' })
+    .regex(/^[0-9a-f]{24}$/, { error: 'is not a valid cursor' })
     .optional(),
 }
 

@@ -96,8 +96,8 @@ describe('readProviders', () => {
   it.each([
     ['empty', '', 'is empty'],
     ['blank', '   ', 'is empty'],
-    ['surrounded by blanks', ` ${secret}`, 'has blanks around it'],
-    ['with a line end', `${secret}\n`, 'has blanks around it'],
+    ['surrounded by blanks', ` ${secret}`, 'has leading or trailing whitespace'],
+    ['with a line end', `${secret}\n`, 'has leading or trailing whitespace'],
     ['a sample placeholder', `changeme-${secret}`, 'is a sample placeholder'],
     ['a sample placeholder in capitals', `x_CHANGE-ME_${secret}`, 'is a sample placeholder'],
     ['another sample placeholder', `change_me_${secret}`, 'is a sample placeholder'],
@@ -118,7 +118,7 @@ describe('readProviders', () => {
       const problem = (value: string) =>
         problemsOf({ acme: { scheme, effects: [], acceptShortSecret: true, secrets: [{ id: 'a', value }] } })
       expect(problem('whsec_')).toEqual(['PROVIDERS.acme: secret a is empty'])
-      expect(problem('whsec_ ')).toEqual(['PROVIDERS.acme: secret a has blanks around it'])
+      expect(problem('whsec_ ')).toEqual(['PROVIDERS.acme: secret a has leading or trailing whitespace'])
       expect(problem(`whsec_${'A'.repeat(44)}`)).toEqual(['PROVIDERS.acme: secret a is a sample placeholder'])
     },
   )
@@ -291,7 +291,7 @@ describe('readProviders', () => {
   it.each([
     ['no JSON', '{"acme":', 'PROVIDERS is not valid JSON'],
     ['a provider twice', '{"acme":{},"acme":{}}', 'PROVIDERS has a name twice'],
-    ['a name that is none', '{"__proto__":{}}', 'PROVIDERS has a member __proto__, which cannot be a name'],
+    ['a name that is none', '{"__proto__":{}}', 'PROVIDERS has a property __proto__, which is not allowed'],
     ['an array', '[]', 'PROVIDERS invalid input: expected record, received array'],
     ['an unknown scheme', { acme: { ...hmac, scheme: 'md5' } }, 'PROVIDERS.acme.scheme'],
     ['no scheme', { acme: { secrets: hmac.secrets } }, 'PROVIDERS.acme.scheme'],

@@ -114,7 +114,9 @@ function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number)
   const coding = headers['transfer-encoding']
   if (coding === undefined) return null
   if (httpVersion === '1.0' || lines > 1) return badRequest({ reason: 'transfer-encoding' })
-  return coding.toLowerCase() === 'chunked' ? null : methodNotImplemented({}, { says: 'Only chunked is implemented' })
+  return coding.toLowerCase() === 'chunked'
+    ? null
+    : methodNotImplemented({}, { says: 'Only the chunked transfer coding is implemented' })
 }
 
 const ONCE = ['host', 'content-type', 'authorization', 'transfer-encoding'] as const

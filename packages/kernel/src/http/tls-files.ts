@@ -34,7 +34,9 @@ export function checkTlsPair({ cert, key }: TlsPairTexts, prefix: string): TlsPa
   }
   // OpenSSL parses the whole chain and checks its strength.
   if (problems.length === 0 && readOrNull(() => createSecureContext({ cert, key })) === null) {
-    problems.push(`${prefix}_CERT and ${prefix}_KEY cannot be used for TLS: a part is broken, or a key too weak`)
+    problems.push(
+      `${prefix}_CERT and ${prefix}_KEY cannot be used for TLS: the content is invalid or a key is too weak`,
+    )
   }
   if (problems.length > 0) throw new SettingsError(problems)
   return { cert, key }

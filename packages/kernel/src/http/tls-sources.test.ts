@@ -27,7 +27,7 @@ describe('the TLS settings of a listener', () => {
     [
       'a chain whose second certificate is torn',
       { A_CERT: `${first.cert}${cut.slice(authority.ca.length)}`, A_KEY: first.key },
-      ['A_CERT and A_KEY cannot be used for TLS: a part is broken, or a key too weak'],
+      ['A_CERT and A_KEY cannot be used for TLS: the content is invalid or a key is too weak'],
     ],
     ['the key of another', { A_CERT: first.cert, A_KEY: second.key }, ['A_KEY is not the key of A_CERT']],
     [

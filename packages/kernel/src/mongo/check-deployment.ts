@@ -13,7 +13,7 @@ export async function checkDeployment(db: Db): Promise<Deployment> {
   const hello = await askHello(db)
   if (isMongos(hello)) return 'sharded'
   if (typeof hello.setName !== 'string') {
-    throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is needed, one member is enough'])
+    throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is required, one member is enough'])
   }
   if (hello.isWritablePrimary === true) return 'replica_set'
   // Without a direct connection, the node was the primary a moment ago. The next attempt finds the new one.

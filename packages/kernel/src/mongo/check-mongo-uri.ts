@@ -11,12 +11,12 @@ export function checkMongoUri(uri: Secret): void {
   const { writeConcern, readPreference, readConcern } = optionsOf(uri)
   const problems: string[] = []
   if (writeConcern?.w !== undefined && writeConcern.w !== 'majority')
-    problems.push('MONGODB_URI asks for a write concern below majority')
-  if (writeConcern?.journal === false) problems.push('MONGODB_URI switches the journal off')
+    problems.push('MONGODB_URI sets a write concern below majority')
+  if (writeConcern?.journal === false) problems.push('MONGODB_URI disables the journal')
   if (readPreference.mode !== 'primary')
-    problems.push('MONGODB_URI asks for reads from other nodes: leave it out or write readPreference=primary')
+    problems.push('MONGODB_URI sets another read preference: remove it or set readPreference=primary')
   if (readConcern !== undefined && readConcern.level !== 'majority')
-    problems.push('MONGODB_URI asks for another read concern: leave it out or write readConcernLevel=majority')
+    problems.push('MONGODB_URI sets another read concern: remove it or set readConcernLevel=majority')
   if (problems.length > 0) throw new SettingsError(problems)
 }
 

@@ -19,7 +19,7 @@ const MAX_CHAIN = 8
 export function createDatabaseErrors(registry: Registry): DatabaseErrors {
   const errors = new Counter({
     name: 'oncehook_database_errors_total',
-    help: 'What went wrong with MongoDB, by class: the code of the server, or the kind of the error',
+    help: 'MongoDB errors by class: the server code, or the kind of error',
     labelNames: ['class'],
     registers: [registry],
   })

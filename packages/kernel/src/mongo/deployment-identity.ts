@@ -34,7 +34,7 @@ export async function ensureIdentity(db: Db): Promise<DeploymentIdentity> {
 export async function assertSameDeployment(db: Db, known: DeploymentIdentity): Promise<void> {
   const { setName, mark } = await readIdentity(db)
   if (setName === known.setName && mark === known.mark) return
-  throw new SettingsError(['MONGODB_URI names another deployment than before: a restart is needed to use it'])
+  throw new SettingsError(['MONGODB_URI now names a different deployment: restart to use it'])
 }
 
 async function readIdentity(db: Db): Promise<DeploymentIdentity> {

@@ -16,8 +16,8 @@ import { testDatabase } from '../testing/test-database.ts'
 import { MAJORITY } from './majority.ts'
 import { createMongoConnection, type MongoOptions } from './mongo-connection.ts'
 
-const OTHER_NODES = 'asks for reads from other nodes: leave it out or write readPreference=primary'
-const OTHER_CONCERN = 'asks for another read concern: leave it out or write readConcernLevel=majority'
+const OTHER_NODES = 'sets another read preference: remove it or set readPreference=primary'
+const OTHER_CONCERN = 'sets another read concern: remove it or set readConcernLevel=majority'
 const PASSWORD = 'canary-5f1c0b9e'
 
 /** A connection and its log, closed at the end of the scope. */
@@ -51,14 +51,14 @@ async function mongodBinary() {
 
 describe('createMongoConnection', () => {
   it.each<readonly [query: string, problem: string]>([
-    ['w=1', 'asks for a write concern below majority'],
-    ['w=0', 'asks for a write concern below majority'],
-    ['w=2', 'asks for a write concern below majority'],
-    ['w=backup', 'asks for a write concern below majority'],
-    ['journal=false', 'switches the journal off'],
-    ['w=majority&journal=false', 'switches the journal off'],
-    ['W=1', 'asks for a write concern below majority'],
-    ['JOURNAL=false', 'switches the journal off'],
+    ['w=1', 'sets a write concern below majority'],
+    ['w=0', 'sets a write concern below majority'],
+    ['w=2', 'sets a write concern below majority'],
+    ['w=backup', 'sets a write concern below majority'],
+    ['journal=false', 'disables the journal'],
+    ['w=majority&journal=false', 'disables the journal'],
+    ['W=1', 'sets a write concern below majority'],
+    ['JOURNAL=false', 'disables the journal'],
     ...['primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'].map(
       (mode) => [`readPreference=${mode}`, OTHER_NODES] as const,
     ),
@@ -212,7 +212,7 @@ describe.concurrent('open', () => {
     try {
       await using plain = connection(new Secret(server.getUri()))
       expect((await refusalOf(() => plain.open())).problems).toEqual([
-        'MONGODB_URI names a standalone server: a replica set is needed, one member is enough',
+        'MONGODB_URI names a standalone server: a replica set is required, one member is enough',
       ])
       await expect(plain.ping()).rejects.toThrow('The database is not open yet')
       await using named = connection(new Secret(`${server.getUri()}?replicaSet=rs0`))

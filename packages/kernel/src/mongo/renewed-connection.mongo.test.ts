@@ -173,7 +173,7 @@ describe.concurrent('a connection whose credentials change', () => {
       })
       expect(await made.write()).toBe(4)
       writeFileSync(files.path('uri'), other.uriOf(database, user).reveal())
-      const problem = 'MONGODB_URI names another deployment than before: a restart is needed to use it'
+      const problem = 'MONGODB_URI now names a different deployment: restart to use it'
       await expect.poll(made.messages, { timeout: 10_000 }).toHaveLength(2)
       expect(made.lines[1]).toMatchObject({ msg: 'mongodb.renewal-failed', problems: [problem] })
       expect(await made.write()).toBe(4)

@@ -25,7 +25,7 @@ export async function checkFile(path: string, openFile: OpenReceiptFile): Promis
     if (!TO_PUT_RIGHT.has(code)) return
     throw new SettingsError(
       [
-        `RECEIPT_SINK names a file that cannot be opened for writing (${code}). Let the user of this process write there, or set RECEIPT_SINK=file:<path> to a file in a folder where it may`,
+        `RECEIPT_SINK names a file that cannot be opened for writing (${code}). Grant this process write access, or set RECEIPT_SINK=file:<path> to a file in a writable folder`,
       ],
       { cause: error },
     )

@@ -75,7 +75,7 @@ class LineQueue {
     queued.waiters -= 1
     if (queued.waiters > 0 || this.#waiting.get(queued.line.key) !== queued) return
     this.#waiting.delete(queued.line.key)
-    queued.written.reject(new Error('The receipt file took too long'))
+    queued.written.reject(new Error('Writing the receipt file timed out'))
   }
 
   async #flush(): Promise<void> {
@@ -95,7 +95,7 @@ class LineQueue {
     for (const queued of group) this.#underWay.set(queued.line.key, queued)
     try {
       const onDisk = await this.#file.write(group.map(({ line }) => line))
-      const torn = new Error('A torn line took the receipt')
+      const torn = new Error('The receipt ended up in a torn line')
       for (const queued of group) this.#settle([queued], onDisk.has(queued.line.key) ? undefined : torn)
     } catch (error) {
       this.#settle(group, error)

@@ -40,7 +40,7 @@ export function createHttpsSink({ url, fetch, keys, clock }: HttpsSinkOptions): 
       if (response.ok) return
       const { status } = response
       if (status >= 400 && status < 500 && !AGAIN.has(status)) throw receiptRefused({ status })
-      throw Object.assign(new Error('The receiver of receipts did not take it'), { code: `http_${status}` })
+      throw Object.assign(new Error('The receiver did not accept the receipt'), { code: `http_${status}` })
     },
     async close() {},
   }

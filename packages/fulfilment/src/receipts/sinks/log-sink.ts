@@ -13,7 +13,7 @@ export function createLogSink(logger: Logger, output?: Pick<LogOutput, 'dropped'
     async send({ email: _, customerId: __, ...receipt }) {
       const before = output?.dropped
       logger.info({ receipt }, 'receipt.sent')
-      if (output?.dropped !== before) throw new Error('The log takes no more lines')
+      if (output?.dropped !== before) throw new Error('The log output dropped the line')
     },
     async close() {},
   }

@@ -64,7 +64,7 @@ export class ReceiptFile {
       const bytes = Buffer.from(`${index.endsInsideLine ? '\n' : ''}${missing.join('')}`)
       // A single write call: with O_APPEND, lines of several processes do not interleave.
       const { bytesWritten } = await file.write(bytes)
-      if (bytesWritten !== bytes.length) throw new Error('The receipt file took only a part of the lines')
+      if (bytesWritten !== bytes.length) throw new Error('The lines were written only partially')
     }
     const { size } = await file.stat()
     await this.#sync(file)

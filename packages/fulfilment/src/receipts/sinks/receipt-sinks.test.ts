@@ -58,7 +58,7 @@ describe('a sink of kind log:', () => {
       },
     }
     const sink = createLogSink(createLogger({ service: 'x', level: 'info', destination: full }), output)
-    await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow('The log takes no more lines')
+    await expect(sink.send(receipt('rcpt_1'), attempt())).rejects.toThrow('The log output dropped the line')
   })
 
   it('names no customer: logs go to more people than receipts do', async () => {
@@ -166,25 +166,25 @@ describe('sinkProblem', () => {
     ['https://shop.example/receipts', {}, /RECEIPT_SECRET=whsec_/],
     ['https://127.0.0.1.example/receipts', {}, /RECEIPT_SECRET=whsec_/],
     ['http://127.0.0.1:1/receipts', {}, null],
-    ['http://shop.example/receipts', { secret }, /must be https/],
+    ['http://shop.example/receipts', { secret }, /must use https/],
     ['smtp://mail.example', {}, /RECEIPT_FROM/],
     ['smtp://mail.example', { from }, null],
     ['smtp://mail.example?requireTLS=false', { from }, null],
-    ['smtp://mail.example?requireTLS=no', { from }, /requireTLS=true or/],
-    ['smtp://mail.example?requireTLS=', { from }, /requireTLS=true or/],
-    ['smtp://mail.example?ignoreTLS=true', { from }, /switches it off by ignoreTLS.*\?requireTLS=false/],
-    ['smtp://mail.example?requireTLS=true&opportunisticTLS=1', { from }, /by opportunisticTLS/],
-    ['smtp://mail.example?secured=true', { from }, /by secured/],
-    ['smtps://mail.example?tls.rejectUnauthorized=false', { from }, /by tls\.rejectUnauthorized/],
+    ['smtp://mail.example?requireTLS=no', { from }, /invalid requireTLS/],
+    ['smtp://mail.example?requireTLS=', { from }, /invalid requireTLS/],
+    ['smtp://mail.example?ignoreTLS=true', { from }, /disables it with ignoreTLS.*\?requireTLS=false/],
+    ['smtp://mail.example?requireTLS=true&opportunisticTLS=1', { from }, /with opportunisticTLS/],
+    ['smtp://mail.example?secured=true', { from }, /with secured/],
+    ['smtps://mail.example?tls.rejectUnauthorized=false', { from }, /with tls\.rejectUnauthorized/],
     [
       'smtps://mail.example?tls.rejectUnauthorized=true&tls.rejectUnauthorized=0',
       { from },
-      /by tls\.rejectUnauthorized/,
+      /with tls\.rejectUnauthorized/,
     ],
     ['smtp://mail.example?ignoreTLS=false&tls.rejectUnauthorized=true', { from }, null],
     ['smtp://mail.example?requireTLS=false&ignoreTLS=true', { from }, null],
     ['smtp://127.0.0.1:25?ignoreTLS=true', { from }, null],
-    ['smtp://127.0.0.1:25?requireTLS=true&tls.rejectUnauthorized=false', { from }, /by tls\.rejectUnauthorized/],
+    ['smtp://127.0.0.1:25?requireTLS=true&tls.rejectUnauthorized=false', { from }, /with tls\.rejectUnauthorized/],
   ])('says of %s with %j what is missing', (address, texts, problem) => {
     const found = sinkProblem(address, texts)
     if (problem === null) expect(found).toBeNull()

@@ -39,13 +39,13 @@ interface SinkKind {
 const mailKind: SinkKind = {
   problemOf(address, { from }) {
     const url = URL.parse(address)
-    if (!url?.hostname) return 'names no mail server behind smtp://'
-    if (demandsTls(url) === null) return 'must end in ?requireTLS=true or ?requireTLS=false, where it says so at all'
+    if (!url?.hostname) return 'must name a mail server after smtp://'
+    if (demandsTls(url) === null) return 'has an invalid requireTLS parameter: use true or false'
     const off = demandsTls(url) ? TLS_SWITCHES.find((name) => isSwitchedOff(name, url)) : undefined
     if (off !== undefined) {
-      return `demands TLS and switches it off by ${off}: leave that out, or end it in ?requireTLS=false alone if mail may be read on its way (a private authority: NODE_EXTRA_CA_CERTS=<file>)`
+      return `requires TLS but disables it with ${off}: remove ${off}, or set only ?requireTLS=false to allow unencrypted mail (for a private certificate authority, set NODE_EXTRA_CA_CERTS=<file>)`
     }
-    return from === undefined || from.trim() === '' ? 'sends mail, so RECEIPT_FROM is needed' : null
+    return from === undefined || from.trim() === '' ? 'sends mail, so RECEIPT_FROM is required' : null
   },
   create(address, { from }) {
     const url = new URL(address)
@@ -74,25 +74,25 @@ function isSwitchedOff(name: (typeof TLS_SWITCHES)[number], { searchParams }: UR
 const postKind: SinkKind = {
   problemOf(address, { secret }) {
     const url = URL.parse(address)
-    if (!url?.hostname) return 'names no server behind https://'
+    if (!url?.hostname) return 'must name a server after https://'
     if (isLoopback(url)) return null
     // Receipts contain names and addresses of customers.
-    if (url.protocol !== 'https:') return 'must be https: beyond this machine'
+    if (url.protocol !== 'https:') return 'must use https: unless the server is on this machine'
     return secret === undefined ? SECRET_NEEDED : null
   },
   create: (address, { fetch, keys, clock }) => createHttpsSink({ url: new URL(address), fetch, keys, clock }),
 }
 
 const SECRET_NEEDED =
-  'posts receipts beyond this machine, so they are signed. Add RECEIPT_SECRET=whsec_<base64 of 24 to 64 random bytes> (openssl rand -base64 32)'
+  'posts receipts to another machine, so they must be signed. Add RECEIPT_SECRET=whsec_<base64 of 24 to 64 random bytes> (openssl rand -base64 32)'
 
 const KINDS: Readonly<Record<string, SinkKind>> = {
   log: {
-    problemOf: (address) => (address === 'log:' ? null : 'has something behind log:'),
+    problemOf: (address) => (address === 'log:' ? null : 'must be exactly log:'),
     create: (_, { logger, logOutput }) => createLogSink(logger, logOutput),
   },
   file: {
-    problemOf: (address) => (pathOf(address) === null ? 'names no file behind file:' : null),
+    problemOf: (address) => (pathOf(address) === null ? 'must name a file after file:' : null),
     create: (address) => createFileSink(pathOf(address) ?? ''),
   },
   smtp: mailKind,
@@ -111,7 +111,7 @@ export function sinkProblem(address: string, texts: SinkTexts): string | null {
 /** Creates the sink for a valid URL. */
 export function createReceiptSink(address: string, parts: SinkParts): ReceiptSink {
   const kind = KINDS[schemeOf(address)]
-  if (kind === undefined) throw new Error('The address of the sink was not checked')
+  if (kind === undefined) throw new Error('The sink URL was not validated')
   return kind.create(address, parts)
 }
 

@@ -108,7 +108,7 @@ function isRefusedForGood({ code = '', responseCode = 0 }: MailFailure): boolean
 }
 
 function senderRefused(cause: unknown): Error {
-  const message = 'The mail server takes no mail from the address in RECEIPT_FROM'
+  const message = 'The mail server rejects the sender address in RECEIPT_FROM'
   return Object.assign(new Error(message, { cause }), { code: 'mail_sender_refused' })
 }
 
@@ -121,7 +121,7 @@ function isWithoutTls({ code, originalCode = '' }: MailFailure): boolean {
 const CERTIFICATE_PROBLEM = /CERT|^UNABLE_TO_|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/
 
 function withoutTls(cause: unknown): Error {
-  const message = 'The mail server offers no valid TLS, which RECEIPT_SINK demands unless it ends in ?requireTLS=false'
+  const message = 'The mail server offers no valid TLS, which RECEIPT_SINK requires unless it ends in ?requireTLS=false'
   return Object.assign(new Error(message, { cause }), { code: 'mail_without_tls' })
 }
 
