@@ -1,4 +1,4 @@
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { ContainerStack } from './container-stack.ts'
 import type { WebhookSource } from './webhook-source.ts'
 
@@ -40,6 +40,6 @@ function tailOf(written: string, { leaksIn }: ContainerStack): string {
 
 /** What a look finds. The database or the engine may be what is away. */
 async function looked(look: () => Promise<string>): Promise<string> {
-  const found = await within(look(), LOOK_MS).catch((error: unknown) => `not known (${String(error)})`)
-  return found === LATE ? `not known within ${LOOK_MS / 1_000} s` : found
+  const found = await withTimeout(look(), LOOK_MS).catch((error: unknown) => `not known (${String(error)})`)
+  return found === TIMED_OUT ? `not known within ${LOOK_MS / 1_000} s` : found
 }

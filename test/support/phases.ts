@@ -1,4 +1,4 @@
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 
 /** The parts of a long test, each with the milliseconds that it may take. */
 export type PhaseLimits<Name extends string> = Readonly<Record<Name, number>>
@@ -26,8 +26,8 @@ export class Phases<Name extends string> {
     const startedAt = performance.now()
     const seconds = (): string => ((performance.now() - startedAt) / 1_000).toFixed(1)
     try {
-      const value = await within(work(), limitMs)
-      if (value === LATE) throw new Error(`It is not over after ${limitMs / 1_000} s`)
+      const value = await withTimeout(work(), limitMs)
+      if (value === TIMED_OUT) throw new Error(`It is not over after ${limitMs / 1_000} s`)
       this.#over.push(`${name}: ${seconds()} s`)
       return value
     } catch (cause) {

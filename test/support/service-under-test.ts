@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 
 /** Settings of a service, by the names of its environment. */
 export type Settings = Readonly<Record<string, string>>
@@ -70,7 +70,8 @@ export class ServiceUnderTest implements AsyncDisposable {
     this.#child = child
     const started = Promise.withResolvers<void>()
     this.#ended = this.#watch(child, started)
-    if ((await within(started.promise, READY_MS)) === LATE) throw new Error(`After a minute ${this.name} is not ready`)
+    if ((await withTimeout(started.promise, READY_MS)) === TIMED_OUT)
+      throw new Error(`After a minute ${this.name} is not ready`)
   }
 
   /** Sends a signal that ends it and waits until it is gone; one that does not go within 30 s is killed. */
@@ -79,7 +80,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     this.#endIsPlanned = true
     const toldAt = performance.now()
     child.kill(signal)
-    if ((await within(ended, GONE_MS)) === LATE) child.kill('SIGKILL')
+    if ((await withTimeout(ended, GONE_MS)) === TIMED_OUT) child.kill('SIGKILL')
     const ending = await ended
     return { ...ending, ms: performance.now() - toldAt }
   }

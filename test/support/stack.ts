@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { within } from '@oncehook/kernel/within'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport, PaymentProvider } from '@oncehook/simulator/payment-provider'
 import { type Collection, MongoClient } from 'mongodb'
@@ -146,7 +146,7 @@ export async function choosePlace(
 
 /** Without a majority this would wait for ever: a test that failed while its nodes were away would not end. */
 async function dropDatabase(client: MongoClient, name: string): Promise<void> {
-  await within(client.db(name).dropDatabase(), DROPPED_WITHIN_MS)
+  await withTimeout(client.db(name).dropDatabase(), DROPPED_WITHIN_MS)
 }
 
 /** The receipts that a file sink has written; none when there is no file yet. */

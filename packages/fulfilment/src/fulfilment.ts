@@ -21,7 +21,7 @@ import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
 import { runEvery } from '@oncehook/kernel/run-every'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
-import { within } from '@oncehook/kernel/within'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { nameKeyedCustomers } from './erasures/name-keyed-customers.ts'
 import { createApp } from './http/app.ts'
@@ -203,7 +203,7 @@ function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingPar
   const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
   // Work that the next process resumes where it stopped.
   const stop = async (): Promise<void> =>
-    void (await within(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
+    void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
 }
 

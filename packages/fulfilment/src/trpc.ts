@@ -2,7 +2,7 @@ import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { formatTrpcError, toTrpcError } from '@oncehook/kernel/trpc/trpc-errors'
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { initTRPC } from '@trpc/server'
 import { orderUnreadable } from './errors.ts'
 import type { UseCases } from './use-cases.ts'
@@ -35,8 +35,8 @@ const LATE_MS = 9_000
  * Work that continues after a late answer is safe to request again.
  */
 export const procedure = t.procedure.use(async ({ ctx, next }) => {
-  const result = await within(next(), LATE_MS)
-  if (result === LATE) throw toTrpcError(unavailable({ reason: 'late' }))
+  const result = await withTimeout(next(), LATE_MS)
+  if (result === TIMED_OUT) throw toTrpcError(unavailable({ reason: 'late' }))
   if (result.ok) return result
   const { cause } = result.error
   // The caller can do nothing about it: an operator must.

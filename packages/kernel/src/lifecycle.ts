@@ -1,7 +1,7 @@
 import type { Logger } from './logger.ts'
 import { EXIT_CONFIG, SettingsError } from './settings.ts'
 import { leaveSignals, STOP_SIGNALS } from './stop-signals.ts'
-import { LATE, within } from './within.ts'
+import { TIMED_OUT, withTimeout } from './with-timeout.ts'
 
 /** A stage of the shutdown: its name in the log, its action and its time limit. */
 export interface StopStage {
@@ -63,8 +63,8 @@ export class Lifecycle {
 
 async function bounded(stage: StopStage, withinMs: number): Promise<'stopped' | { error: unknown }> {
   try {
-    const ended = await within(Promise.resolve(stage.stop()), withinMs)
-    return ended === LATE ? { error: new Error('The stage timed out') } : 'stopped'
+    const ended = await withTimeout(Promise.resolve(stage.stop()), withinMs)
+    return ended === TIMED_OUT ? { error: new Error('The stage timed out') } : 'stopped'
   } catch (error) {
     return { error }
   }

@@ -1,7 +1,7 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { memberPlace } from '../orders/order-encryption.ts'
 import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from './receipt-sink.ts'
@@ -29,11 +29,11 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
   if (!mayBegin) return { state: 'put_back', as: receipt.state }
   const signal = AbortSignal.timeout(sendTimeoutMs)
   try {
-    const ended = await within(
+    const ended = await withTimeout(
       sink.send(toReceipt(deps, claim), { repeated: receipt.attempts > 0, signal }),
       sendTimeoutMs,
     )
-    if (ended !== LATE) return { state: 'sent' }
+    if (ended !== TIMED_OUT) return { state: 'sent' }
     return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }
   } catch (error) {
     if (receiptRefused.is(error)) return { state: 'parked', code: error.code }

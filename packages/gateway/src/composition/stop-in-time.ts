@@ -1,4 +1,4 @@
-import { within } from '@oncehook/kernel/within'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 
 const LAST_WORK_MS = 800
 
@@ -7,5 +7,5 @@ const LAST_WORK_MS = 800
  * away keeps it waiting, the stop goes on: it is orderly without.
  */
 export async function stopInTime(worker: { stop(): Promise<void> }): Promise<void> {
-  await within(worker.stop(), LAST_WORK_MS)
+  await withTimeout(worker.stop(), LAST_WORK_MS)
 }

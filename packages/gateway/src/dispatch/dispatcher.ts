@@ -4,7 +4,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import { runEvery } from '@oncehook/kernel/run-every'
-import { within } from '@oncehook/kernel/within'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
 import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
@@ -123,9 +123,9 @@ export class Dispatcher {
     const timers = this.#timers.map((timer) => timer.stop())
     const givenBack = this.#giveBack(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
-    await within(Promise.all([givenBack, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
+    await withTimeout(Promise.all([givenBack, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect: whoever tries again is answered `duplicate`.
-    await within(this.#giveBack([...this.#held.keys()]), GIVE_BACK_MS)
+    await withTimeout(this.#giveBack([...this.#held.keys()]), GIVE_BACK_MS)
   }
 
   #schedule(): void {

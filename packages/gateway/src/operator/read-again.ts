@@ -1,4 +1,4 @@
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import type { WebhookEvent } from '../event.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -65,6 +65,6 @@ async function confirmAll(
   if (confirm === undefined) return events.map((event) => ({ event }))
   const unavailable = [{ refused: 'unavailable' }]
   const asked = Promise.all(events.map((event) => confirm(event, fetch))).catch(() => unavailable)
-  const answers = await within(asked, CONFIRM_MS)
-  return answers === LATE ? unavailable : answers
+  const answers = await withTimeout(asked, CONFIRM_MS)
+  return answers === TIMED_OUT ? unavailable : answers
 }

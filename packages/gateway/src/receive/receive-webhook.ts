@@ -1,6 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { notChecked, notStored, signatureInvalid } from '../errors.ts'
 import { unhandledReason, type WebhookEvent } from '../event.ts'
 import type { BatchArrival, Inbox } from '../inbox/inbox.ts'
@@ -166,8 +166,8 @@ async function askedProvider<T>(promise: Promise<T>, endsAt: number): Promise<T>
 }
 
 async function inTime<T>(promise: Promise<T>, endsAt: number): Promise<T> {
-  const value = await within(promise, Math.max(0, endsAt - performance.now()))
-  if (value === LATE) throw notStored({ late: true })
+  const value = await withTimeout(promise, Math.max(0, endsAt - performance.now()))
+  if (value === TIMED_OUT) throw notStored({ late: true })
   return value
 }
 

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster'
 import type { ShownMetrics } from '@oncehook/kernel/http/probes'
-import { LATE, within } from '@oncehook/kernel/within'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { AggregatorRegistry, type Registry } from 'prom-client'
 
 interface Question {
@@ -42,9 +42,9 @@ export function shareMetrics(registry: Registry, channel: NodeJS.Process): Shown
       const asking = asked
       open.set(asking, resolve)
       channel.send?.({ allMetrics: asking } satisfies Question)
-      const text = await within(promise, GATHERED_WITHIN_MS)
+      const text = await withTimeout(promise, GATHERED_WITHIN_MS)
       open.delete(asking)
-      if (text === LATE || text === null) throw new Error('The metrics of all workers could not be gathered')
+      if (text === TIMED_OUT || text === null) throw new Error('The metrics of all workers could not be gathered')
       return text
     },
   }

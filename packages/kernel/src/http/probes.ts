@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
 import { methodNotAllowed } from '../error-codes.ts'
-import { LATE, within } from '../within.ts'
+import { TIMED_OUT, withTimeout } from '../with-timeout.ts'
 import { errorBody } from './error-body.ts'
 
 /** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
@@ -78,7 +78,7 @@ const PROBES: ReadonlyMap<string, (options: ProbeOptions) => Promise<ProbeAnswer
 
 async function stateOf(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
   try {
-    return (await within(check(), CHECK_MS)) === LATE ? 'unavailable' : 'ok'
+    return (await withTimeout(check(), CHECK_MS)) === TIMED_OUT ? 'unavailable' : 'ok'
   } catch {
     return 'unavailable'
   }

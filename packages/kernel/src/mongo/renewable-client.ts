@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MongoClient } from 'mongodb'
-import { within } from '../within.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { RenewalCause, RenewalGroup } from './renewal-group.ts'
 
 /** Dependencies of a renewable client. */
@@ -141,7 +141,7 @@ export class RenewableClient {
 
   async #end(client: MongoClient): Promise<void> {
     this.#open.delete(client)
-    await within(client.close(), CLOSE_MS).catch(() => undefined)
+    await withTimeout(client.close(), CLOSE_MS).catch(() => undefined)
   }
 
   #pause(ms: number): Promise<void> {

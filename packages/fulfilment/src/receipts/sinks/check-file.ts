@@ -1,5 +1,5 @@
 import { SettingsError } from '@oncehook/kernel/settings'
-import { within } from '@oncehook/kernel/within'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { OpenReceiptFile } from './receipt-file.ts'
 
 /** Errors that need an operator: no permission, no valid path, or another kind of file at the path. */
@@ -19,7 +19,7 @@ const LONGEST_MS = 2_000
 export async function checkFile(path: string, openFile: OpenReceiptFile): Promise<void> {
   const opened = openFile(path, 'a+').then((file) => file.close())
   try {
-    await within(opened, LONGEST_MS)
+    await withTimeout(opened, LONGEST_MS)
   } catch (error) {
     const code = codeOf(error)
     if (!TO_PUT_RIGHT.has(code)) return
