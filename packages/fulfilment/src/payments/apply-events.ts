@@ -8,7 +8,7 @@ import type { Db } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/order-document.ts'
-import { commitChanges, type Landing } from './commit-changes.ts'
+import { commitChanges, type CommitResult } from './commit-changes.ts'
 import { type Decision, type DecisionContext, decideOrder, type IncomingEvent, type Verdict } from './decide-order.ts'
 import { orderUpdate, type UpdateStatement } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
@@ -89,13 +89,13 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
     }
   }
   if (sent.length === 0) return
-  const landings = await commitChanges(
+  const results = await commitChanges(
     deps,
     sent.map(({ statement }) => statement),
   )
-  for (const [index, landing] of landings.entries()) {
+  for (const [index, result] of results.entries()) {
     const one = sent[index]
-    if (one !== undefined) close(deps, one, landing)
+    if (one !== undefined) close(deps, one, result)
   }
 }
 
@@ -117,12 +117,12 @@ function refuseUndecidable({ logger }: ApplyDeps, group: Group, thrown: unknown)
   refuse(group, error)
 }
 
-function close(deps: ApplyDeps, { group, decision }: Sent, landing: Landing): void {
-  if (landing === 'landed') settle(group, decision)
-  else if (landing === 'unknown') refuse(group, unavailable)
-  else if (landing === 'unchangeable') {
+function close(deps: ApplyDeps, { group, decision }: Sent, result: CommitResult): void {
+  if (result === 'committed') settle(group, decision)
+  else if (result === 'unknown') refuse(group, unavailable)
+  else if (result === 'unchangeable') {
     refuseUndecidable(deps, group, new TypeError('The database rejected the change to the stored order'))
-  } else if (landing === 'payment_used') {
+  } else if (result === 'payment_used') {
     // Refuses the paying event. The rest of the group is decided again without it.
     const paying = group.filter(({ event }, index) => isPaying(event, decision.verdicts[index]))
     refuse(paying, paymentUsedElsewhere)

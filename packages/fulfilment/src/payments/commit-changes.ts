@@ -7,11 +7,11 @@ import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/order-docum
 import type { UpdateStatement } from './order-update.ts'
 
 /**
- * Result of one statement of the command. `landed`: a majority has it. `perhaps`: the reply does not show which
+ * Result of one statement of the command. `committed`: a majority has it. `unconfirmed`: the reply does not show which
  * statement did not match. `payment_used`: the payment has paid another order. `unchangeable`: the stored order
  * cannot be changed. `unknown`: no information.
  */
-export type Landing = 'landed' | 'perhaps' | 'payment_used' | 'unchangeable' | 'unknown'
+export type CommitResult = 'committed' | 'unconfirmed' | 'payment_used' | 'unchangeable' | 'unknown'
 
 const DUPLICATE_KEY = 11_000
 
@@ -26,7 +26,7 @@ const UNCHANGEABLE = new Set([2, 14, 28, 121, 10_334, 17_419, 17_420])
 export async function commitChanges(
   { db, errors }: { readonly db: Db; readonly errors: DatabaseErrors },
   statements: readonly UpdateStatement[],
-): Promise<Landing[]> {
+): Promise<CommitResult[]> {
   let reply: UpdateReply
   try {
     reply = await sendUpdates(db, { update: ORDERS, updates: statements })
@@ -36,8 +36,8 @@ export async function commitChanges(
     return statements.map(() => 'unknown')
   }
   errors.countReply({ writeErrors: reply.refused })
-  const landings = landingsOf(reply, statements.length)
-  return landings.includes('payment_used') ? confirmPaymentsUsed(db, statements, landings) : landings
+  const results = toCommitResults(reply, statements.length)
+  return results.includes('payment_used') ? confirmPaymentsUsed(db, statements, results) : results
 }
 
 /**
@@ -47,28 +47,28 @@ export async function commitChanges(
 async function confirmPaymentsUsed(
   db: Db,
   statements: readonly UpdateStatement[],
-  landings: readonly Landing[],
-): Promise<Landing[]> {
+  results: readonly CommitResult[],
+): Promise<CommitResult[]> {
   const orders = db.collection<OrderDocument>(ORDERS)
-  const confirm = async (landing: Landing, index: number): Promise<Landing> => {
+  const confirm = async (result: CommitResult, index: number): Promise<CommitResult> => {
     const payment = statements[index]?.u.$push.paidBy
-    if (landing !== 'payment_used' || payment === undefined) return landing
+    if (result !== 'payment_used' || payment === undefined) return result
     const paid = { $exists: true, $elemMatch: { provider: { $eq: payment.provider }, id: { $eq: payment.id } } }
     const found = await orders.findOne({ paidBy: paid }, { ...DURABLE_READ, projection: { _id: 1 } }).catch(() => null)
-    return found === null ? 'unknown' : landing
+    return found === null ? 'unknown' : result
   }
-  return Promise.all(landings.map(confirm))
+  return Promise.all(results.map(confirm))
 }
 
 /** Converts the reply of the update command to one result for each of its `count` statements. */
-export function landingsOf({ n, refused }: UpdateReply, count: number): Landing[] {
-  const rest: Landing = n === count - refused.length ? 'landed' : 'perhaps'
-  const landings = Array<Landing>(count).fill(rest)
-  for (const error of refused) landings[error.index] = landingOf(error)
-  return landings
+export function toCommitResults({ n, refused }: UpdateReply, count: number): CommitResult[] {
+  const rest: CommitResult = n === count - refused.length ? 'committed' : 'unconfirmed'
+  const results = Array<CommitResult>(count).fill(rest)
+  for (const error of refused) results[error.index] = toCommitResult(error)
+  return results
 }
 
-function landingOf(error: RefusedStatement): Landing {
+function toCommitResult(error: RefusedStatement): CommitResult {
   if (isPaymentUsed(error)) return 'payment_used'
   return UNCHANGEABLE.has(error.code) ? 'unchangeable' : 'unknown'
 }
