@@ -5,7 +5,7 @@ import { forgottenReceipt } from './forgotten-receipt.ts'
 import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
 import { mapReceipts } from './map-receipts.ts'
 import { isForeign, isLive, type LiveOrder, type OrderDocument } from './order-document.ts'
-import { readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
+import { readOrder, retryOnConflict, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 
 /** A request to delete an order. */
@@ -38,7 +38,7 @@ export function deleteOrder(
   { id, owner, principal = null, ...conditions }: DeleteRequest,
 ): Promise<{ deleted: boolean }> {
   const check = readConditions(conditions)
-  return untilUnbeaten(deps.random, async () => {
+  return retryOnConflict(deps.random, async () => {
     const found = await readOrder(deps.orders, id)
     if (isForeign(found, owner)) throw orderNotFound()
     if (!isLive(found)) return { deleted: false }

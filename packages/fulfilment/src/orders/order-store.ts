@@ -88,7 +88,7 @@ const WAIT_MS = 20
  * competing writers succeeds in every round, so only heavy contention exhausts the limit.
  * @throws unavailable beyond the limit
  */
-export async function untilUnbeaten<T>(random: () => number, round: () => Promise<T | null>): Promise<T> {
+export async function retryOnConflict<T>(random: () => number, round: () => Promise<T | null>): Promise<T> {
   const startedAt = performance.now()
   for (let rounds = 0; rounds < MAX_ROUNDS && performance.now() - startedAt < LAST_ROUND_BEGINS_MS; rounds += 1) {
     if (rounds > 0) await sleep(random() * WAIT_MS)

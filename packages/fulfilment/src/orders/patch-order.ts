@@ -8,7 +8,7 @@ import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
 import { isForeign, isLive, toOrder } from './order-document.ts'
 import { openOrder } from './order-encryption.ts'
-import { readOrder, untilUnbeaten } from './order-store.ts'
+import { readOrder, retryOnConflict } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
 
@@ -28,7 +28,7 @@ export interface PatchRequest extends ByPrincipal {
  */
 export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Order> {
   const check = readConditions(request)
-  return untilUnbeaten(deps.random, async () => {
+  return retryOnConflict(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
     if (!isLive(found) || isForeign(found, request.owner)) throw orderNotFound()
     demandReadable(found)

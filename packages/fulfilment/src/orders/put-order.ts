@@ -16,7 +16,7 @@ import {
   unstoredOrder,
 } from './order-document.ts'
 import { openOrder, sealMembers } from './order-encryption.ts'
-import { insertOrder, MADE_NOW, type OrderCollection, readOrder, untilUnbeaten, updateOrder } from './order-store.ts'
+import { insertOrder, MADE_NOW, type OrderCollection, readOrder, retryOnConflict, updateOrder } from './order-store.ts'
 import { replaceContent } from './replace-content.ts'
 
 /** Dependencies of order writes. */
@@ -40,7 +40,7 @@ export interface PutRequest extends Conditions, ByPrincipal {
  */
 export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order: Order; created: boolean }> {
   const check = readConditions(request)
-  return untilUnbeaten(deps.random, async () => {
+  return retryOnConflict(deps.random, async () => {
     const found = await readOrder(deps.orders, request.id)
     if (isForeign(found, request.owner)) throw orderNotFound()
     if (isLive(found)) demandReadable(found)
