@@ -100,8 +100,8 @@ describe('fulfilment with keys', () => {
     const patched = await client.orders.patch.mutate({ id: order.id, patch: { note: CANARY }, ifMatch: '*' })
     expect(patched).toMatchObject({ ...PERSONAL, note: CANARY, version: 2 })
     await client.orders.delete.mutate({ id: order.id })
-    const revived = await client.orders.put.mutate({ id: order.id, order: sampleOrder(PERSONAL) })
-    expect(revived).toMatchObject({ created: true, order: PERSONAL })
+    const recreated = await client.orders.put.mutate({ id: order.id, order: sampleOrder(PERSONAL) })
+    expect(recreated).toMatchObject({ created: true, order: PERSONAL })
     expect(await findText(CANARY)).toEqual([])
   })
 

@@ -54,9 +54,9 @@ describe('orders.delete', () => {
     await put(id, sampleOrder({ email: 'a@example.com' }))
     await pay(id)
     await orders.delete.mutate({ id })
-    const grave = await stored.findOne({ _id: id })
-    expect(grave).toMatchObject({ status: 'deleted', version: 3, payment: {}, applied: [{}], receipts: [{}] })
-    expect(grave).not.toHaveProperty('items')
+    const tombstone = await stored.findOne({ _id: id })
+    expect(tombstone).toMatchObject({ status: 'deleted', version: 3, payment: {}, applied: [{}], receipts: [{}] })
+    expect(tombstone).not.toHaveProperty('items')
     const fresh = { orderId: id, eventId: 'evt_new', ifMatch: '*' }
     const refused = await payments.applyEvents.mutate({ events: [sampleEvent(fresh)] })
     expect(refused.results).toEqual([{ refused: 'order_deleted', retry: 'never' }])

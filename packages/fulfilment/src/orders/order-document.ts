@@ -149,7 +149,15 @@ export type UnstoredOrder = Omit<ReadableOrder, Times> & Partial<Pick<ReadableOr
 
 /** Creates an order without times, for insertion. */
 export function unstoredOrder(id: string, content: OrderContent, principal: string | null = null): UnstoredOrder {
-  return { _id: id, version: 1, ...FRESH, ...storedContent(content), ...madeBy(principal), applied: [], receipts: [] }
+  return {
+    _id: id,
+    version: 1,
+    ...INITIAL_STATE,
+    ...storedContent(content),
+    ...madeBy(principal),
+    applied: [],
+    receipts: [],
+  }
 }
 
 /** Fields that record who created an order. Empty if unknown. */
@@ -168,7 +176,7 @@ export function isForeign(order: OrderDocument | null, owner: string | undefined
 }
 
 /** The state of a new order, including one created again after a deletion. */
-export const FRESH = { status: 'pending', access: 'locked', payment: null } as const
+export const INITIAL_STATE = { status: 'pending', access: 'locked', payment: null } as const
 
 /** The part of an order that the caller wrote. */
 export function contentOf(order: ReadableOrder): OrderContent {

@@ -5,7 +5,7 @@ import { demandReadable } from './is-readable.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
 import {
-  FRESH,
+  INITIAL_STATE,
   isForeign,
   isLive,
   type LiveOrder,
@@ -50,7 +50,7 @@ export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order:
     const answer = (order: LiveOrder | null, created: boolean): { order: Order; created: boolean } | null =>
       order === null ? null : { order: toOrder(openOrder(order, deps.encryption)), created }
     if (isLive(found)) return answer(await replaceContent(deps, found, { content, principal }), false)
-    if (found !== null) return answer(await revive(deps, found, { content, principal }), true)
+    if (found !== null) return answer(await recreate(deps, found, { content, principal }), true)
     return answer(await insertOrder(deps, unstoredOrder(request.id, content, principal)), true)
   })
 }
@@ -62,15 +62,15 @@ function readContent({ id, order }: PutRequest): OrderContent {
 }
 
 /** An order created again under a deleted id. Everything is new except the permanent fields. */
-async function revive(
+async function recreate(
   { orders, encryption }: OrderDeps,
-  grave: Tombstone,
+  tombstone: Tombstone,
   { content, principal }: { readonly content: OrderContent; readonly principal: string | null },
 ): Promise<LiveOrder | null> {
-  const sealed = sealMembers(grave._id, storedContent(content), encryption)
+  const sealed = sealMembers(tombstone._id, storedContent(content), encryption)
   // The worker owns the receipts, so they are left as they are now.
-  const members = { ...FRESH, ...sealed, ...madeBy(principal), version: grave.version + 1 }
-  const written = await updateOrder(orders, grave, [
+  const members = { ...INITIAL_STATE, ...sealed, ...madeBy(principal), version: tombstone.version + 1 }
+  const written = await updateOrder(orders, tombstone, [
     { $replaceWith: { $mergeObjects: ['$$ROOT', { $literal: members }, MADE_NOW] } },
     { $unset: principal === null ? ['deletedAt', 'createdBy', 'changedBy'] : ['deletedAt'] },
   ])

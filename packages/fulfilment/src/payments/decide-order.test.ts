@@ -90,15 +90,15 @@ describe('decideOrder', () => {
 
   it('answers for an order that is not there, and for one that is there no more', () => {
     expect(decideOrder(null, [incoming()], CONTEXT).verdicts).toEqual([{ refused: 'order_unknown', retry: 'later' }])
-    const grave: OrderDocument = { ...PENDING, status: 'deleted', deletedAt: NOW }
-    const { verdicts, change } = decideOrder(grave, [incoming()], CONTEXT)
+    const tombstone: OrderDocument = { ...PENDING, status: 'deleted', deletedAt: NOW }
+    const { verdicts, change } = decideOrder(tombstone, [incoming()], CONTEXT)
     expect(verdicts).toEqual([{ refused: 'order_deleted', retry: 'never' }])
     expect(change).toBeNull()
   })
 
   it('still knows an event that was applied before the order was deleted', () => {
-    const grave = { ...after(PENDING, [incoming()]), status: 'deleted', deletedAt: NOW } as OrderDocument
-    expect(decideOrder(grave, [incoming()], CONTEXT).verdicts).toEqual([{ outcome: 'duplicate', version: 2 }])
+    const tombstone = { ...after(PENDING, [incoming()]), status: 'deleted', deletedAt: NOW } as OrderDocument
+    expect(decideOrder(tombstone, [incoming()], CONTEXT).verdicts).toEqual([{ outcome: 'duplicate', version: 2 }])
   })
 
   it('leaves a marker and the version when nothing changes', () => {
