@@ -12,7 +12,7 @@ import {
 import type { AppError } from '../errors.ts'
 import { answerBeforeBody } from './answer-before-body.ts'
 import { ERROR_HEADERS, errorBody } from './error-body.ts'
-import { createExchanges, type Exchanges } from './exchanges.ts'
+import { createRequestPipeline, type RequestPipeline } from './request-pipeline.ts'
 import { holdContinue } from './expect-continue.ts'
 import type { RefusedRequest } from './log-refused.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
@@ -39,28 +39,28 @@ export interface Guarded {
  * on HTTP/1.0. Requests that Node would answer itself, or not at all, get the common error body.
  */
 export function guardFraming(options: GuardOptions): Guarded {
-  const exchanges = createExchanges(({ method }) =>
+  const pipeline = createRequestPipeline(({ method }) =>
     options.onRefused({ requestId: options.makeRequestId(), error: badRequest({ reason: 'pipelined' }), method }),
   )
   const refuse = createRefuse(options)
   const handler: RequestListener = (request, response) =>
-    exchanges.inOrder(request, response, () => {
+    pipeline.serialize(request, response, () => {
       const refusal = takeRequest(request)
       if (refusal === null) options.handler(request, response)
       else refuse(response, refusal)
     })
-  return { handler, prepare: (server) => prepare({ server, exchanges, refuse, ...options }) }
+  return { handler, prepare: (server) => prepare({ server, pipeline, refuse, ...options }) }
 }
 
 interface Prepared extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
   readonly server: Server
-  readonly exchanges: Exchanges
+  readonly pipeline: RequestPipeline
   readonly refuse: Refuse
 }
 
-function prepare({ server, exchanges, refuse, makeRequestId, onRefused }: Prepared): void {
+function prepare({ server, pipeline, refuse, makeRequestId, onRefused }: Prepared): void {
   const refuseExpectation: RequestListener = (request, response) =>
-    exchanges.inOrder(request, response, () => refuse(response, expectationFailed()))
+    pipeline.serialize(request, response, () => refuse(response, expectationFailed()))
   server.on('checkExpectation', refuseExpectation)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
@@ -68,7 +68,7 @@ function prepare({ server, exchanges, refuse, makeRequestId, onRefused }: Prepar
     server.emit('request', request, response)
   })
   const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
-    const unfinished = await exchanges.breakOff(socket)
+    const unfinished = await pipeline.abort(socket)
     if (unfinished === undefined) return
     if (!socket.writable || unfinished?.headersSent === true) {
       socket.destroy()
