@@ -18,7 +18,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
-import { runEvery } from '@oncehook/kernel/run-every'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
@@ -199,8 +199,8 @@ function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingPar
     await nameFormerCustomers(mongo.db, stopping)
     await nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping)
   }
-  const running = runEvery({ task, everyMs: HOUR_MS, random, onError })
-  const noting = runEvery({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
+  const running = runPeriodically({ task, everyMs: HOUR_MS, random, onError })
+  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
   // Work that the next process resumes where it stopped.
   const stop = async (): Promise<void> =>
     void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))

@@ -5,7 +5,7 @@ import { logRefused } from '@oncehook/kernel/http/log-refused'
 import { openMetricsListener } from '@oncehook/kernel/http/metrics-listener'
 import { createProbes } from '@oncehook/kernel/http/probes'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls-sources'
-import { runEvery } from '@oncehook/kernel/run-every'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { createAdminApp } from '../operator/admin-app.ts'
 import type { OperatorApi } from '../operator/operator-api.ts'
 import type { Foundation } from './gateway-parts.ts'
@@ -38,7 +38,7 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
       onRefused: (refused) => logRefused(logger, refused),
     }),
   })
-  const watch = runEvery({
+  const watch = runPeriodically({
     ...{ task: async () => certificates.check(), everyMs: CHECK_TLS_MS, random },
     onError: (error) => logger.warn({ error }, 'housekeeping.failed'),
   })

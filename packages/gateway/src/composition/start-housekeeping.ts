@@ -1,7 +1,7 @@
 import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
 import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls-sources'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
-import { runEvery } from '@oncehook/kernel/run-every'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'
 import { dateDeadBodies } from '../inbox/date-dead-bodies.ts'
 import { removeUnusedBodies } from '../inbox/remove-unused-bodies.ts'
@@ -39,14 +39,14 @@ export function startHousekeeping(foundation: Foundation, keyRegister: KeyRegist
   }
   return [
     runner,
-    runEvery({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
-    runEvery({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
-    runEvery({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
-    runEvery({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
-    runEvery({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
-    runEvery({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
-    runEvery({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),
-    runEvery({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
-    runEvery({ task: warn, everyMs: HOUR_MS, random, onError }),
+    runPeriodically({ task: async () => providers.check(), everyMs: CHECK_FILES_MS, random, onError }),
+    runPeriodically({ task: async () => serviceKeys.check(), everyMs: CHECK_KEYS_MS, random, onError }),
+    runPeriodically({ task: async () => encryptionKeys.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
+    runPeriodically({ task: () => keyRegister.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError }),
+    runPeriodically({ task: async () => fulfilmentTls.check(), everyMs: CHECK_TLS_MS, random, onError }),
+    runPeriodically({ task: (stopping) => stripOldBodies(db, retention, stopping), everyMs: HOUR_MS, random, onError }),
+    runPeriodically({ task: (stopping) => dateDeadBodies(db, retention, stopping), everyMs: DAY_MS, random, onError }),
+    runPeriodically({ task: (stopping) => removeUnusedBodies(db, stopping), everyMs: HOUR_MS, random, onError }),
+    runPeriodically({ task: warn, everyMs: HOUR_MS, random, onError }),
   ]
 }

@@ -3,7 +3,7 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
-import { runEvery } from '@oncehook/kernel/run-every'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, Claims, SettledClaim } from '../inbox/claims.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
@@ -108,9 +108,9 @@ export class Dispatcher {
       await Promise.all([claims.beat(), claims.renew([...this.#held.keys()])])
     }
     this.#timers = [
-      runEvery({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
-      runEvery({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
-      runEvery({ task: renew, everyMs: leaseMs / 3, random, onError }),
+      runPeriodically({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
+      runPeriodically({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
+      runPeriodically({ task: renew, everyMs: leaseMs / 3, random, onError }),
     ]
   }
 

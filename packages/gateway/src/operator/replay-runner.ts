@@ -2,7 +2,7 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
-import { runEvery } from '@oncehook/kernel/run-every'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document, ObjectId } from 'mongodb'
 import { SUSPICION } from '../inbox/claims.ts'
 import { EVENTS } from '../inbox/event-document.ts'
@@ -65,7 +65,7 @@ export class ReplayRunner {
 
   start(): void {
     const { random, onError } = this.#deps
-    this.#timer = runEvery({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
+    this.#timer = runPeriodically({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
   }
 
   /** Ends after the slice under way; whoever runs next goes on behind it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A periodic task. `everyMs` is counted from the end of a run, with up to a quarter of jitter. */
-export interface RegularTask {
+export interface PeriodicTask {
   readonly task: (stopping: AbortSignal) => Promise<void>
   readonly everyMs: number
   readonly random: () => number
@@ -9,7 +9,7 @@ export interface RegularTask {
 }
 
 /** Runs a task periodically, never in parallel. `stop` resolves after the current run. */
-export function runEvery({ task, everyMs, random, onError }: RegularTask): { stop(): Promise<void> } {
+export function runPeriodically({ task, everyMs, random, onError }: PeriodicTask): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { runEvery } from './run-every.ts'
+import { runPeriodically } from './run-periodically.ts'
 
 function runs(task: () => Promise<void>, onError: (error: unknown) => void = () => undefined) {
-  return runEvery({ task, everyMs: 1, random: () => 0, onError })
+  return runPeriodically({ task, everyMs: 1, random: () => 0, onError })
 }
 
-describe('runEvery', () => {
+describe('runPeriodically', () => {
   it('runs at once and again and again, until it is stopped', async () => {
     let count = 0
     const timer = runs(async () => {
@@ -52,7 +52,7 @@ describe('runEvery', () => {
   })
 
   it('stops at once while it waits', async () => {
-    const timer = runEvery({
+    const timer = runPeriodically({
       task: async () => undefined,
       everyMs: 3_600_000,
       random: () => 1,
