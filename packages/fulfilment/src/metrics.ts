@@ -1,4 +1,4 @@
-import { addLiveGauges } from '@oncehook/kernel/live-gauges'
+import { addPolledGauges } from '@oncehook/kernel/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 
 /** Counters of fulfilment. */
@@ -57,7 +57,7 @@ export interface ReceiptBacklog {
 
 /** Adds gauges that query the receipt backlog at each scrape. */
 export function addReceiptGauges(registry: Registry, readBacklog: () => Promise<ReceiptBacklog>): void {
-  addLiveGauges(registry, readBacklog, [
+  addPolledGauges(registry, readBacklog, [
     {
       name: 'oncehook_receipts_unsettled',
       help: 'Receipts owed or being sent',

@@ -1,4 +1,4 @@
-import { addLiveGauges, type LiveGauge } from '@oncehook/kernel/live-gauges'
+import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/inbox-depth.ts'
 
@@ -122,10 +122,10 @@ function createLoginMetrics(registry: Registry): LoginMetrics {
 
 /** Adds gauges that ask the inbox when they are read. */
 export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
-  addLiveGauges(registry, readDepth, INBOX_GAUGES)
+  addPolledGauges(registry, readDepth, INBOX_GAUGES)
 }
 
-const INBOX_GAUGES: readonly LiveGauge<InboxDepth>[] = [
+const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
   {
     name: 'oncehook_events_unsettled',
     help: 'Events that are due, waiting or being processed',

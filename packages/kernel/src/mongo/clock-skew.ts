@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import type { Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
-import { addLiveGauges } from '../live-gauges.ts'
+import { addPolledGauges } from '../polled-gauges.ts'
 
 /** Dependencies of the clock comparison. */
 export interface ClockSkewOptions {
@@ -31,7 +31,7 @@ export function addClockSkewGauge(registry: Registry, options: ClockSkewOptions)
   }
   const help =
     'Seconds by which the clock of this process is ahead of that of the database; asked at most once a minute'
-  addLiveGauges(registry, measure, [{ name: 'oncehook_clock_skew_seconds', help, read: (seconds) => seconds }])
+  addPolledGauges(registry, measure, [{ name: 'oncehook_clock_skew_seconds', help, read: (seconds) => seconds }])
 }
 
 async function readSkew({ db, clock }: ClockSkewOptions, now: () => number): Promise<number | null> {

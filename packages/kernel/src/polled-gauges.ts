@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 
 /** A gauge for one value of a state. */
-export interface LiveGauge<State> {
+export interface PolledGauge<State> {
   readonly name: string
   readonly help: string
   /** Null if the value is unknown. */
@@ -12,10 +12,10 @@ export interface LiveGauge<State> {
  * Adds gauges that query a state at each scrape, with one query for all of them. If the query fails or a value is
  * null, the gauge is omitted, because an old value would look current.
  */
-export function addLiveGauges<State>(
+export function addPolledGauges<State>(
   registry: Registry,
   look: () => Promise<State>,
-  gauges: readonly LiveGauge<State>[],
+  gauges: readonly PolledGauge<State>[],
 ): void {
   let underWay: Promise<State | null> | undefined
   const lookOnce = (): Promise<State | null> => {

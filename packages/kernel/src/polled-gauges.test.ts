@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { addLiveGauges } from './live-gauges.ts'
+import { addPolledGauges } from './polled-gauges.ts'
 
 const GAUGES = [
   { name: 'a_total_of_things', help: 'Things', read: ({ things }: { things: number | null }) => things },
@@ -11,11 +11,11 @@ async function samples(registry: Registry): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-describe('addLiveGauges', () => {
+describe('addPolledGauges', () => {
   it('looks once whenever it is read, however many gauges there are', async () => {
     const registry = new Registry()
     let looks = 0
-    addLiveGauges(registry, async () => ({ things: ++looks }), GAUGES)
+    addPolledGauges(registry, async () => ({ things: ++looks }), GAUGES)
     expect(await samples(registry)).toEqual(['a_total_of_things 1', 'twice_the_things 2'])
     expect(await samples(registry)).toEqual(['a_total_of_things 2', 'twice_the_things 4'])
   })
@@ -23,7 +23,7 @@ describe('addLiveGauges', () => {
   it('leaves out what is not known, and shows it again when it is', async () => {
     const registry = new Registry()
     let look: () => Promise<{ things: number | null }> = async () => ({ things: 1 })
-    addLiveGauges(registry, () => look(), GAUGES)
+    addPolledGauges(registry, () => look(), GAUGES)
     await samples(registry)
     look = async () => ({ things: null })
     expect(await samples(registry)).toEqual(['twice_the_things 0'])
