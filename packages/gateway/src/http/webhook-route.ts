@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { AppError, toAppError } from '@oncehook/kernel/errors'
-import { freeBytes } from '@oncehook/kernel/http/free-bytes'
+import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import { notChecked, overloaded, signatureInvalid } from '../errors.ts'
@@ -130,7 +130,7 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
   } catch (thrown) {
     const isForged = signatureInvalid.is(thrown)
     const bytes = rawBody?.length ?? 0
-    if (isForged && rawBody !== undefined) freeBytes(rawBody)
+    if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
     const error = isForged
       ? countForged(deps, call, { refused: thrown, workMs, bytes })
       : countUnchecked(deps, call, toAppError(thrown))
@@ -246,7 +246,7 @@ async function untilTurn(
 ): Promise<void> {
   const leaving = new AbortController()
   share.onReading(() => {
-    freeBytes(rawBody)
+    releaseBuffer(rawBody)
     leaving.abort(overloaded({ reason: 'no_turn' }, { headers: { 'Retry-After': '1', ...CLOSE.headers } }))
   })
   await turns.next({ isKnown: known.has(address), signal: leaving.signal })

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { AppError } from '@oncehook/kernel/errors'
-import { answerBeforeBody } from '@oncehook/kernel/http/answer-before-body'
+import { sendEarlyResponse } from '@oncehook/kernel/http/early-response'
 import { errorBody } from '@oncehook/kernel/http/error-body'
 import { nodeHttp } from '@oncehook/kernel/http/node-http'
 import { qualityOf } from './accept.ts'
@@ -27,7 +27,7 @@ export async function writeError(response: ServerResponse, error: AppError, requ
   const varies = response.getHeader('Vary')
   response.setHeader('Vary', varies === undefined ? 'Accept' : `${varies}, Accept`)
   response.setHeader('Content-Type', problem ? PROBLEM : 'application/json; charset=utf-8')
-  if (error.headers.Connection === 'close') return answerBeforeBody(response, content)
+  if (error.headers.Connection === 'close') return sendEarlyResponse(response, content)
   response.setHeader('Content-Length', content.length)
   response.end(request.method === 'HEAD' ? undefined : content)
 }

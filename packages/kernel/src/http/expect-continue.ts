@@ -6,7 +6,7 @@ const waiting = new WeakMap<IncomingMessage, ServerResponse>()
  * Defers the 100 response (RFC 9110 section 10.1.1) until the body is wanted. If the final response comes first, Node
  * closes the connection, because further input could be the body or the next request.
  */
-export function holdContinue(request: IncomingMessage, response: ServerResponse): void {
+export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   waiting.set(request, response)
 }
 

@@ -10,13 +10,13 @@ import {
   requestTimeout,
 } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
-import { answerBeforeBody } from './answer-before-body.ts'
+import { sendEarlyResponse } from './early-response.ts'
 import { ERROR_HEADERS, errorBody } from './error-body.ts'
 import { createRequestPipeline, type RequestPipeline } from './request-pipeline.ts'
-import { holdContinue } from './expect-continue.ts'
+import { deferContinue } from './expect-continue.ts'
 import type { RefusedRequest } from './log-refused.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
-import { writeToSocket } from './write-to-socket.ts'
+import { writeRawError } from './write-raw-error.ts'
 
 /** Dependencies of the guard. */
 export interface GuardOptions {
@@ -64,7 +64,7 @@ function prepare({ server, pipeline, refuse, makeRequestId, onRefused }: Prepare
   server.on('checkExpectation', refuseExpectation)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
-    holdContinue(request, response)
+    deferContinue(request, response)
     server.emit('request', request, response)
   })
   const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
@@ -76,7 +76,7 @@ function prepare({ server, pipeline, refuse, makeRequestId, onRefused }: Prepare
     }
     const requestId = makeRequestId()
     onRefused({ requestId, error: refusal, method: unfinished?.req.method })
-    writeToSocket(socket, refusal, requestId)
+    writeRawError(socket, refusal, requestId)
   }
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
@@ -153,6 +153,6 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
     for (const [name, value] of Object.entries({ ...ERROR_HEADERS, 'X-Request-Id': requestId })) {
       response.setHeader(name, value)
     }
-    void answerBeforeBody(response, Buffer.from(errorBody(refusal, requestId)))
+    void sendEarlyResponse(response, Buffer.from(errorBody(refusal, requestId)))
   }
 }

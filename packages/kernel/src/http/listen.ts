@@ -2,7 +2,7 @@ import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { SettingsError } from '../settings.ts'
-import { boundConnections } from './bound-connections.ts'
+import { limitConnections } from './connection-limit.ts'
 import { nodeHttp } from './node-http.ts'
 import { watchRequestStarts } from './request-start.ts'
 import { retireConnections } from './retire-connections.ts'
@@ -77,7 +77,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // Otherwise Node waits forever for a client that does not read its response.
   server.setTimeout(options.stalledMs ?? 30_000)
   options.prepare?.(server)
-  const sockets = boundConnections(server, maxConnections, secure === null ? 'connection' : 'secureConnection')
+  const sockets = limitConnections(server, maxConnections, secure === null ? 'connection' : 'secureConnection')
   const all = secure === null ? sockets : openSockets(secure)
   watchRequestStarts({ server, open: sockets, headersTimeoutMs })
   const retire = retireConnections(server, sockets)

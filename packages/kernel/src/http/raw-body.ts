@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import { sendContinue } from './expect-continue.ts'
-import { freeBytes } from './free-bytes.ts'
+import { releaseBuffer } from './release-buffer.ts'
 
 /** Observes a body while it arrives. */
 export interface BodyWatch {
@@ -53,7 +53,7 @@ function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
   if (first !== undefined && chunks.length === 1) return first
   const whole = Buffer.concat(chunks)
-  chunks.forEach(freeBytes)
+  chunks.forEach(releaseBuffer)
   return whole
 }
 

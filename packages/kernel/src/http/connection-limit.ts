@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
  * has been idle longest is closed, unless it has a complete request in progress. So nobody can lock others out by
  * holding connections. If all connections are busy, the new one is closed.
  */
-export function boundConnections(
+export function limitConnections(
   server: Server,
   max: number,
   event: 'connection' | 'secureConnection' = 'connection',

@@ -8,7 +8,7 @@ const DRAIN_BYTES = 8 * 1024 * 1024
  * whole response, discards further input within limits, then closes the connection. Closing at once would reset the
  * connection and lose the response.
  */
-export async function answerBeforeBody(response: ServerResponse, body: Buffer): Promise<void> {
+export async function sendEarlyResponse(response: ServerResponse, body: Buffer): Promise<void> {
   const { req: request } = response
   response.setHeader('Connection', 'close')
   response.setHeader('Content-Length', body.length)

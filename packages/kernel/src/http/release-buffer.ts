@@ -5,7 +5,7 @@ const WORTH_BYTES = 16_384
  * Otherwise a flood of large bodies triggers garbage collection dozens of times per second. A buffer that shares its
  * memory is left alone.
  */
-export function freeBytes({ buffer, byteLength }: Uint8Array): void {
+export function releaseBuffer({ buffer, byteLength }: Uint8Array): void {
   if (byteLength < WORTH_BYTES || buffer.byteLength !== byteLength || !(buffer instanceof ArrayBuffer)) return
   buffer.transfer(0)
 }

@@ -9,7 +9,7 @@ const LINGER_MS = 1_000
  * Sends an error response without a parsed request, and ends the connection. Input is discarded for a moment, because
  * a reset would lose the response. Then the connection is closed in any case.
  */
-export function writeToSocket(socket: Duplex, refusal: AppError, requestId: string): void {
+export function writeRawError(socket: Duplex, refusal: AppError, requestId: string): void {
   const body = errorBody(refusal, requestId)
   const lines = [
     `HTTP/1.1 ${refusal.status} ${nodeHttp.STATUS_CODES[refusal.status]}`,

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { freeBytes } from './free-bytes.ts'
+import { releaseBuffer } from './release-buffer.ts'
 
-describe('freeBytes', () => {
+describe('releaseBuffer', () => {
   it('gives back the memory of large bytes: nothing is left of them', () => {
     const bytes = Buffer.alloc(65_536, 'x')
-    freeBytes(bytes)
+    releaseBuffer(bytes)
     expect(bytes.length).toBe(0)
   })
 
   it('leaves alone what shares its memory with others, and what is small', () => {
     const whole = Buffer.alloc(65_536, 'x')
     const [part, small] = [whole.subarray(0, 32_768), Buffer.alloc(1_000, 'x')]
-    freeBytes(part)
-    freeBytes(small)
+    releaseBuffer(part)
+    releaseBuffer(small)
     expect([whole.length, part.length, small.length]).toEqual([65_536, 32_768, 1_000])
   })
 })
