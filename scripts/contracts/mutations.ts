@@ -101,7 +101,7 @@ const ofFulfilment: readonly Change[] = [
   {
     breaks: 'answers are of another media type',
     tells: "but was 'text/plain'",
-    file: `${KERNEL}/trpc/answer-call.ts`,
+    file: `${KERNEL}/trpc/handle-rpc.ts`,
     find: "'Content-Type': 'application/json; charset=utf-8',",
     replace: "'Content-Type': 'text/plain',",
   },

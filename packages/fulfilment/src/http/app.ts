@@ -6,7 +6,7 @@ import { hasTrustedCertificate } from '@oncehook/kernel/http/has-trusted-certifi
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
-import { answerCall, type Caller, type CallReport, type TrpcEndpoint } from '@oncehook/kernel/trpc/answer-call'
+import { handleRpc, type Caller, type RpcResult, type TrpcEndpoint } from '@oncehook/kernel/trpc/handle-rpc'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
 import { answerHeaders, type Context } from '../trpc.ts'
@@ -42,7 +42,7 @@ export function createApp(deps: AppDeps): RequestListener {
       response.writeHead(204, { Allow: ALLOW }).end()
     } else if (isCall) {
       const startedAt = performance.now()
-      const report = await answerCall(endpoint, request, response)
+      const report = await handleRpc(endpoint, request, response)
       tell(deps, report, { requestId, ms: performance.now() - startedAt })
     } else if (!(await deps.probes(request, response))) {
       sendError(response, notFound(), requestId)
@@ -96,7 +96,7 @@ function createEndpoint({
   }
 }
 
-function tell(deps: AppDeps, report: CallReport<Context>, { requestId, ms }: { requestId: string; ms: number }): void {
+function tell(deps: AppDeps, report: RpcResult<Context>, { requestId, ms }: { requestId: string; ms: number }): void {
   const { procedure, status, caller, context, error } = report
   deps.errors.count(error)
   deps.metrics.request({ procedure, status, seconds: ms / 1_000 })

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@oncehook/kernel/errors'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { answerCall } from '@oncehook/kernel/trpc/answer-call'
+import { handleRpc } from '@oncehook/kernel/trpc/handle-rpc'
 import type { FailedLogins } from '../http/failed-logins.ts'
 import type { Role } from '../token-holders.ts'
 import type { IssuedIdentity } from './access-token.ts'
@@ -34,7 +34,7 @@ export function createOperatorApi({ tokens, failedLogins, errors, parts }: Opera
   return async (request, response) => {
     const startedAt = performance.now()
     const requestId = String(response.getHeader('X-Request-Id'))
-    const report = await answerCall(
+    const report = await handleRpc(
       {
         prefix: OPERATOR_PREFIX,
         router: operatorRouter,

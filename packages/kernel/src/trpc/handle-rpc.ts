@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AnyRouter, inferRouterContext, TRPCError } from '@trpc/server'
 import { resolveResponse } from '@trpc/server/http'
 import { type AppError, toAppError } from '../errors.ts'
-import { checkHead, readInput } from './read-call.ts'
+import { checkHead, readInput } from './rpc-guard.ts'
 import { fromTrpcError, toTrpcError } from './trpc-errors.ts'
 
 /** A router served over HTTP: its path, the check of its callers and the context of its procedures. */
@@ -31,7 +31,7 @@ export interface Caller {
 }
 
 /** The part of a call that is logged. */
-export interface CallReport<Context = unknown> {
+export interface RpcResult<Context = unknown> {
   readonly procedure: string
   readonly status: number
   readonly caller: string | undefined
@@ -43,11 +43,11 @@ export interface CallReport<Context = unknown> {
  * Handles one tRPC call: first the guard (size, caller, media type, strict JSON), then the procedure. No batches. A
  * HEAD request is a GET without the response body.
  */
-export async function answerCall<Router extends AnyRouter, Known extends Caller = Caller>(
+export async function handleRpc<Router extends AnyRouter, Known extends Caller = Caller>(
   endpoint: TrpcEndpoint<Router, Known>,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<CallReport<inferRouterContext<Router>>> {
+): Promise<RpcResult<inferRouterContext<Router>>> {
   const url = new URL(request.url ?? '/', 'http://internal')
   const path = url.pathname.slice(endpoint.prefix.length)
   const guarded = await guard(request, { url, authenticate: () => endpoint.authenticate(request, path) })
