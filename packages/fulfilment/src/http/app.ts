@@ -6,7 +6,7 @@ import { hasTrustedCertificate } from '@oncehook/kernel/http/has-trusted-certifi
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { ServiceTokenVerifier } from '@oncehook/kernel/service-token'
-import { handleRpc, type Caller, type RpcResult, type TrpcEndpoint } from '@oncehook/kernel/trpc/handle-rpc'
+import { type Caller, handleRpc, type RpcResult, type TrpcEndpoint } from '@oncehook/kernel/trpc/handle-rpc'
 import type { FulfilmentMetrics } from '../metrics.ts'
 import { type FulfilmentRouter, fulfilmentRouter } from '../router.ts'
 import { answerHeaders, type Context } from '../trpc.ts'
