@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { Delivery } from '@oncehook/gateway/providers/delivery'
-import { makeProvider } from '@oncehook/gateway/testing/make-provider'
+import type { Delivery } from '@oncehook/webhooks/delivery'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 
 /** A plain HMAC scheme: its settings, and how a delivery of a body is signed with it at a time (seconds). */
 interface Subject {

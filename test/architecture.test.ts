@@ -28,10 +28,11 @@ function importsOf(folder: string): Import[] {
 describe('packages', () => {
   it.each([
     ['kernel', [], []],
-    ['gateway', ['kernel'], ['fulfilment']],
+    ['webhooks', ['kernel'], []],
+    ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
     ['simulator', [], []],
-    ['cli', ['simulator', 'gateway/providers'], ['gateway']],
+    ['cli', ['simulator', 'webhooks', 'gateway/providers'], ['gateway']],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
     const own = importsOf(`packages/${name}/src`)
     expect(own.length).toBeGreaterThan(10)
@@ -41,6 +42,16 @@ describe('packages', () => {
       return !(typeOnly && types.includes(other))
     })
     expect(forbidden).toEqual([])
+  })
+})
+
+describe('webhooks', () => {
+  it('needs no server, no database and no package beside zod', () => {
+    const used = importsOf('packages/webhooks/src').map(({ from }) => from)
+    const foreign = used.filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
+    expect(new Set(foreign.filter((from) => !from.startsWith('@oncehook/kernel/')))).toEqual(new Set(['zod']))
+    expect(used.filter((from) => /^node:(?:https?|net|fs)\b/.test(from))).toEqual([])
+    expect(used.filter((from) => /^@oncehook\/kernel\/(?:http|mongo|trpc)\b/.test(from))).toEqual([])
   })
 })
 
@@ -79,16 +90,30 @@ describe('the network', () => {
   })
 })
 
+/** The file of ours that an import means; undefined for a package of others. */
+function sourceOf(file: string, from: string): string | undefined {
+  if (from.startsWith('.')) return join(file, '..', from)
+  if (from.startsWith('@oncehook/kernel/')) return `packages/kernel/src/${from.slice(17)}.ts`
+  if (!from.startsWith('@oncehook/webhooks/')) return undefined
+  const entry = ENTRIES[`./${from.slice(19)}`]
+  if (entry === undefined) throw new Error(`${file} imports ${from}, which is no entry`)
+  return join('packages/webhooks', entry)
+}
+
+const { exports: ENTRIES } = JSON.parse(readFileSync(join(repository, 'packages/webhooks/package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string>>
+}
+
 describe('a start of the gateway', () => {
   /** The packages and our files that come with a file, in however many steps. */
   function behind(first: string): { readonly files: Set<string>; readonly packages: Set<string> } {
-    const all = ['gateway', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
+    const all = ['gateway', 'webhooks', 'kernel'].flatMap((name) => importsOf(`packages/${name}/src`))
     const [files, packages] = [new Set([first]), new Set<string>()]
     for (const file of files) {
       for (const { from } of all.filter((one) => one.file === file && !one.typeOnly && !one.later)) {
-        if (from.startsWith('.')) files.add(join(file, '..', from))
-        else if (from.startsWith('@oncehook/kernel/')) files.add(`packages/kernel/src/${from.slice(17)}.ts`)
-        else packages.add(from)
+        const source = sourceOf(file, from)
+        if (source === undefined) packages.add(from)
+        else files.add(source)
       }
     }
     return { files, packages }
@@ -110,7 +135,7 @@ describe('a start of the gateway', () => {
   })
 
   it('loads no scheme before the settings name it', () => {
-    const schemes = globSync('packages/gateway/src/providers/*.ts', {
+    const schemes = globSync('packages/webhooks/src/schemes/*/*.ts', {
       cwd: repository,
       exclude: ['**/*.test.ts'],
     }).filter((file) => /= defineScheme\(/.test(readFileSync(join(repository, file), 'utf8')))

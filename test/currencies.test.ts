@@ -1,10 +1,10 @@
 import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
 import { formatAmount } from '@oncehook/fulfilment/receipts/sinks/format-amount'
-import { minorUnitsOfAdyen } from '@oncehook/gateway/providers/adyen-money'
-import { minorUnits } from '@oncehook/gateway/providers/money'
 import { CURRENCIES, decimalsOf } from '@oncehook/kernel/currencies'
 import { toDecimal } from '@oncehook/simulator/money'
 import { toAdyenUnits } from '@oncehook/simulator/signers/adyen-units'
+import { minorUnitsOfAdyen } from '@oncehook/webhooks/adyen-money'
+import { minorUnits } from '@oncehook/webhooks/money'
 import { describe, expect, it } from 'vitest'
 import { toMoney } from '../packages/cli/src/output.ts'
 

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
-import { SCHEMES } from '@oncehook/gateway/providers/schemes'
-import { readVectorFiles } from '@oncehook/gateway/testing/vectors'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '..')
@@ -37,7 +37,9 @@ function namesOf({ body }: Section, part: string): string[] {
 
 /** The provider's types that a scheme's file maps to one of ours. */
 function mappedBy(scheme: string, ours: string): string[] {
-  const source = readFileSync(join(repository, `packages/gateway/src/providers/${scheme}.ts`), 'utf8')
+  const [file] = globSync(`packages/webhooks/src/schemes/*/${scheme}.ts`, { cwd: repository })
+  if (file === undefined) throw new Error(`There is no file of ${scheme}`)
+  const source = readFileSync(join(repository, file), 'utf8')
   return Array.from(source.matchAll(/(?:'([^']+)'|(\w+)): '(payment\.\w+)'/g))
     .filter(([, , , type]) => type === ours)
     .map(([, quoted, bare]) => quoted ?? bare ?? '')

@@ -88,7 +88,7 @@ it('npm run sbom lists what services run, by the versions of the lock file, and 
   }
   expect(bomFormat).toBe('CycloneDX')
   const versions = new Map(components.map(({ name, version }) => [name, version]))
-  const manifests = ['gateway', 'fulfilment', 'kernel'].map(
+  const manifests = ['gateway', 'webhooks', 'fulfilment', 'kernel'].map(
     (name) =>
       JSON.parse(readFileSync(join(repository, `packages/${name}/package.json`), 'utf8')) as {
         dependencies: Record<string, string>

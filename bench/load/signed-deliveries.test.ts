@@ -1,4 +1,4 @@
-import { makeProvider } from '@oncehook/gateway/testing/make-provider'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import { forgeDeliveries } from './forged-deliveries.ts'

@@ -226,7 +226,7 @@ const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a delivery of long ago is taken',
     tells: 'expected 401 but was 200',
-    file: `${GATEWAY}/providers/signature.ts`,
+    file: 'packages/webhooks/src/signatures/signature.ts',
     find: 'Math.abs(now',
     replace: '0 * Math.abs(now',
     consumers: ['standard-webhooks', 'stripe', 'hmac'],

@@ -1,6 +1,6 @@
 import { constants, createHmac, createPrivateKey, sign } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { PAYPAL_CHAIN } from '@oncehook/gateway/testing/paypal-chain'
+import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import { bodyCases } from './body-cases.ts'
 import { PAYPAL_KEYS } from './paypal-keys.ts'
 import { accepted, type Recipe, refused } from './recipe.ts'

@@ -1,7 +1,7 @@
 import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serveApi } from '@oncehook/gateway/testing/serve-api'
+import { serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { describe, expect, it } from 'vitest'
 import { type StateHandler, verifyContract } from './verify-contract.ts'
 

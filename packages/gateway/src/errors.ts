@@ -6,18 +6,6 @@ export const signatureInvalid = defineError('signature_invalid', {
   retry: 'never',
   says: 'The signature does not match the body',
 })
-/** The bytes are authentic and JSON, but no event can be read from them. */
-export const eventInvalid = defineError('event_invalid', {
-  status: 400,
-  retry: 'never',
-  says: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
-})
-/** The delivery is authentic, but has more events than its provider ever puts into one. */
-export const tooManyEvents = defineError('too_many_events', {
-  status: 400,
-  retry: 'never',
-  says: 'The delivery has too many events',
-})
 /** The token is valid, and its scopes do not cover the request (RFC 6750 section 3.1). */
 export const scopeMissing = defineError('scope_missing', {
   status: 403,
@@ -65,12 +53,6 @@ export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',
   says: 'An event or receipt is not settled yet: erase again later',
-})
-/** More bodies are under way than memory is set aside for: a sender comes again. */
-export const overloaded = defineError('overloaded', {
-  status: 429,
-  retry: 'later',
-  says: 'Too much is under way: send it again in a moment',
 })
 /** Keys can be rotated only where there are some. */
 export const encryptionOff = defineError('encryption_off', {

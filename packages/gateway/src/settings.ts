@@ -24,12 +24,12 @@ import {
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings'
+import { loadSchemes, type Schemes } from '@oncehook/webhooks/load-schemes'
+import { MAX_RECORD_BYTES } from '@oncehook/webhooks/shared-settings'
 import { z } from 'zod'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
-import { loadSchemes, type Schemes } from './providers/load-schemes.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 import { namedSchemes } from './providers/read-providers.ts'
-import { MAX_RECORD_BYTES } from './providers/shared-settings.ts'
 import { findSecretWarnings, type SecretWarning } from './secret-warnings.ts'
 import {
   API_TOKEN_KIND,

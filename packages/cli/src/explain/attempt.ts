@@ -1,6 +1,6 @@
-import type { Delivery } from '@oncehook/gateway/providers/delivery'
-import type { CheckSignature, ProviderSettings, Scheme } from '@oncehook/gateway/providers/scheme'
-import type { LiveSecret } from '@oncehook/gateway/providers/signature'
+import type { Delivery } from '@oncehook/webhooks/delivery'
+import type { CheckSignature, ProviderSettings, Scheme } from '@oncehook/webhooks/scheme'
+import type { LiveSecret } from '@oncehook/webhooks/signature'
 
 /** All inputs of a signature check. `explain` varies them. */
 export interface Attempt {

@@ -1,4 +1,4 @@
-import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { UsageError } from '../exit-code.ts'
 import type { GivenCase } from '../verify/judge-given.ts'
 import { type Attempt, findSignerOf } from './attempt.ts'

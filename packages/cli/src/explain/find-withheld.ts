@@ -1,6 +1,6 @@
-import type { PaymentFacts } from '@oncehook/gateway/event'
-import { createProvider } from '@oncehook/gateway/providers/provider'
-import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import type { PaymentFacts } from '@oncehook/webhooks/event'
+import { createProvider } from '@oncehook/webhooks/provider'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import type { GivenCase } from '../verify/judge-given.ts'
 
 /** Why an authentic delivery has no effect. */

@@ -1,5 +1,5 @@
-import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
-import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import { providersSettings } from '@oncehook/webhooks/provider-settings'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { type KnownProvider, signsAddress, unusedFetch } from '../verify/known-providers.ts'
 import { findSignedTime } from '../verify/signed-time.ts'
 import type { Attempt } from './attempt.ts'

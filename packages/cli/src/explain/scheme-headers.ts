@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import type { ProviderSettings } from '@oncehook/webhooks/scheme'
 
 /** Headers that belong together, in lower case. */
 export type HeaderFamily = readonly string[]

@@ -1,5 +1,5 @@
-import { providersSettings } from '@oncehook/gateway/providers/provider-settings'
-import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/gateway/testing/vectors'
+import { providersSettings } from '@oncehook/webhooks/provider-settings'
+import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 import { findSignedTime } from '../verify/signed-time.ts'
 import { explainDelivery } from './explain-delivery.ts'

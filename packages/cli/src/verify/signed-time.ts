@@ -1,5 +1,5 @@
-import { type Delivery, headerLines } from '@oncehook/gateway/providers/delivery'
-import type { ProviderSettings } from '@oncehook/gateway/providers/scheme'
+import { type Delivery, headerLines } from '@oncehook/webhooks/delivery'
+import type { ProviderSettings } from '@oncehook/webhooks/scheme'
 
 /** The signed time of a delivery. */
 export interface SignedTime {

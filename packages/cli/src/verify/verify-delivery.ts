@@ -1,7 +1,7 @@
-import type { Delivery } from '@oncehook/gateway/providers/delivery'
-import { createProvider } from '@oncehook/gateway/providers/provider'
-import type { Refusal } from '@oncehook/gateway/providers/scheme'
-import { SCHEMES } from '@oncehook/gateway/providers/schemes'
+import type { Delivery } from '@oncehook/webhooks/delivery'
+import { createProvider } from '@oncehook/webhooks/provider'
+import type { Refusal } from '@oncehook/webhooks/scheme'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
 

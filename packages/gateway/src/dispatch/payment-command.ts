@@ -1,5 +1,5 @@
+import type { PaymentEventType } from '@oncehook/webhooks/event'
 import { ObjectId } from 'mongodb'
-import type { PaymentEventType } from '../event.ts'
 import type { Claim } from '../inbox/claims.ts'
 
 /** What fulfilment is asked to do for one event; the expected version is added when the batch is sent. */

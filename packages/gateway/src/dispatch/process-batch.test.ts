@@ -1,7 +1,7 @@
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
+import type { WebhookEvent } from '@oncehook/webhooks/event'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { WebhookEvent } from '../event.ts'
 import type { Claim } from '../inbox/claims.ts'
 import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type ProcessDeps, processBatch } from './process-batch.ts'

@@ -1,6 +1,6 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/event'
 import { contractMismatch } from '../errors.ts'
-import { type UnhandledReason, unhandledReason } from '../event.ts'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { isBrokenConnection } from './broken-connection.ts'

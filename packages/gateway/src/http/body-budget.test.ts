@@ -1,5 +1,5 @@
+import { overloaded } from '@oncehook/webhooks/errors'
 import { describe, expect, it } from 'vitest'
-import { overloaded } from '../errors.ts'
 import { BodyBudget, type BodyOrigin } from './body-budget.ts'
 
 function budgetOf(capacity: number) {

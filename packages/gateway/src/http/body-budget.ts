@@ -1,6 +1,6 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import type { BodyWatch } from '@oncehook/kernel/http/raw-body'
-import { overloaded } from '../errors.ts'
+import { overloaded } from '@oncehook/webhooks/errors'
 import { bodyTooLate } from './answer-deadline.ts'
 
 // What a body costs beside its bytes: the request, its headers, the record.

@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { hostileBodies } from '@oncehook/webhooks/testing/hostile-bodies'
+import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hostileBodies } from '../testing/hostile-bodies.ts'
-import { type ApiAnswers, serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const answers: Record<string, ApiAnswers[string]> = {}

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
+import { headerLines } from '@oncehook/webhooks/delivery'
 import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'
-import { headerLines } from '../providers/delivery.ts'
 
 const BARE = /^[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}$/
 /** Where the rules of the key are written down, for `Link` (RFC 8288). */

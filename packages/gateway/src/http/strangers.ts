@@ -1,6 +1,6 @@
 import type { Clock } from '@oncehook/kernel/clock'
-import { overloaded } from '../errors.ts'
-import type { Asker } from '../providers/shared-questions.ts'
+import { overloaded } from '@oncehook/webhooks/errors'
+import type { Asker } from '@oncehook/webhooks/shared-questions'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { RateLimit } from './rate-limit.ts'
 

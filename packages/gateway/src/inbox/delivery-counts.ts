@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import type { WebhookEvent } from '@oncehook/webhooks/event'
 import { type Db, ObjectId } from 'mongodb'
-import type { WebhookEvent } from '../event.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createFlusher } from './flusher.ts'
 import { counterOf, msSince } from './record-expressions.ts'

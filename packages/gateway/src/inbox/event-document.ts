@@ -1,7 +1,7 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { PaymentFacts } from '@oncehook/webhooks/event'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
-import type { PaymentFacts } from '../event.ts'
 
 /** All states: due or waiting, held by a process, or settled. A dead event failed; a closed one is dead for good. */
 export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const

@@ -2,10 +2,10 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { loadJose } from '@oncehook/kernel/load-jose'
+import { resolvePointer } from '@oncehook/webhooks/json-pointer'
 import type { JWTVerifyGetKey } from 'jose'
 import { CHALLENGE } from '../http/bearer-token.ts'
 import { ISSUED_PREFIX, type OperatorIssuer } from '../operator-issuer.ts'
-import { resolvePointer } from '../providers/json-pointer.ts'
 import type { Role } from '../token-holders.ts'
 
 /** What an issuer says about an operator beside its subject: to be shown, never to be decided by. */

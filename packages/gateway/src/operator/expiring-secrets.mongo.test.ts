@@ -1,8 +1,8 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Provider } from '@oncehook/webhooks/provider'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { TALLIES, type Tally } from '../inbox/tallies.ts'
-import type { Provider } from '../providers/provider.ts'
-import { makeProvider } from '../testing/make-provider.ts'
 import { findExpiringSecrets } from './expiring-secrets.ts'
 
 const stack = new AsyncDisposableStack()

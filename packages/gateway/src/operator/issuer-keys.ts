@@ -3,10 +3,10 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import type { Logger } from '@oncehook/kernel/logger'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { readCapped } from '@oncehook/webhooks/provider-api'
 import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { isSafeAddress } from '../operator-issuer.ts'
-import { readCapped } from '../providers/provider-api.ts'
 
 /** What the keys of an issuer are read with. */
 export interface IssuerKeysDeps {

@@ -1,7 +1,7 @@
+import type { Provider } from '@oncehook/webhooks/provider'
 import { z } from 'zod'
 import { readInboxDepth } from '../inbox/inbox-depth.ts'
 import { TALLIES, type Tally } from '../inbox/tallies.ts'
-import type { Provider } from '../providers/provider.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
 /**

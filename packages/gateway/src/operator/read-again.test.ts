@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
+import type { Provider } from '@oncehook/webhooks/provider'
+import type { Confirmed } from '@oncehook/webhooks/scheme'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { EventDocument } from '../inbox/event-document.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { Confirmed } from '../providers/scheme.ts'
-import { makeProvider } from '../testing/make-provider.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { readAgain } from './read-again.ts'
 

@@ -1,8 +1,8 @@
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
-import type { WebhookEvent } from '../event.ts'
+import type { WebhookEvent } from '@oncehook/webhooks/event'
+import type { Provider } from '@oncehook/webhooks/provider'
+import type { Confirmed } from '@oncehook/webhooks/scheme'
 import type { EventDocument } from '../inbox/event-document.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { Confirmed } from '../providers/scheme.ts'
 import { type ReverifyDeps, reverifyEvent } from './reverify-event.ts'
 
 /** The members of a record that are read out of its body. */

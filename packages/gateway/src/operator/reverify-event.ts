@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
 import type { EventDocument } from '../inbox/event-document.ts'
-import type { Delivery, VerifiedDelivery } from '../providers/delivery.ts'
 import type { Providers } from '../providers/read-providers.ts'
 
 /** Whether stored bytes and headers are authentic by the secrets of today, as of the time of receipt. */

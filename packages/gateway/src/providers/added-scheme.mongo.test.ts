@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { example } from '@oncehook/webhooks/testing/example-scheme'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { example } from '../testing/example-scheme.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
 // The one line: in the product it stands in scheme-files.ts. Nothing else of the gateway is replaced.
-vi.mock(import('./scheme-files.ts'), async (original) => ({
+vi.mock(import('@oncehook/webhooks/scheme-files'), async (original) => ({
   SCHEME_FILES: new Map((await original()).SCHEME_FILES).set(example.name, async () => example),
 }))
 

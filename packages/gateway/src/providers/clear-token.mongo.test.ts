@@ -1,12 +1,12 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { readAgain } from '../operator/read-again.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
-import { serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

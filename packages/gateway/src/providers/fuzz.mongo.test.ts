@@ -3,11 +3,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AppError } from '@oncehook/kernel/errors'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
+import type { Provider } from '@oncehook/webhooks/provider'
+import { createFuzzer, type FuzzedDelivery } from '@oncehook/webhooks/testing/fuzz-deliveries'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createFuzzer, type FuzzedDelivery } from '../testing/fuzz-deliveries.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import type { Provider } from './provider.ts'
 
 const DELIVERIES = Number(process.env.FUZZ_DELIVERIES ?? 5_000)
 /** Names the run: the same seed makes the same deliveries. */

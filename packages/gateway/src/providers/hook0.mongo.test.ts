@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { makeProvider } from '../testing/make-provider.ts'
-import { type ApiAnswers, serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const answers: Record<string, ApiAnswers[string]> = {}

@@ -1,12 +1,12 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import type { VerifiedDelivery } from '@oncehook/webhooks/delivery'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { makeProvider } from '../testing/make-provider.ts'
-import { type ApiAnswers, serveApi } from '../testing/serve-api.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-import type { VerifiedDelivery } from './delivery.ts'
 import { readProviders } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 const answers: Record<string, ApiAnswers[string]> = {}
 const stack = new AsyncDisposableStack()

@@ -1,8 +1,8 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
+import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { afterAll, expect, it } from 'vitest'
-import { PAYPAL_CHAIN } from '../testing/paypal-chain.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-import { readVectorFiles } from '../testing/vectors.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

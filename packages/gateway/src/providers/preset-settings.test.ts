@@ -1,8 +1,8 @@
 import { SettingsError } from '@oncehook/kernel/settings'
+import type { Provider } from '@oncehook/webhooks/provider'
+import { SCHEMES as ALL_SCHEMES } from '@oncehook/webhooks/schemes'
 import { describe, expect, it } from 'vitest'
-import type { Provider } from './provider.ts'
 import { readProviders } from './read-providers.ts'
-import { SCHEMES as ALL_SCHEMES } from './schemes.ts'
 
 const secret = 'canary-secret-0123456789'
 const secrets = [{ id: 'a', value: secret }]

@@ -1,9 +1,9 @@
 import { SettingsError } from '@oncehook/kernel/settings'
+import { loadSchemes } from '@oncehook/webhooks/load-schemes'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { describe, expect, it } from 'vitest'
 import { loadNamedSchemes } from '../settings.ts'
-import { loadSchemes } from './load-schemes.ts'
 import { createProvidersSource } from './providers-source.ts'
-import { SCHEMES } from './schemes.ts'
 
 const secrets = [{ id: 'a', value: 'a secret of nobody at all' }]
 

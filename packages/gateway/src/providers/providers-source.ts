@@ -1,7 +1,7 @@
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
-import { loadSchemes, type Schemes } from './load-schemes.ts'
+import { loadSchemes, type Schemes } from '@oncehook/webhooks/load-schemes'
+import { SCHEME_FILES } from '@oncehook/webhooks/scheme-files'
 import { type Providers, readProviders } from './read-providers.ts'
-import { SCHEME_FILES } from './scheme-files.ts'
 
 /** Where the providers come from: read at the start, and again whenever a file behind them has changed. */
 export interface ProvidersSource extends FileSource<Providers> {

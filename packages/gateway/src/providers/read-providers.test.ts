@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { SettingsError } from '@oncehook/kernel/settings'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PAYPAL_CHAIN } from '../testing/paypal-chain.ts'
 import { type Providers, readProviders } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 const secret = 'canary-secret-0123456789'
 const whsec = `whsec_${Buffer.from(secret).toString('base64')}`

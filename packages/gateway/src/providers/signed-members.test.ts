@@ -1,9 +1,9 @@
+import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
+import type { Provider } from '@oncehook/webhooks/provider'
+import { deliveryOf, providerOf, readVectorFiles, type Vector } from '@oncehook/webhooks/testing/vectors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { evidenceOf } from '../receive/evidence.ts'
-import { deliveryOf, providerOf, readVectorFiles, type Vector } from '../testing/vectors.ts'
-import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import type { Provider } from './provider.ts'
 
 /** The first delivery of a scheme that is accepted: for schemes that sign but a part of it. */
 function firstOf(scheme: string): { provider: Provider; delivery: Delivery; now: number } {

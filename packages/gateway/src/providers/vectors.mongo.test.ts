@@ -1,17 +1,17 @@
 import { Agent, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import type { Delivery } from '@oncehook/webhooks/delivery'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { demandedSettings } from '@oncehook/webhooks/testing/make-provider'
+import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '@oncehook/webhooks/testing/vectors'
 import { afterAll, describe, expect, it } from 'vitest'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'
 import { evidenceOf } from '../receive/evidence.ts'
-import { demandedSettings } from '../testing/make-provider.ts'
 import { startGateway } from '../testing/start-gateway.ts'
-import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../testing/vectors.ts'
-import type { Delivery } from './delivery.ts'
 import { readProviders } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 
 interface Answer {
   readonly status: number | undefined

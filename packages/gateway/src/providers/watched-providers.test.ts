@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { FileSource } from '@oncehook/kernel/file-source'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readGatewaySettings } from '../settings.ts'
 import type { Providers } from './read-providers.ts'
-import { SCHEMES } from './schemes.ts'
 import { watchProviders } from './watched-providers.ts'
 
 const stack = new AsyncDisposableStack()

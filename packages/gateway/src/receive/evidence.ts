@@ -1,6 +1,6 @@
-import { signWithToken } from '../providers/clear-token.ts'
-import { type Delivery, singleHeader } from '../providers/delivery.ts'
-import type { Provider } from '../providers/provider.ts'
+import { signWithToken } from '@oncehook/webhooks/clear-token'
+import { type Delivery, singleHeader } from '@oncehook/webhooks/delivery'
+import type { Provider } from '@oncehook/webhooks/provider'
 
 const ALWAYS = ['content-type', 'user-agent']
 const MAX_LENGTH = 2_048

@@ -1,6 +1,6 @@
 import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { headerLines } from '@oncehook/webhooks/delivery'
 import { parse } from 'content-type'
-import { headerLines } from '../providers/delivery.ts'
 
 // What nearly all of them say, which needs no parser.
 const USUAL: ReadonlySet<string> = new Set(['application/json', 'application/json; charset=utf-8'])

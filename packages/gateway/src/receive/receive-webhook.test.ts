@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { systemClock } from '@oncehook/kernel/clock'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Arrival, Recorded } from '../inbox/inbox.ts'
-import { makeProvider } from '../testing/make-provider.ts'
 import { receiveWebhook } from './receive-webhook.ts'
 
 const secret = 'a secret of the shop'

@@ -4,8 +4,8 @@ import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { startGateway as startParts } from '../gateway.ts'
-import { SCHEMES } from '../providers/schemes.ts'
 import { readGatewaySettings } from '../settings.ts'
 
 /** The database a test gives to a gateway, and what it wants otherwise than usual. */

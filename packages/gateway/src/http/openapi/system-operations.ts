@@ -6,7 +6,8 @@ import {
   rateLimited,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
-import { eventInvalid, notChecked, notStored, overloaded, signatureInvalid, tooManyEvents } from '../../errors.ts'
+import { eventInvalid, overloaded, tooManyEvents } from '@oncehook/webhooks/errors'
+import { notChecked, notStored, signatureInvalid } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { schemaReference } from './schemas.ts'

@@ -1,0 +1,60 @@
+import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
+import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
+import type { Permissions } from './permits.ts'
+
+/** What a provider's settings allow its events, completed by the preset of its scheme. */
+export function readPermissions({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): Permissions {
+  return {
+    effects: settings.effects ?? permits.effects ?? [],
+    requireAmount: settings.requireAmount ?? permits.requireAmount,
+    expect: { ...permits.expect?.(settings), ...settings.expect },
+  }
+}
+
+/** What is wrong with the permissions of a provider, each a clause with the property as it is to be written. */
+export function permissionProblems({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): string[] {
+  return [...effectProblems(permits.effects, settings), ...pointerProblems(permits.signedProperties, settings)]
+}
+
+/** The properties that name mode or account, and of which the settings of a provider with effects say nothing. */
+export function unsaidOrigin({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): readonly string[] {
+  const { effects } = readPermissions({ permits }, settings)
+  return effects.length > 0 && settings.expect === undefined ? (permits.origin ?? []) : []
+}
+
+/**
+ * The types that the settings of a provider map to a success, of which the preset alone says that they name an amount: a
+ * type that it does not know may name none, or another one.
+ */
+export function unsureAmounts({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): readonly string[] {
+  if (settings.requireAmount !== undefined || !permits.requireAmount) return []
+  return Object.entries(settings.events ?? {}).flatMap(([type, ours]) => (ours === 'payment.succeeded' ? [type] : []))
+}
+
+/** Every effect as a property to write. */
+const ALL = propertyOf(PAYMENT_EVENT_TYPES)
+
+function effectProblems(preset: Permissions['effects'] | null, { effects, events }: ProviderSettings): string[] {
+  const allowed = effects ?? preset
+  if (allowed === null) return [`the effects of its events must be said: add ${ALL}, or "effects": [] for none`]
+  const mapped = PAYMENT_EVENT_TYPES.filter((type) => Object.values(events ?? {}).includes(type))
+  if (mapped.every((type) => allowed.includes(type))) return []
+  const needed = PAYMENT_EVENT_TYPES.filter((type) => allowed.includes(type) || mapped.includes(type))
+  const verb = effects === undefined ? 'add' : 'write'
+  return [`events maps to a type of payment that has no effect here: ${verb} ${propertyOf(needed)}`]
+}
+
+function pointerProblems(signed: readonly string[] | undefined, settings: ProviderSettings): string[] {
+  if (signed === undefined) return []
+  const { expect = {}, orderReference = signed[0] ?? '' } = settings
+  const isUnsigned = (pointer: string): boolean => !signed.includes(pointer)
+  const list = signed.join(', ')
+  return [
+    ...(Object.keys(expect).some(isUnsigned) ? [`expect points at what is not signed; signed are ${list}`] : []),
+    ...(isUnsigned(orderReference) ? [`orderReference points at what is not signed; signed are ${list}`] : []),
+  ]
+}
+
+function propertyOf(effects: readonly PaymentEventType[]): string {
+  return `"effects": [${effects.map((effect) => `"${effect}"`).join(', ')}]`
+}

@@ -1,0 +1,105 @@
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { isLoopback } from '@oncehook/kernel/is-loopback'
+import { secretProblem } from '@oncehook/kernel/secret'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { z } from 'zod'
+import { isObject, type JsonObject } from '../events/read-event.ts'
+import { type Asker, SharedQuestions } from './shared-questions.ts'
+
+/** Where a provider is asked and with which token: https, or plain http to this machine only. */
+export const fetchSettings = z.strictObject({
+  baseUrl: z
+    .string()
+    .max(2_048)
+    .refine(isApiBase, { error: 'must be an https address (http to loopback only) without user, query or fragment' }),
+  token: z.string().refine((token) => secretProblem(token, 1) === null && /^[\x21-\x7e]+$/.test(token), {
+    error: 'must be a token: not blank, no placeholder, without white space',
+  }),
+})
+
+/** The settings of a provider's API. */
+export type FetchSettings = z.output<typeof fetchSettings>
+
+function isApiBase(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  const { protocol, username, password, search, hash } = url
+  if (`${username}${password}${search}${hash}` !== '' || /[?#]/.test(text)) return false
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(url))
+}
+
+/** What is read from a provider's API. */
+export interface ApiQuestion {
+  /** Each one segment of the path below the base, whatever characters it has. */
+  readonly path: readonly string[]
+  /** The header that carries the token. Default: `Authorization: Bearer`. */
+  readonly tokenHeader?: (token: string) => Readonly<Record<string, string>>
+  /** Questions about one thing begin at most this often, in milliseconds. Default: as soon as the one before has its answer. */
+  readonly everyMs?: number
+  /** Who wants to know. Default: `known`. */
+  readonly asker?: Asker | undefined
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 1_048_576
+// What anybody can make us ask for has a bound; beyond it the provider delivers again.
+const LIMITS = { most: 64, mostOfStrangers: 32, mostWaiting: 256 }
+const askedOf = new WeakMap<FetchSettings, SharedQuestions<JsonObject | null>>()
+
+/**
+ * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once, 32 of them
+ * for strangers. Null where the provider knows no such thing (404, 410). Calls for the same thing share questions that
+ * begin after them.
+ * @throws overloaded for a stranger where too much is asked, unavailable for everything else
+ */
+export function readFromApi(
+  settings: FetchSettings,
+  question: ApiQuestion,
+  fetch: typeof globalThis.fetch,
+): Promise<JsonObject | null> {
+  const questions = askedOf.get(settings) ?? new SharedQuestions<JsonObject | null>(LIMITS)
+  askedOf.set(settings, questions)
+  const { path, everyMs = 0, asker = 'known' } = question
+  return questions.ask({ thing: JSON.stringify(path), everyMs, asker, put: () => ask(settings, question, fetch) })
+}
+
+async function ask(
+  { baseUrl, token }: FetchSettings,
+  { path, tokenHeader = (text) => ({ Authorization: `Bearer ${text}` }) }: ApiQuestion,
+  fetch: typeof globalThis.fetch,
+): Promise<JsonObject | null> {
+  // A segment of dots would climb, however it is escaped.
+  if (path.some((segment) => /^\.{0,2}$/.test(segment))) return null
+  const url = `${baseUrl.replace(/\/+$/, '')}/${path.map(encodeURIComponent).join('/')}`
+  try {
+    const response = await fetch(url, {
+      headers: { Accept: 'application/json', ...tokenHeader(token) },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    const body = await readCapped(response, MAX_BYTES)
+    if (response.status === 404 || response.status === 410) return null
+    if (response.status !== 200) throw unavailable({ reason: 'provider_answered', providerStatus: response.status })
+    const value = parseStrictJson(body, { maxDepth: 512, bigIntegers: true })
+    if (!isObject(value)) throw unavailable({ reason: 'provider_answer_unreadable' })
+    return value
+  } catch (error) {
+    if (unavailable.is(error)) throw error
+    throw unavailable({ reason: 'provider_not_reached' }, { cause: error })
+  }
+}
+
+/**
+ * The body of an answer.
+ * @throws unavailable for one of more than `maxBytes`
+ */
+export async function readCapped(response: Response, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw unavailable({ reason: 'provider_answer_too_large' })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

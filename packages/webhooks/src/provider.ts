@@ -1,0 +1,144 @@
+import { createSecretKey } from 'node:crypto'
+import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
+import type { Schemes } from './schemes/load-schemes.ts'
+import type {
+  AnswerCheck,
+  AnswerHandshake,
+  ConfirmEvent,
+  Finding,
+  ProviderSettings,
+  ReadEvents,
+  ReadKey,
+  Refusal,
+  Scheme,
+} from './schemes/scheme.ts'
+import type { LiveSecret } from './signatures/signature.ts'
+
+/** A configured provider, ready to judge deliveries. */
+export interface Provider {
+  readonly name: string
+  readonly scheme: string
+  readonly maxBytes: number
+  /** The secrets by name, never by value. `notAfter` in milliseconds. */
+  readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter'>[]
+  /** Whether a signature covers a time. If not, an old capture stays valid for ever, and so must its key here. */
+  readonly signsTime: boolean
+  /** For how many milliseconds after the first delivery the provider may deliver an event again. */
+  readonly redeliveryMs: number
+  /** The properties that name mode or account (JSON Pointers) and of which its settings say nothing. */
+  readonly unsaidOrigin: readonly string[]
+  /** The types that its settings map to a success, and of which they do not say whether they must name an amount. */
+  readonly unsureAmounts: readonly string[]
+  /** The headers that a signature is checked with, in lower case. */
+  readonly signedHeaders: readonly string[]
+  /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
+  readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
+  /** Of these the one in which the secret itself comes, where there is one. */
+  readonly clearTokenHeader?: string
+  /** Whether the query is kept. */
+  readonly usesQuery: boolean
+  /** Whether only the body tells that a delivery is signed at all. */
+  readonly signsInBody: boolean
+  readonly takesForms: boolean
+  /**
+   * Proves a delivery authentic at `now` (milliseconds), or says why it is not. A promise only where something must be
+   * fetched for it, by `fetch`; that rejects only with `unavailable`.
+   */
+  verify(delivery: Delivery, now: number, fetch: typeof globalThis.fetch): Verdict | Promise<Verdict>
+  readonly readEvents: ReadEvents
+  /** The answer to a handshake; null for an ordinary delivery. */
+  readonly answerHandshake: AnswerHandshake
+  /** The answer to a GET by which the provider checks this endpoint; absent where it does not. */
+  readonly answerCheck?: AnswerCheck
+  /** Asks the provider what an event that is not signed well enough claims; absent where signatures suffice. */
+  readonly confirm?: ConfirmEvent
+}
+
+/** A delivery proved authentic, or the reason why it is not. */
+type Verdict = VerifiedDelivery | { readonly refused: Refusal }
+
+/** A provider's settings with the texts of its secrets at hand. */
+export interface ProviderSource {
+  readonly name: string
+  readonly settings: ProviderSettings
+  readonly secretTexts: readonly string[]
+  readonly maxBytes: number
+}
+
+const MIN_KEY_BYTES = 16
+const HOUR_MS = 3_600_000
+
+/** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
+export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
+  const { name, maxBytes } = source
+  const scheme = schemes.get(source.settings.scheme)
+  if (scheme === undefined) return { problems: [`PROVIDERS.${name}: the scheme is unknown`] }
+  const { secrets, problems } = readSecrets(scheme, source)
+  const wrong = [...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings)]
+  problems.push(...wrong.map((problem) => `PROVIDERS.${name}: ${problem}`))
+  if (problems.length > 0) return { problems }
+  const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
+  const check = scheme.prepare(settings, secrets)
+  const answerCheck = scheme.prepareCheck?.(settings, secrets)
+  const confirm = scheme.prepareConfirm?.(settings)
+  return {
+    name,
+    scheme: scheme.name,
+    maxBytes,
+    secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
+    signsTime: scheme.signsTime(settings),
+    redeliveryMs: scheme.redelivery.hours * HOUR_MS,
+    unsaidOrigin: unsaidOrigin(scheme, source.settings),
+    unsureAmounts: unsureAmounts(scheme, source.settings),
+    signedHeaders: scheme.signedHeaders(settings),
+    usesQuery: scheme.usesQuery ?? false,
+    signsInBody: scheme.signsInBody ?? false,
+    takesForms: scheme.takesForms ?? false,
+    readEvents: scheme.prepareReader(settings),
+    answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
+    verify(delivery, now, fetch) {
+      const finding = check(delivery, now, fetch)
+      return finding instanceof Promise
+        ? finding.then((found) => toVerdict(delivery, found))
+        : toVerdict(delivery, finding)
+    },
+    ...(answerCheck === undefined ? {} : { answerCheck }),
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(scheme.clearTokenHeader === undefined ? {} : { clearTokenHeader: scheme.clearTokenHeader }),
+    ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
+  }
+}
+
+function toVerdict(delivery: Delivery, finding: Finding): Verdict {
+  if ('refused' in finding) return finding
+  const { rawBody, rawHeaders, query } = delivery
+  const { secretId, signedId, transmission } = finding
+  const verified =
+    signedId === undefined
+      ? { rawBody, rawHeaders, query, secretId }
+      : { rawBody, rawHeaders, query, secretId, signedId }
+  return (transmission === undefined ? verified : { ...verified, transmission }) as VerifiedDelivery
+}
+
+function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSecret[]; problems: string[] } {
+  const secrets: LiveSecret[] = []
+  const problems: string[] = []
+  source.settings.secrets.forEach((secret, index) => {
+    const read = scheme.readKey(source.secretTexts[index] ?? '', source.settings)
+    const problem = problemOf(read, source.settings)
+    if (problem !== null) problems.push(`PROVIDERS.${source.name}: secret ${secret.id} ${problem}`)
+    else if (!('problem' in read)) {
+      const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
+      const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read
+      secrets.push({ id: secret.id, notAfter, ...key })
+    }
+  })
+  return { secrets, problems }
+}
+
+function problemOf(read: ReadKey, { acceptShortSecret }: ProviderSettings): string | null {
+  if (!Buffer.isBuffer(read)) return 'problem' in read ? read.problem : null
+  if (read.length >= MIN_KEY_BYTES || (acceptShortSecret === true && read.length > 0)) return null
+  return `is shorter than ${MIN_KEY_BYTES} bytes`
+}

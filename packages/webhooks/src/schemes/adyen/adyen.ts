@@ -1,0 +1,159 @@
+import { invalidBody } from '@oncehook/kernel/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import type { WebhookEvent } from '../../event.ts'
+import { boundedItems } from '../../events/item-list.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { isObject, type JsonObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import type { SharedSettings } from '../../settings/shared-settings.ts'
+import { readHexKey } from '../../signatures/hex-key.ts'
+import { decodeBase64, findSigner, hmac, type LiveSecret } from '../../signatures/signature.ts'
+import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { minorUnitsOfAdyen } from './adyen-money.ts'
+
+const TYPES = {
+  'AUTHORISATION.true': 'payment.succeeded',
+  'AUTHORISATION.false': 'payment.failed',
+} as const
+
+/** What is signed of an item: the settings may point at nothing else. */
+const SIGNED_PROPERTIES = [
+  ...['/pspReference', '/originalReference', '/merchantAccountCode', '/merchantReference'],
+  ...['/amount/value', '/amount/currency', '/eventCode', '/success'],
+]
+
+/**
+ * Adyen's payment webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures): every item of
+ * `notificationItems` carries its own HMAC-SHA256 in base64, over eight of its members joined by colons, keyed with the
+ * decoded hexadecimal key. One bad item refuses all. Neither a time nor an id is signed: the id of an event is
+ * pspReference, eventCode and success. Whatever else an item says (`eventDate`, `paymentMethod`) is not signed.
+ */
+export const adyen = defineScheme(
+  'adyen',
+  {},
+  {
+    readKey: readHexKey,
+    signedHeaders: () => [],
+    signsInBody: true,
+    redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
+    permits: { ...PAYMENTS, origin: ['/merchantAccountCode'], signedProperties: SIGNED_PROPERTIES },
+    signsTime: () => false,
+    prepare: (_, secrets): CheckSignature => {
+      return ({ rawBody }, now) => {
+        const signatures = countSignatures(rawBody)
+        if (signatures === 0) return { refused: 'header_missing' }
+        const mostBytes = Math.min(signatures * MOST_ITEM_BYTES, MOST_PARSED_BYTES)
+        if (rawBody.length > mostBytes) return { refused: 'body_too_large' }
+        const items = itemsOf(rawBody)
+        if (items === null) return { refused: 'header_missing' }
+        // What is beyond is never read: the reader refuses so many.
+        return checkItems(items.slice(0, MOST_ITEMS), secrets, now)
+      }
+    },
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) =>
+        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item) => readItem(item, settings)),
+  },
+)
+
+// Each costs a MAC before anything is known to be authentic; Adyen sends one.
+const MOST_ITEMS = 250
+// One of Adyen's takes one to four kilobytes, and has some dozens of members.
+const MOST_ITEM_BYTES = 65_536
+// What is parsed takes up to 25 times its size, before anything is known to be authentic.
+const MOST_PARSED_BYTES = 196_608
+const MOST_PARTS = 20_000
+// A member of Adyen's takes 25 bytes with its name. Small bodies may be denser.
+const LEAST_BYTES_OF_PART = 8
+const FREE_PARTS = 1_000
+const SIGNATURE_MEMBER = Buffer.from('"hmacSignature"')
+
+/** How many items can have a signature, `MOST_ITEMS` at most: found out without parsing anything. */
+function countSignatures(rawBody: Buffer): number {
+  let found = 0
+  for (let at = rawBody.indexOf(SIGNATURE_MEMBER); at !== -1 && found < MOST_ITEMS; found += 1) {
+    at = rawBody.indexOf(SIGNATURE_MEMBER, at + SIGNATURE_MEMBER.length)
+  }
+  return found
+}
+
+/** The items of a body, or null where it is none that could be checked. */
+function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
+  try {
+    const maxParts = Math.min(FREE_PARTS + Math.ceil(rawBody.length / LEAST_BYTES_OF_PART), MOST_PARTS)
+    const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true, maxParts })
+    const notificationItems = isObject(body) ? body.notificationItems : undefined
+    if (!Array.isArray(notificationItems) || notificationItems.length === 0) return null
+    const items = notificationItems.map((entry: unknown) => (isObject(entry) ? entry.NotificationRequestItem : null))
+    return items.every(isObject) ? items : null
+  } catch (error) {
+    // Without its members nothing can be checked: to the sender it is as good as forged.
+    if (invalidBody.is(error)) return null
+    throw error
+  }
+}
+
+function checkItems(items: readonly JsonObject[], secrets: readonly LiveSecret[], now: number): Finding {
+  let first: Finding | undefined
+  for (const item of items) {
+    const finding = checkItem(item, secrets, now)
+    if ('refused' in finding) return finding
+    first ??= finding
+  }
+  return first ?? { refused: 'header_missing' }
+}
+
+function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number): Finding {
+  const { hmacSignature } = isObject(item.additionalData) ? item.additionalData : {}
+  if (typeof hmacSignature !== 'string') return { refused: 'header_missing' }
+  const signature = decodeBase64(hmacSignature)
+  const text = signedText(item)
+  if (signature === null || text === null) return { refused: 'header_malformed' }
+  const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) })
+  return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+}
+
+/**
+ * The text that is signed of an item. A colon in any member but the reference, or another form of amount, currency and
+ * success, would let one signature fit another item: null.
+ */
+function signedText(item: JsonObject): string | null {
+  const { value, currency } = isObject(item.amount) ? item.amount : {}
+  const before = [item.pspReference, item.originalReference, item.merchantAccountCode].map(textOf)
+  const reference = textOf(item.merchantReference)
+  const behind = [value, currency, item.eventCode, item.success].map(textOf)
+  const [amount = '', code = ''] = behind
+  if (!/^(?:-?\d{1,18})?$/.test(amount ?? '') || !/^(?:[A-Z]{3})?$/.test(code ?? '')) return null
+  if (!/^(?:true|false)$/.test(behind[3] ?? '')) return null
+  if ([...before, ...behind].some((text) => text === null || text.includes(':')) || reference === null) return null
+  return [...before, reference, ...behind].join(':')
+}
+
+// No reference is nearly as long, and every character of it is hashed once for each secret.
+const MOST_TEXT = 1_024
+
+/** A member as Adyen signs it: nothing for one that is missing; null for what is no text, integer or boolean, or too long. */
+function textOf(member: unknown): string | null {
+  if (member === undefined || member === null) return ''
+  if (typeof member === 'string') return member.length <= MOST_TEXT && member.isWellFormed() ? member : null
+  return Number.isSafeInteger(member) || typeof member === 'bigint' || typeof member === 'boolean'
+    ? String(member)
+    : null
+}
+
+function readItem(item: JsonObject, settings: SharedSettings): WebhookEvent {
+  const { pspReference, eventCode, success, amount } = item
+  const { value, currency } = isObject(amount) ? amount : {}
+  const found = {
+    id: [pspReference, eventCode, success].map(textOf).join(':'),
+    type: eventCode,
+    status: textOf(success),
+    objectId: pspReference,
+    orderId: item.merchantReference,
+    amount: minorUnitsOfAdyen(value, currency),
+    currency,
+    occurredAt: item.eventDate,
+  }
+  return toEvent(found, { ...settings, types: TYPES, document: item })
+}

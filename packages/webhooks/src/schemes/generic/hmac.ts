@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { type Delivery, singleHeader } from '../../delivery.ts'
+import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
+import { readEvent, readStrictObject } from '../../events/read-event.ts'
+import { headerName, type SharedSettings } from '../../settings/shared-settings.ts'
+import { readHexKey } from '../../signatures/hex-key.ts'
+import {
+  couldContinueTime,
+  createDecoder,
+  decodeBase64,
+  findSigner,
+  hmac,
+  isWithinTolerance,
+  type SignedParts,
+} from '../../signatures/signature.ts'
+import { UNDOCUMENTED } from '../redelivery.ts'
+import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+
+const shape = {
+  header: headerName,
+  algorithm: z.enum(['sha1', 'sha256', 'sha384', 'sha512']).default('sha256'),
+  encoding: z.enum(['hex', 'base64']).default('hex'),
+  prefix: z.string().max(64).default(''),
+  timestampHeader: headerName.optional(),
+  signedText: z
+    .string()
+    .regex(/^(?:[^{}]|\{timestamp\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
+      error: 'must hold {body} once, may hold {timestamp}, and no other braces',
+    })
+    .optional(),
+  secretEncoding: z.enum(['utf8', 'hex', 'base64']).default('utf8'),
+}
+
+/**
+ * The generic scheme: an HMAC in one header, over the body or over a text made of the body and a timestamp header.
+ * Its settings express every plain HMAC scheme; without a timestamp an old capture stays valid for ever, so that only
+ * the memory of event ids stands against it.
+ */
+export const genericHmac = defineScheme('hmac', shape, {
+  problemsOf({ signedText, timestampHeader }) {
+    if (signedText === undefined || signedText.includes('{timestamp}') === (timestampHeader !== undefined)) return []
+    // A timestamp that is not signed protects nothing, and one that is signed must come from somewhere.
+    const missing = timestampHeader === undefined
+    return [
+      missing ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out',
+    ]
+  },
+  readKey(text, { secretEncoding: encoding }) {
+    if (encoding === 'hex') return readHexKey(text)
+    if (encoding === 'base64') return decodeBase64(text) ?? { problem: 'is not base64' }
+    return Buffer.from(text, 'utf8')
+  },
+  signedHeaders: ({ header, timestampHeader }) =>
+    timestampHeader === undefined ? [header] : [header, timestampHeader],
+  redelivery: UNDOCUMENTED,
+  permits: EFFECTS_UNKNOWN,
+  signsTime: ({ timestampHeader }) => timestampHeader !== undefined,
+  prepare(settings, secrets): CheckSignature {
+    const { header } = settings
+    const decode = createDecoder(settings)
+    const readTimestamp = prepareTimestamp(settings)
+    const partsOf = prepareSignedText(settings)
+    const isTimeJoined = settings.signedText?.includes('{timestamp}{body}') === true
+    return (delivery, now): Finding => {
+      const value = singleHeader(delivery.rawHeaders, header)
+      const timestamp = readTimestamp(delivery, now)
+      if (value === null) return { refused: 'header_missing' }
+      if ('refused' in timestamp) return timestamp
+      const signature = decode(value)
+      if (signature === null) return { refused: 'header_malformed' }
+      if (isTimeJoined && couldContinueTime(timestamp.text, delivery.rawBody)) return { refused: 'signature_mismatch' }
+      const parts = partsOf(timestamp.text, delivery.rawBody)
+      const macOf = (key: Parameters<typeof hmac>[1]): string => hmac(settings.algorithm, key, parts)
+      const secretId = findSigner(secrets, [signature], { now, macOf })
+      return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+    }
+  },
+  prepareReader:
+    (settings) =>
+    ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)],
+})
+
+type Settings = z.output<z.ZodObject<typeof shape>> & SharedSettings
+type Timestamp = { readonly text: string } | (Finding & { readonly refused: string })
+
+function prepareTimestamp(settings: Settings): (delivery: Delivery, now: number) => Timestamp {
+  const { timestampHeader: name, toleranceSeconds } = settings
+  if (name === undefined) return () => ({ text: '' })
+  return ({ rawHeaders }, now) => {
+    const text = singleHeader(rawHeaders, name)
+    if (text === null) return { refused: 'header_missing' }
+    return isWithinTolerance(text, toleranceSeconds, now) ? { text } : { refused: 'timestamp_outside_window' }
+  }
+}
+
+/** Splits the template once, so that a delivery costs no search in it and the body is never decoded. */
+function prepareSignedText(settings: Settings): (timestamp: string, rawBody: Buffer) => SignedParts {
+  const template = settings.signedText ?? (settings.timestampHeader === undefined ? '{body}' : '{timestamp}.{body}')
+  const pieces = template.split(/(\{body\}|\{timestamp\})/).filter((piece) => piece !== '')
+  return (timestamp, rawBody) =>
+    pieces.map((piece) => (piece === '{body}' ? rawBody : piece === '{timestamp}' ? timestamp : piece))
+}

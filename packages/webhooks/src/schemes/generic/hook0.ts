@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import { type Delivery, singleHeader } from '../../delivery.ts'
+import { orderInFreeFields } from '../../events/free-fields.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { minorUnitsOfText } from '../../events/money.ts'
+import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
+import { isObject, type JsonObject, readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { unsignedType } from '../../events/unsigned-type.ts'
+import { hasMember, onlyValueOf } from '../../signatures/member-list.ts'
+import { decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from '../../signatures/signature.ts'
+import { idOfBytes } from '../../signatures/signed-body.ts'
+import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+
+const shape = { version: z.enum(['v0', 'v1']).optional() }
+
+/**
+ * Hook0 (documentation.hook0.com/tutorials/webhook-authentication; clients/conformance/signature.json and
+ * output-worker/src/work.rs of hook0/hook0), also used by Coinbase CDP: HMAC-SHA256 in hexadecimal in
+ * `X-Hook0-Signature`, as `t=…,v0=…` over time and body, or as `t=…,h=names,v1=…` over time, header names, their values
+ * and body. Where both are there only `v1` counts; `version` pins one.
+ */
+export const hook0 = defineScheme('hook0', shape, {
+  readKey: (text) => Buffer.from(text, 'utf8'),
+  signedHeaders: () => ['x-hook0-signature', 'x-event-id', 'x-event-type', 'content-type'],
+  coveredHeaders(delivery) {
+    const presented = readSignature(delivery)
+    return 'refused' in presented ? [] : presented.covered.filter((name) => !SECRETIVE.test(name))
+  },
+  redelivery: { hours: 192, source: 'documentation.hook0.com: 24 retries' },
+  permits: EFFECTS_UNKNOWN,
+  signsTime: () => true,
+  prepare({ toleranceSeconds, version }, secrets): CheckSignature {
+    return (delivery, now): Finding => {
+      const presented = readSignature(delivery)
+      if ('refused' in presented) return presented
+      const { timestamp, signature, parts } = presented
+      if (version !== undefined && version !== presented.version) return { refused: 'header_malformed' }
+      if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
+      const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
+      if (secretId === null) return { refused: 'signature_mismatch' }
+      const signedId = presented.covered.includes('x-event-id') ? eventIdOf(delivery) : null
+      return signedId === null ? { secretId } : { secretId, signedId }
+    }
+  },
+  prepareReader: (settings) => (delivery) => {
+    const body = readStrictObject(delivery.rawBody, true)
+    const object = objectOf(body)
+    const header = singleHeader(delivery.rawHeaders, 'x-event-type')
+    const found = {
+      id: delivery.signedId ?? body.id ?? body.eventId ?? idOfBytes(delivery.rawBody),
+      type: (isTypeSigned(delivery) ? header : null) ?? body.type ?? body.eventType ?? unsignedType(header),
+      objectId: object.id,
+      orderId: orderInFreeFields(object, object.metadata),
+      amount: minorUnitsOfText(object.amount),
+      currency: object.currency,
+      occurredAt: body.timestamp ?? body.created,
+    }
+    return [toEvent(found, { ...settings, types: {}, document: body })]
+  },
+})
+
+interface Presented {
+  readonly version: 'v0' | 'v1'
+  readonly timestamp: string
+  readonly signature: Buffer
+  readonly parts: SignedParts
+  /** The headers that the signature covers, in lower case. */
+  readonly covered: readonly string[]
+}
+
+type Refused = Extract<Finding, { refused: unknown }>
+
+const MALFORMED: Refused = { refused: 'header_malformed' }
+
+function readSignature(delivery: Delivery): Presented | Refused {
+  const { rawHeaders, rawBody } = delivery
+  const header = singleHeader(rawHeaders, 'x-hook0-signature')
+  if (!header) return { refused: 'header_missing' }
+  const members = { header, separator: ',' }
+  const version = hasMember(members, 'v1') ? 'v1' : 'v0'
+  const timestamp = onlyValueOf(members, 't')
+  const signature = decodeHex(onlyValueOf(members, version) ?? '')
+  if (timestamp === undefined || signature === null) return MALFORMED
+  // What v1 signs, offered as v0, would be such a body.
+  if (version === 'v0' && beginsAsNames(rawBody)) return MALFORMED
+  if (version === 'v0') return { version, timestamp, signature, parts: [`${timestamp}.`, rawBody], covered: [] }
+  const names = onlyValueOf(members, 'h') ?? ''
+  if (!HEADER_NAMES.test(names)) return MALFORMED
+  const covered = names.split(' ')
+  const values = covered.map((name) => singleHeader(rawHeaders, name))
+  // A header that the signature covers and that is gone, or there twice, could be anything.
+  if (values.includes(null)) return { refused: 'header_missing' }
+  if (covered.includes('x-event-id') && hasLostId(delivery, values.join('.'))) return MALFORMED
+  return { version, timestamp, signature, parts: [`${timestamp}.${names}.${values.join('.')}.`, rawBody], covered }
+}
+
+// Headers that a subscriber may have set to be let in somewhere: never kept, even though the check of the record lacks them.
+const SECRETIVE = /^(?:authorization|proxy-authorization|cookie|__proto__)$|token|secret|password|api-?key/
+
+const HEADER_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}$/
+const BEGINS_AS_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}\./
+// 32 names of 64 bytes, each with what stands behind it.
+const MAX_NAMES = 32 * 65
+const BRACE = 0x7b
+
+function beginsAsNames(rawBody: Buffer): boolean {
+  return rawBody[0] !== BRACE && BEGINS_AS_NAMES.test(rawBody.toString('latin1', 0, MAX_NAMES))
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/**
+ * Values are joined by full stops and may hold some, so that one signature fits several splits. Ids of Hook0 are UUIDs:
+ * anything else in their place may be a piece of a neighbour.
+ */
+function eventIdOf({ rawHeaders }: Delivery): string | null {
+  const id = singleHeader(rawHeaders, 'x-event-id')
+  return id !== null && UUID.test(id) ? id : null
+}
+
+/** Whether the id was pushed into a neighbour, so that a delivery that was caught would pass for another event. */
+function hasLostId(delivery: Delivery, values: string): boolean {
+  return eventIdOf(delivery) === null && values.split('.').some((piece) => UUID.test(piece))
+}
+
+function isTypeSigned(delivery: Delivery): boolean {
+  const presented = readSignature(delivery)
+  return !('refused' in presented) && presented.covered.includes('x-event-type')
+}
+
+/** The payload is the sending application's own; ours is looked for first, then the object in `data`, then the body. */
+function objectOf(body: JsonObject): JsonObject {
+  const places = [resolvePointer(body, '/data/object'), body.data]
+  return places.find(isObject) ?? body
+}

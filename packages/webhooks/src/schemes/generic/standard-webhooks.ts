@@ -1,0 +1,117 @@
+import { type KeyObject, verify } from 'node:crypto'
+import { z } from 'zod'
+import { type Delivery, headerLines, singleHeader } from '../../delivery.ts'
+import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
+import { isEventText, readEvent, readStrictObject } from '../../events/read-event.ts'
+import { ed25519Key, findKeyHolder } from '../../signatures/public-key.ts'
+import {
+  decodeBase64,
+  findSigner,
+  hmac,
+  isWithinTolerance,
+  type LiveSecret,
+  type SignedParts,
+} from '../../signatures/signature.ts'
+import { defineScheme, type Finding, type ReadKey } from '../scheme.ts'
+
+const shape = { shape: z.literal('standard').optional() }
+
+/**
+ * Standard Webhooks v1 and v1a (the specification at github.com/standard-webhooks/standard-webhooks), also under the
+ * `svix-` header names: HMAC-SHA256 or Ed25519 over id, timestamp and body, joined by full stops. Each secret pins its
+ * version, `whsec_` v1 and `whpk_` v1a: signatures of any other version in the list are passed over.
+ */
+export const standardWebhooks = defineScheme('standard-webhooks', shape, {
+  readKey: readStandardKey,
+  signedHeaders: () => STANDARD_HEADERS,
+  redelivery: { hours: 120, source: 'Svix: an endpoint is disabled after 120 hours; the specification suggests 76' },
+  permits: EFFECTS_UNKNOWN,
+  signsTime: () => true,
+  prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
+  prepareReader(settings) {
+    if (settings.shape === undefined) return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)]
+    return ({ rawBody, signedId }) => {
+      const sentBody = readStrictObject(rawBody, true)
+      const body = { ...sentBody, id: signedId, data: { object: sentBody.data } }
+      return [readEvent(body, { ...settings, sentBody })]
+    }
+  },
+})
+
+/** The headers that Standard Webhooks signs or signs with, under both names, in lower case. */
+export const STANDARD_HEADERS = ['webhook', 'svix'].flatMap((family) =>
+  ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
+)
+
+/** Reads a secret of Standard Webhooks: `whsec_` and the base64 of a key, or `whpk_` and that of an Ed25519 public key. */
+export function readStandardKey(text: string): ReadKey {
+  if (text.startsWith('whsk_')) return { problem: 'is a private key, its public half (whpk_) is needed' }
+  if (text.startsWith('whpk_')) {
+    const key = ed25519Key(decodeBase64(text.slice('whpk_'.length)))
+    return key === null ? { problem: 'is not whpk_ and the base64 of 32 bytes' } : { key, kind: 'v1a' }
+  }
+  return decodeBase64(text.replace(/^whsec_/, '')) ?? { problem: 'is not whsec_ and base64' }
+}
+
+/** The check of Standard Webhooks with secrets that `readStandardKey` read. */
+export function prepareStandardCheck(
+  toleranceSeconds: number,
+  secrets: readonly LiveSecret[],
+): (delivery: Delivery, now: number) => Finding {
+  const symmetric = secrets.filter(({ kind }) => kind !== 'v1a')
+  const asymmetric = secrets.filter(({ kind }) => kind === 'v1a')
+  return (delivery, now) => {
+    const signed = readHeaders(delivery)
+    if (typeof signed === 'string') return { refused: signed }
+    const { id, timestamp, list } = signed
+    if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
+    const parts: SignedParts = [`${id}.${timestamp}.`, delivery.rawBody]
+    const macOf = (key: KeyObject): string => hmac('sha256', key, parts)
+    const secretId =
+      findSigner(symmetric, signaturesOf(list, 'v1,'), { now, macOf }) ??
+      (asymmetric.length === 0 ? null : findAsymmetric(asymmetric, { list, parts, now }))
+    return secretId === null ? { refused: 'signature_mismatch' } : { secretId, signedId: id }
+  }
+}
+
+interface AsymmetricSearch {
+  readonly list: string
+  readonly parts: SignedParts
+  readonly now: number
+}
+
+function findAsymmetric(secrets: readonly LiveSecret[], { list, parts, now }: AsymmetricSearch): string | null {
+  const text = Buffer.concat(parts.map((part) => Buffer.from(part)))
+  const isSignedBy = (key: KeyObject, signature: Uint8Array): boolean => verify(null, text, key, signature)
+  const most = Math.max(FEWEST_CANDIDATES, Math.floor(MOST_HASHED_BYTES / (text.length * secrets.length)))
+  return findKeyHolder(secrets, signaturesOf(list, 'v1a,').slice(0, most), { now, isSignedBy })
+}
+
+// Each signature is checked with each key, which hashes the whole text anew. While a sender exchanges its key it lists two.
+const MOST_HASHED_BYTES = 4_194_304
+const FEWEST_CANDIDATES = 2
+
+interface SignedHeaders {
+  readonly id: string
+  readonly timestamp: string
+  readonly list: string
+}
+
+function readHeaders({ rawHeaders }: Delivery): SignedHeaders | 'header_missing' | 'header_malformed' {
+  const family = headerLines(rawHeaders, 'webhook-signature').length > 0 ? 'webhook' : 'svix'
+  const id = singleHeader(rawHeaders, `${family}-id`)
+  const timestamp = singleHeader(rawHeaders, `${family}-timestamp`)
+  const list = singleHeader(rawHeaders, `${family}-signature`)
+  if (!id || !timestamp || !list) return 'header_missing'
+  // A full stop in the id would let one signature fit two splits of the signed text.
+  if (id.includes('.') || !isEventText(id)) return 'header_malformed'
+  return { id, timestamp, list }
+}
+
+function signaturesOf(list: string, version: string): Buffer[] {
+  return list
+    .split(' ')
+    .filter((item) => item.startsWith(version))
+    .map((item) => decodeBase64(item.slice(version.length)))
+    .filter((bytes) => bytes !== null)
+}

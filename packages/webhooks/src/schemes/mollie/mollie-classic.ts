@@ -1,0 +1,131 @@
+import type { WebhookEvent } from '../../event.ts'
+import { readForm } from '../../events/form-body.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { minorUnits } from '../../events/money.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { type JsonObject, toId } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
+import type { SharedSettings } from '../../settings/shared-settings.ts'
+import { idOfBytes } from '../../signatures/signed-body.ts'
+import { type Confirmed, defineScheme, UNSIGNED } from '../scheme.ts'
+import { orderInMetadata } from './mollie-metadata.ts'
+
+const TYPES = {
+  'payment.paid': 'payment.succeeded',
+  'payment.canceled': 'payment.failed',
+  'payment.expired': 'payment.failed',
+  'order.paid': 'payment.succeeded',
+  'order.completed': 'payment.succeeded',
+  'order.canceled': 'payment.failed',
+  'order.expired': 'payment.failed',
+} as const
+
+/** Where Mollie has what an id begins with. */
+const KINDS: Readonly<Record<string, { readonly type: string; readonly collection: string }>> = {
+  tr: { type: 'payment', collection: 'payments' },
+  ord: { type: 'order', collection: 'orders' },
+}
+
+/**
+ * Mollie's classic webhooks (docs.mollie.com/reference/webhooks): a form with the id of a payment or an order, nothing
+ * else. Nothing is signed and there is no secret, so that the object is read from Mollie (`"fetch"`, such as
+ * https://api.mollie.com/v2) and only what is said there counts. The same id comes for every change: the state that was
+ * read is the event.
+ */
+export const mollieClassic = defineScheme(
+  'mollie-classic',
+  { fetch: fetchSettings },
+  {
+    signsNothing: true,
+    readKey: () => ({ problem: 'is not needed: nothing is signed' }),
+    signedHeaders: () => [],
+    redelivery: { hours: 26, source: 'reported: about 10 attempts' },
+    permits: PAYMENTS,
+    signsTime: () => false,
+    takesForms: true,
+    prepare:
+      () =>
+      ({ rawBody }) => {
+        if (rawBody.length > MOST_BYTES) return { refused: 'body_too_large' }
+        return idIn(rawBody) === null ? { refused: 'header_malformed' } : { secretId: UNSIGNED }
+      },
+    prepareReader:
+      () =>
+      ({ rawBody }) => {
+        const objectId = idIn(rawBody) ?? undefined
+        const found = { id: idOfBytes(rawBody), type: kindOf(objectId ?? '')?.type, objectId }
+        return [toEvent(found, { types: {}, document: {} })]
+      },
+    prepareConfirm: (settings) => async (event, fetch, asker) => {
+      const collection = kindOf(event.objectId)?.collection
+      if (collection === undefined) return { refused: 'object_unknown' }
+      const question = { path: [collection, event.objectId], everyMs: ASKED_EVERY_MS, asker }
+      const object = await readFromApi(settings.fetch, question, fetch)
+      return confirmedBy(object, { event, settings })
+    },
+  },
+)
+
+// Who bought once knows an id, and could have it asked for without end.
+const ASKED_EVERY_MS = 1_000
+
+// An id takes some dozens.
+const MOST_BYTES = 4_096
+const ID = /^(?:tr|ord)_[A-Za-z0-9.]{1,64}$/
+
+/** The id that a form names exactly once, or null where it names none that Mollie could have sent. */
+function idIn(rawBody: Buffer): string | null {
+  try {
+    const id = readForm(rawBody).get('id')
+    return id !== undefined && ID.test(id) ? id : null
+  } catch {
+    return null
+  }
+}
+
+function kindOf(id: string): (typeof KINDS)[string] | undefined {
+  const prefix = id.slice(0, id.indexOf('_'))
+  return Object.hasOwn(KINDS, prefix) ? KINDS[prefix] : undefined
+}
+
+interface Claimed {
+  readonly event: WebhookEvent
+  readonly settings: SharedSettings
+}
+
+function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): Confirmed {
+  if (object === null || toId(object.id) !== event.objectId) return { refused: 'object_unknown' }
+  const at = (pointer: string): unknown => resolvePointer(object, pointer)
+  const currency = at('/amount/currency')
+  const { status, state } = stateOf(object)
+  const found = {
+    id: `${event.objectId}:${state}`,
+    type: event.type,
+    status,
+    objectId: event.objectId,
+    orderId: orderInMetadata(object.metadata) ?? object.orderNumber,
+    amount: minorUnits(at('/amount/value'), currency),
+    currency,
+    occurredAt: object.paidAt,
+  }
+  return { event: toEvent(found, { ...settings, types: TYPES, document: object }) }
+}
+
+/**
+ * What has become of the object: its status, until all of its money went back; and a name of the state, which every
+ * refund changes while the status stays `paid`.
+ */
+function stateOf(object: JsonObject): { readonly status: string; readonly state: string } {
+  const amountOf = (member: string): number =>
+    minorUnits(resolvePointer(object, `/${member}/value`), resolvePointer(object, `/${member}/currency`)) ?? 0
+  const refunded = amountOf('amountRefunded')
+  const chargedBack = amountOf('amountChargedBack')
+  const state = [
+    String(object.status),
+    ...(refunded > 0 ? [`refunded-${refunded}`] : []),
+    ...(chargedBack > 0 ? [`charged_back-${chargedBack}`] : []),
+  ].join(':')
+  if (chargedBack > 0) return { status: 'charged_back', state }
+  return { status: refunded > 0 && refunded >= amountOf('amount') ? 'refunded' : String(object.status), state }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import type { VerifiedDelivery } from '../../delivery.ts'
+import { makeProvider, onlyEvent } from '../../testing/make-provider.ts'
+import { type ApiAnswers, serveApi } from '../../testing/serve-api.ts'
+
+const secrets = [{ value: 'a_secret_hash_0001' }]
+const transaction = { id: 285959875, tx_ref: 'ord_1', amount: 19.99, currency: 'EUR', status: 'successful' }
+
+/** What becomes of the claim that a transaction is paid, by what the API answers. */
+async function confirm(answers: ApiAnswers, data: object = { ...transaction, amount: 1 }) {
+  await using api = await serveApi(answers)
+  const settings = { scheme: 'flutterwave', fetch: { baseUrl: `${api.baseUrl}/v3`, token: 'FLWSECK-1' } }
+  const provider = makeProvider({ settings, secrets })
+  const rawBody = Buffer.from(JSON.stringify({ event: 'charge.completed', data }))
+  const claimed = onlyEvent(provider.readEvents({ rawBody } as VerifiedDelivery))
+  return await provider.confirm?.(claimed, fetch)
+}
+
+const path = '/v3/transactions/285959875/verify'
+
+describe('flutterwave', () => {
+  it('is refused at the start without an API to ask', () => {
+    expect(() => makeProvider({ settings: { scheme: 'flutterwave' }, secrets })).toThrow()
+  })
+
+  it('takes amount, order and status from the API, not from the delivery', async () => {
+    const data = { ...transaction, created_at: '2026-01-01T00:00:00.000Z' }
+    expect(await confirm({ [path]: [200, { status: 'success', data }] })).toEqual({
+      event: {
+        id: 'charge.completed:285959875:successful',
+        type: 'payment.succeeded',
+        objectId: '285959875',
+        facts: { orderId: 'ord_1', amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' },
+      },
+    })
+  })
+
+  it('takes no payment for made that the API calls failed or pending', async () => {
+    const says = (status: string) => confirm({ [path]: [200, { data: { ...transaction, status } }] })
+    expect(await says('failed')).toMatchObject({ event: { type: 'payment.failed' } })
+    expect(await says('pending')).toMatchObject({ event: { type: 'charge.completed.pending' } })
+  })
+
+  it('refuses what the API does not know, or answers for another id', async () => {
+    expect(await confirm({})).toEqual({ refused: 'object_unknown' })
+    expect(await confirm({ [path]: [200, { data: { ...transaction, id: 1 } }] })).toEqual({ refused: 'object_unknown' })
+    expect(await confirm({}, { id: '../transfers/1' })).toEqual({ refused: 'object_unknown' })
+  })
+
+  it('is unavailable while the API is', async () => {
+    await expect(confirm({ [path]: [500, {}] })).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

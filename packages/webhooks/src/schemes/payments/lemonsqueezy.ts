@@ -1,0 +1,47 @@
+import { orderInFreeFields } from '../../events/free-fields.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { minorUnitsOfText } from '../../events/money.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { defineScheme } from '../scheme.ts'
+
+const TYPES = {
+  'order_created.paid': 'payment.succeeded',
+  'order_created.failed': 'payment.failed',
+  subscription_payment_success: 'payment.succeeded',
+  subscription_payment_failed: 'payment.failed',
+} as const
+
+/**
+ * Lemon Squeezy (docs.lemonsqueezy.com/help/webhooks/signing-requests): HMAC-SHA256 of the body in hexadecimal in
+ * `X-Signature`. It signs no time and sends no id of the event: the id is made of the body. An order's status tells
+ * whether it was paid.
+ */
+export const lemonsqueezy = defineScheme(
+  'lemonsqueezy',
+  {},
+  {
+    ...signedBody({ algorithm: 'sha256', headers: ['x-signature'], encoding: 'hex' }),
+    redelivery: { hours: 1, source: 'docs.lemonsqueezy.com/help/webhooks' },
+    permits: { ...PAYMENTS, origin: ['/meta/test_mode', '/data/attributes/store_id'] },
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const at = (pointer: string): unknown => resolvePointer(body, pointer)
+        const found = {
+          id: idOfBytes(rawBody),
+          type: at('/meta/event_name'),
+          status: at('/data/attributes/status'),
+          objectId: at('/data/id'),
+          orderId: orderInFreeFields(at('/meta/custom_data')),
+          amount: minorUnitsOfText(at('/data/attributes/total')),
+          currency: at('/data/attributes/currency'),
+          occurredAt: at('/data/attributes/updated_at') ?? at('/data/attributes/created_at'),
+        }
+        return [toEvent(found, { ...settings, types: TYPES, document: body })]
+      },
+  },
+)

@@ -1,0 +1,118 @@
+import { type Delivery, singleHeader } from '../../delivery.ts'
+import type { WebhookEvent } from '../../event.ts'
+import { orderInFreeFields } from '../../events/free-fields.ts'
+import { minorUnits } from '../../events/money.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { isEventText, type JsonObject, readStrictObject, toId } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { unsignedType } from '../../events/unsigned-type.ts'
+import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
+import type { SharedSettings } from '../../settings/shared-settings.ts'
+import { onlyValueOf } from '../../signatures/member-list.ts'
+import { decodeHex, findSigner, hmac, isWithinTolerance } from '../../signatures/signature.ts'
+import { secondsOf } from '../../signatures/signed-time.ts'
+import { UNDOCUMENTED } from '../redelivery.ts'
+import { type CheckSignature, type Confirmed, defineScheme, type Finding } from '../scheme.ts'
+
+const TYPES = {
+  'payment.approved': 'payment.succeeded',
+  'payment.rejected': 'payment.failed',
+  'payment.cancelled': 'payment.failed',
+  'order.processed': 'payment.succeeded',
+  'order.canceled': 'payment.failed',
+  'order.expired': 'payment.failed',
+  'order.failed': 'payment.failed',
+} as const
+
+/** Where Mercado Pago has what a notification of a topic is about. */
+const PLACES: Readonly<Record<string, readonly string[]>> = {
+  payment: ['v1', 'payments'],
+  order: ['v1', 'orders'],
+}
+
+/**
+ * Mercado Pago (mercadopago.com/developers, Your integrations, Notifications, Webhooks; utils/webhook of its npm library):
+ * HMAC-SHA256 in hexadecimal over `id:…;request-id:…;ts:…;`, the id being `data.id` of the query in lower case. The body
+ * is not signed, so that the payment or order is read from Mercado Pago (`"fetch"`, https://api.mercadopago.com) and only
+ * what is said there counts. Notifications of other topics have no effect. The time is in seconds, or in milliseconds.
+ */
+export const mercadopago = defineScheme(
+  'mercadopago',
+  { fetch: fetchSettings },
+  {
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => ['x-signature', 'x-request-id'],
+    usesQuery: true,
+    redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, origin: ['/live_mode'] },
+    signsTime: () => true,
+    prepare({ toleranceSeconds }, secrets): CheckSignature {
+      return (delivery, now): Finding => {
+        const header = singleHeader(delivery.rawHeaders, 'x-signature')
+        const requestId = singleHeader(delivery.rawHeaders, 'x-request-id')
+        const dataId = dataIdOf(delivery)
+        if (!header || !requestId || dataId === null) return { refused: 'header_missing' }
+        const members = { header, separator: ',' }
+        const timestamp = onlyValueOf(members, 'ts')
+        const signature = decodeHex(onlyValueOf(members, 'v1') ?? '')
+        if (timestamp === undefined || signature === null || !REQUEST_ID.test(requestId))
+          return { refused: 'header_malformed' }
+        if (!isWithinTolerance(secondsOf(timestamp), toleranceSeconds, now))
+          return { refused: 'timestamp_outside_window' }
+        const text = `id:${dataId.toLowerCase()};request-id:${requestId};ts:${timestamp};`
+        const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) })
+        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+      }
+    },
+    prepareReader: () => (delivery) => {
+      // Nothing that the body says is believed before Mercado Pago was asked, so that nothing is mapped yet.
+      const { type } = readStrictObject(delivery.rawBody, true)
+      const topic = unsignedType(isEventText(type) ? type : undefined)
+      const objectId = dataIdOf(delivery)
+      // Of what is signed alone: whoever caught a delivery cannot make many events of it.
+      const id = `${objectId?.toLowerCase()}:${singleHeader(delivery.rawHeaders, 'x-request-id')}`
+      return [toEvent({ id, type: topic, objectId }, { types: {}, document: {} })]
+    },
+    prepareConfirm: (settings) => async (event, fetch) => {
+      const place = Object.hasOwn(PLACES, event.type) ? PLACES[event.type] : undefined
+      if (place === undefined) return { event }
+      const object = await readFromApi(settings.fetch, { path: [...place, event.objectId] }, fetch)
+      return confirmedBy(object, { event, settings })
+    },
+  },
+)
+
+// No semicolon: else one signature would fit several splits of the signed text.
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+const DATA_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+/** The `data.id` that the query names exactly once. */
+function dataIdOf({ query }: Pick<Delivery, 'query'>): string | null {
+  const [id, ...more] = new URLSearchParams(query).getAll('data.id')
+  return id !== undefined && more.length === 0 && DATA_ID.test(id) ? id : null
+}
+
+interface Claimed {
+  readonly event: WebhookEvent
+  readonly settings: SharedSettings
+}
+
+/** The event as Mercado Pago tells it: the same state of the same object is the same event, whoever sent it. */
+function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): Confirmed {
+  const objectId = toId(object?.id)
+  if (object === null || objectId?.toLowerCase() !== event.objectId.toLowerCase()) return { refused: 'object_unknown' }
+  const currency = object.currency_id ?? object.currency
+  const { transaction_amount_refunded: refunded } = object
+  const state = [event.type, objectId, object.status, ...(refunded ? [`refunded-${String(refunded)}`] : [])]
+  const found = {
+    id: state.map(String).join(':'),
+    type: event.type,
+    status: object.status,
+    objectId,
+    orderId: object.external_reference || orderInFreeFields(object.metadata),
+    amount: minorUnits(object.transaction_amount ?? object.total_amount, currency),
+    currency,
+    occurredAt: object.date_last_updated ?? object.last_updated_date,
+  }
+  return { event: toEvent(found, { ...settings, types: TYPES, document: object }) }
+}

@@ -1,0 +1,243 @@
+import { type KeyObject, X509Certificate } from 'node:crypto'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { readCapped } from '../../provider-api/provider-api.ts'
+
+/** For whom a certificate is looked up, and when. */
+interface KeyLookup {
+  /** Milliseconds. */
+  readonly now: number
+  readonly fetch: typeof globalThis.fetch
+  /** The address of the caller; absent for a delivery that was stored. */
+  readonly from?: string | undefined
+  /** Whether the hosts and certificates of the sandbox count, too. */
+  readonly sandbox: boolean
+}
+
+/** A key that a trusted chain vouches for. */
+interface FoundKey {
+  readonly key: KeyObject
+  /** Tells that a signature was made with it: its certificate is kept before others. */
+  proved(): void
+}
+
+/**
+ * The public key of the certificate under a URL, or null if there is none to trust. It is fetched if none is kept.
+ * Rejects with `unavailable` if it cannot be fetched now.
+ */
+export type FindKey = (url: string, lookup: KeyLookup) => Promise<FoundKey | null>
+
+/** Why a certificate is not fetched for an address that has asked for nothing useful. */
+export const CERTIFICATE_ASKED_IN_VAIN = 'certificate_asked_in_vain'
+
+const MAX_KEPT = 16
+const MAX_PROVED = 64
+// The two above the first limit are for URLs whose certificate has verified a delivery before.
+const MAX_FETCHING = 4
+const MAX_FETCHING_PROVED = 6
+const MAX_BYTES = 65_536
+const TIMEOUT_MS = 3_000
+// A chain that has ended is asked for again no more often, whatever URLs requests name.
+const ASK_AGAIN_MS = 300_000
+
+// The only places where PayPal has certificates; nothing else is ever asked for on the word of a request.
+const URL_OF_CERTIFICATE =
+  /^https:\/\/(?<host>(?:api|api-m)(?<sandbox>\.sandbox)?\.paypal\.com)\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,100}$/
+
+/** The host of a URL that can be one of a certificate of PayPal's, or null for any other. */
+export function certificateHost(url: string, { sandbox }: Pick<KeyLookup, 'sandbox'>): string | null {
+  const groups = URL_OF_CERTIFICATE.exec(url)?.groups
+  if (groups === undefined || (groups.sandbox !== undefined && !sandbox)) return null
+  return groups.host ?? null
+}
+
+/**
+ * Creates the finder of PayPal's certificates, which trusts `roots` (PEM). It fetches from PayPal's own hosts over https,
+ * without redirects, within 3 s and 64 KiB, 4 at once and 2 more for URLs that have verified before. It keeps 16 chains
+ * that lead to a trusted root, the least recently used one goes first and those that have verified last. Time is checked
+ * at every use; a chain that does not count now is fetched again, once in 5 minutes. An address that has asked for nothing
+ * useful three times waits.
+ */
+export function createCertificateFinder(roots: readonly string[]): FindKey {
+  const kept = new Map<string, KeptChain>()
+  const proved = new Set<string>()
+  const fetching = new Map<string, Promise<Chain | null>>()
+  const vain = createVainQuestions()
+  const trusted = roots.map((pem) => new X509Certificate(pem))
+
+  async function fetchChain(url: string, lookup: KeyLookup): Promise<Chain | null> {
+    const pem = await fetchPem(url, lookup.fetch)
+    const chain = pem === null ? null : buildChain(readCertificates(pem), trusted)
+    kept.delete(url)
+    if (chain === null) return null
+    if (kept.size >= MAX_KEPT) kept.delete([...kept.keys()].find((one) => !proved.has(one)) ?? oldestOf(kept))
+    kept.set(url, { chain, fetchedAt: lookup.now })
+    return chain
+  }
+
+  function chainOf(url: string, lookup: KeyLookup): Promise<Chain | null> {
+    const under = fetching.get(url)
+    if (under !== undefined) return under
+    const asker = { host: certificateHost(url, lookup) ?? '', from: lookup.from, now: lookup.now }
+    if (!proved.has(url) && vain.isTooMany(asker)) return refuse(CERTIFICATE_ASKED_IN_VAIN)
+    if (fetching.size >= (proved.has(url) ? MAX_FETCHING_PROVED : MAX_FETCHING)) return refuse('certificates_busy')
+    const started = fetchChain(url, lookup).finally(() => fetching.delete(url))
+    started.then(
+      (chain) => chain === null && vain.count(asker),
+      () => vain.count(asker),
+    )
+    fetching.set(url, started)
+    return started
+  }
+
+  return async (url, lookup) => {
+    if (certificateHost(url, lookup) === null) return null
+    const { now, sandbox } = lookup
+    const known = kept.get(url)
+    const isFresh = known !== undefined && (isChainValid(known.chain, now) || now - known.fetchedAt < ASK_AGAIN_MS)
+    const chain = isFresh ? known.chain : await chainOf(url, lookup)
+    const [leaf] = chain ?? []
+    if (chain === null || leaf === undefined || !isOfPaypal(leaf, sandbox) || !isChainValid(chain, now)) return null
+    return {
+      key: leaf.publicKey,
+      proved() {
+        touch(kept, url)
+        proved.delete(url)
+        proved.add(url)
+        if (proved.size > MAX_PROVED) proved.delete(proved.values().next().value ?? '')
+      },
+    }
+  }
+}
+
+type Chain = readonly X509Certificate[]
+
+interface KeptChain {
+  readonly chain: Chain
+  /** Milliseconds. */
+  readonly fetchedAt: number
+}
+
+function refuse(reason: string): Promise<never> {
+  return Promise.reject(unavailable({ reason }))
+}
+
+function oldestOf(kept: ReadonlyMap<string, unknown>): string {
+  return kept.keys().next().value ?? ''
+}
+
+/** Makes an entry the most recently used one. */
+function touch<Value>(map: Map<string, Value>, key: string): void {
+  const value = map.get(key)
+  if (value === undefined) return
+  map.delete(key)
+  map.set(key, value)
+}
+
+const MOST_VAIN = 3
+const VAIN_WINDOW_MS = 30_000
+const MAX_ASKERS = 10_000
+
+interface Asker {
+  readonly host: string
+  readonly from: string | undefined
+  readonly now: number
+}
+
+/** Counts, by host and caller, the questions that led to no certificate. */
+function createVainQuestions(): { isTooMany(asker: Asker): boolean; count(asker: Asker): void } {
+  const counts = new Map<string, { vain: number; readonly until: number }>()
+  const find = ({ host, from, now }: Asker) => {
+    const key = `${host}\n${from}`
+    const entry = counts.get(key)
+    return { key, entry: entry !== undefined && entry.until > now ? entry : undefined }
+  }
+  return {
+    isTooMany: (asker) => asker.from !== undefined && (find(asker).entry?.vain ?? 0) >= MOST_VAIN,
+    count(asker) {
+      if (asker.from === undefined) return
+      const { key, entry } = find(asker)
+      if (entry !== undefined) entry.vain += 1
+      else {
+        if (counts.size >= MAX_ASKERS) counts.delete(oldestOf(counts))
+        counts.delete(key)
+        counts.set(key, { vain: 1, until: asker.now + VAIN_WINDOW_MS })
+      }
+    },
+  }
+}
+
+function isChainValid(chain: Chain, now: number): boolean {
+  return chain.every((certificate) => isValidAt(certificate, now))
+}
+
+async function fetchPem(url: string, fetch: typeof globalThis.fetch): Promise<string | null> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const body = await readCapped(response, MAX_BYTES)
+    if (response.status >= 500 || response.status === 429)
+      throw unavailable({ reason: 'certificate_not_fetched', providerStatus: response.status })
+    return response.status === 200 ? body.toString('latin1') : null
+  } catch (error) {
+    throw unavailable.is(error) ? error : unavailable({ reason: 'certificate_not_fetched' }, { cause: error })
+  }
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
+const MAX_CHAIN = 6
+
+/** The certificates of a text of PEM, in their order; what is none is left out. */
+export function readCertificates(pem: string): X509Certificate[] {
+  return (pem.match(PEM) ?? []).slice(0, MAX_CHAIN).flatMap((one) => {
+    try {
+      return [new X509Certificate(one)]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Whether a certificate counts at `now` (milliseconds). */
+export function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolean {
+  return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
+}
+
+/** The certificates from the first one to a trusted root, or null where they lead to none. */
+function buildChain(sent: Chain, roots: Chain): Chain | null {
+  const [leaf, ...others] = sent
+  if (leaf === undefined || leaf.ca || !isOfServers(leaf)) return null
+  const chain = [leaf]
+  for (let last = leaf; chain.length <= MAX_CHAIN; ) {
+    const root = roots.find((candidate) => isIssuedBy(last, candidate))
+    if (root !== undefined) return [...chain, root]
+    const next = others.find(
+      (candidate) => !chain.includes(candidate) && isOfServers(candidate) && isIssuedBy(last, candidate),
+    )
+    if (next === undefined) return null
+    chain.push(next)
+    last = next
+  }
+  return null
+}
+
+// RFC 5280 section 4.2.1.12: server and client authentication, and any purpose.
+const PURPOSES = new Set(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2', '2.5.29.37.0'])
+
+/** Whether a certificate that names its purposes names that of TLS. node:crypto does not show the length of a path. */
+function isOfServers({ keyUsage: purposes }: X509Certificate): boolean {
+  return !Array.isArray(purposes) || purposes.some((purpose) => PURPOSES.has(purpose))
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
+}
+
+/** Whether a certificate names a host of PayPal's. One of the sandbox counts only where the sandbox does. */
+function isOfPaypal({ subject, subjectAltName = '' }: X509Certificate, sandbox: boolean): boolean {
+  const names = [...subjectAltName.split(', ').map((name) => name.replace(/^DNS:/, '')), ...commonNames(subject)]
+  const own = names.filter((name) => /^(?:[a-z0-9-]+\.)+paypal\.com$/.test(name))
+  return own.some((name) => sandbox || !name.endsWith('.sandbox.paypal.com'))
+}
+
+function commonNames(subject: string): string[] {
+  return subject.split('\n').flatMap((line) => (line.startsWith('CN=') ? [line.slice('CN='.length)] : []))
+}

@@ -1,0 +1,176 @@
+import { type KeyObject, verify } from 'node:crypto'
+import { rootCertificates } from 'node:tls'
+import { crc32 } from 'node:zlib'
+import { z } from 'zod'
+import { type Delivery, singleHeader } from '../../delivery.ts'
+import type { WebhookEvent } from '../../event.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { minorUnits } from '../../events/money.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { unsignedType } from '../../events/unsigned-type.ts'
+import { fetchSettings } from '../../provider-api/provider-api.ts'
+import type { SharedSettings } from '../../settings/shared-settings.ts'
+import { decodeBase64, isLive, type LiveSecret } from '../../signatures/signature.ts'
+import { defineScheme, type Finding, type Refusal, type Scheme } from '../scheme.ts'
+import { createPaypalApi } from './paypal-api.ts'
+import {
+  certificateHost,
+  createCertificateFinder,
+  type FindKey,
+  isValidAt,
+  readCertificates,
+} from './paypal-certificates.ts'
+
+const TYPES = {
+  'PAYMENT.CAPTURE.COMPLETED': 'payment.succeeded',
+  'PAYMENT.CAPTURE.DENIED': 'payment.failed',
+  'PAYMENT.CAPTURE.DECLINED': 'payment.failed',
+  'PAYMENT.SALE.COMPLETED': 'payment.succeeded',
+  'PAYMENT.SALE.DENIED': 'payment.failed',
+} as const
+
+const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
+/** How old the time of a delivery of PayPal's may be: beyond every try, and beyond what is sent again by hand. */
+export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
+
+const shape = {
+  certificates: z.array(z.string().max(65_536)).min(1).max(8).optional(),
+  fetch: fetchSettings.optional(),
+  sandbox: z.boolean().default(false),
+}
+
+/**
+ * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
+ * webhook id and CRC-32 of the body, joined by pipes; the secret is the webhook id. The certificate comes from PayPal's
+ * own hosts, its chain checked, or is one of `certificates`, which pin. All tries of a delivery carry the time of the
+ * first, so that no narrow window can stand: 30 days count. A CRC does not bind a body: who has caught a delivery can make
+ * another body for its signature. So a transmission and its CRC count with the body that came first; another CRC under the
+ * same id is one that PayPal signed anew. With `"fetch"` only what PayPal itself says of an event counts.
+ */
+export const paypal = createPaypal(rootCertificates)
+
+/** A chain has to lead to one of `roots` (PEM). All providers of a process share the certificates that are kept. */
+function createPaypal(roots: readonly string[]): Scheme {
+  let finder: FindKey | undefined
+  return defineScheme('paypal', shape, {
+    problemsOf: ({ certificates = [], fetch }) => [
+      ...(certificates.some((pem) => readCertificates(pem)[0]?.publicKey.asymmetricKeyType !== 'rsa')
+        ? ['certificates must be PEM, with RSA keys']
+        : []),
+      ...(fetch !== undefined && !/^[^:]+:[^:]+$/.test(fetch.token)
+        ? ['the token of fetch must be the client id of the REST app, a colon and its secret']
+        : []),
+    ],
+    readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
+    signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
+    // What is 30 days old counts, and records may be kept for less: the key has to outlast them.
+    redelivery: { hours: 72, source: 'reported: up to 25 attempts' },
+    permits: { ...PAYMENTS, origin: ['/resource/payee/merchant_id'] },
+    signsTime: () => false,
+    prepare({ certificates, sandbox, toleranceSeconds }, secrets) {
+      // Only now: most processes never need the roots.
+      finder ??= createCertificateFinder(roots)
+      const findKey = finder
+      const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
+      return (delivery, now, fetch) => {
+        // A URL that is not asked for may be of either kind.
+        const sent = readHeaders(delivery, sandbox || pinned !== undefined)
+        if (typeof sent === 'string') return { refused: sent }
+        const age = (now - Date.parse(sent.time)) / 1_000
+        if (!(age <= PAYPAL_MAX_AGE_SECONDS && age >= -toleranceSeconds)) return { refused: 'timestamp_outside_window' }
+        if (pinned === undefined) {
+          return findKey(sent.url, { now, fetch, from: delivery.from, sandbox }).then((found) => {
+            const finding = findWebhook({ sent, now }, secrets, found === null ? [] : [found.key])
+            if ('secretId' in finding) found?.proved()
+            return finding
+          })
+        }
+        const keys = pinned.filter((certificate) => isValidAt(certificate, now)).map(({ publicKey }) => publicKey)
+        return findWebhook({ sent, now }, secrets, keys)
+      }
+    },
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        if (settings.fetch === undefined) return [readPaypalEvent(body, settings)]
+        // Nothing that the body says is believed before PayPal was asked, so that nothing is mapped yet.
+        const type = unsignedType(isEventText(body.event_type) ? body.event_type : undefined)
+        return [toEvent({ id: body.id, type, objectId: body.id }, { types: {}, document: {} })]
+      },
+    prepareConfirm(settings) {
+      if (settings.fetch === undefined) return undefined
+      const readEvent = createPaypalApi(settings.fetch)
+      return async ({ id }, fetch, asker) => {
+        const event = EVENT_ID.test(id) ? await readEvent({ id, asker }, fetch) : null
+        return event?.id === id ? { event: readPaypalEvent(event, settings) } : { refused: 'object_unknown' }
+      }
+    },
+  })
+}
+
+const EVENT_ID = /^[A-Za-z0-9-]{1,64}$/
+
+function readPaypalEvent(body: JsonObject, settings: SharedSettings): WebhookEvent {
+  const resource = (member: string): unknown => resolvePointer(body, `/resource/${member}`)
+  const currency = resource('amount/currency_code') ?? resource('amount/currency')
+  const found = {
+    id: body.id,
+    type: body.event_type,
+    objectId: resource('id'),
+    orderId:
+      resource('custom_id') ??
+      resource('custom') ??
+      resource('invoice_id') ??
+      resource('invoice_number') ??
+      resource('supplementary_data/related_ids/order_id'),
+    amount: minorUnits(resource('amount/value') ?? resource('amount/total'), currency),
+    currency,
+    occurredAt: body.create_time,
+  }
+  return toEvent(found, { ...settings, types: TYPES, document: body })
+}
+
+interface Sent {
+  readonly id: string
+  readonly time: string
+  readonly url: string
+  readonly signature: Buffer
+  /** CRC-32 of the body. */
+  readonly checksum: number
+  /** What is signed before and behind the id of the webhook. */
+  readonly before: string
+  readonly behind: string
+}
+
+const TRANSMISSION = /^[A-Za-z0-9-]{1,100}$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
+
+function readHeaders({ rawHeaders, rawBody }: Delivery, sandbox: boolean): Sent | Refusal {
+  const [id, time, signed] = HEADERS.map((name) => singleHeader(rawHeaders, name))
+  const url = singleHeader(rawHeaders, 'paypal-cert-url')
+  if (!id || !time || !signed || !url) return 'header_missing'
+  if (singleHeader(rawHeaders, 'paypal-auth-algo') !== 'SHA256withRSA' || certificateHost(url, { sandbox }) === null)
+    return 'header_malformed'
+  const signature = decodeBase64(signed)
+  if (signature === null || !TRANSMISSION.test(id) || !TIME.test(time)) return 'header_malformed'
+  const checksum = crc32(rawBody)
+  return { id, time, url, signature, checksum, before: `${id}|${time}|`, behind: `|${checksum}` }
+}
+
+function findWebhook(
+  { sent, now }: { readonly sent: Sent; readonly now: number },
+  secrets: readonly LiveSecret[],
+  keys: readonly KeyObject[],
+): Finding {
+  const signer = secrets.find((secret) => {
+    if (!isLive(secret, now)) return false
+    const text = Buffer.from(`${sent.before}${secret.key.export().toString()}${sent.behind}`)
+    return keys.some((key) => verify('sha256', text, key, sent.signature))
+  })
+  if (signer === undefined) return { refused: 'signature_mismatch' }
+  const countsUntil = Date.parse(sent.time) + PAYPAL_MAX_AGE_SECONDS * 1_000
+  return { secretId: signer.id, transmission: { id: sent.id, checksum: sent.checksum, countsUntil } }
+}

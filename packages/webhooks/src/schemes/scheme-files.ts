@@ -1,0 +1,36 @@
+import type { Scheme } from './scheme.ts'
+
+/** How each known way to sign is loaded, by its name in the settings: nobody needs all of them to start. */
+export const SCHEME_FILES: ReadonlyMap<string, () => Promise<Scheme>> = new Map(
+  Object.entries({
+    adyen: async () => (await import('./adyen/adyen.ts')).adyen,
+    'adyen-platform': async () => (await import('./adyen/adyen-platform.ts')).adyenPlatform,
+    cashfree: async () => (await import('./payments/cashfree.ts')).cashfree,
+    checkout: async () => (await import('./payments/checkout.ts')).checkout,
+    discord: async () => (await import('./services/discord.ts')).discord,
+    flutterwave: async () => (await import('./payments/flutterwave.ts')).flutterwave,
+    fusionauth: async () => (await import('./services/fusionauth.ts')).fusionauth,
+    github: async () => (await import('./services/github.ts')).github,
+    gitlab: async () => (await import('./services/gitlab.ts')).gitlab,
+    gocardless: async () => (await import('./payments/gocardless.ts')).gocardless,
+    hmac: async () => (await import('./generic/hmac.ts')).genericHmac,
+    hook0: async () => (await import('./generic/hook0.ts')).hook0,
+    lemonsqueezy: async () => (await import('./payments/lemonsqueezy.ts')).lemonsqueezy,
+    mercadopago: async () => (await import('./payments/mercadopago.ts')).mercadopago,
+    mollie: async () => (await import('./mollie/mollie.ts')).mollie,
+    'mollie-classic': async () => (await import('./mollie/mollie-classic.ts')).mollieClassic,
+    paddle: async () => (await import('./payments/paddle.ts')).paddle,
+    paypal: async () => (await import('./paypal/paypal.ts')).paypal,
+    razorpay: async () => (await import('./payments/razorpay.ts')).razorpay,
+    sendgrid: async () => (await import('./services/sendgrid.ts')).sendgrid,
+    shopify: async () => (await import('./payments/shopify.ts')).shopify,
+    slack: async () => (await import('./services/slack.ts')).slack,
+    square: async () => (await import('./payments/square.ts')).square,
+    'standard-webhooks': async () => (await import('./generic/standard-webhooks.ts')).standardWebhooks,
+    stripe: async () => (await import('./payments/stripe.ts')).stripe,
+    twilio: async () => (await import('./services/twilio.ts')).twilio,
+    woocommerce: async () => (await import('./payments/woocommerce.ts')).woocommerce,
+    x: async () => (await import('./services/x.ts')).x,
+    zoom: async () => (await import('./services/zoom.ts')).zoom,
+  }),
+)

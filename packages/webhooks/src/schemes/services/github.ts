@@ -1,0 +1,58 @@
+import { singleHeader, type VerifiedDelivery } from '../../delivery.ts'
+import { isFormBody, readForm } from '../../events/form-body.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { NO_PAYMENTS } from '../../events/permits.ts'
+import { isEventText, isObject, type JsonObject, readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { unsignedType } from '../../events/unsigned-type.ts'
+import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { defineScheme } from '../scheme.ts'
+
+/**
+ * GitHub (docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries): HMAC-SHA256 of the body in
+ * hexadecimal behind `sha256=`; the older SHA-1 header does not count. Neither the delivery's id nor the event's name is
+ * signed: the id is made of the body, the name is only shown. A form carries the JSON in its field `payload`.
+ */
+export const github = defineScheme(
+  'github',
+  {},
+  {
+    ...signedBody({
+      algorithm: 'sha256',
+      headers: ['x-hub-signature-256'],
+      encoding: 'hex',
+      prefix: 'sha256=',
+      readHeaders: ['x-github-event', 'x-github-delivery'],
+    }),
+    takesForms: true,
+    redelivery: { hours: 72, source: 'reported: redelivery by hand' },
+    permits: NO_PAYMENTS,
+    prepareReader: (settings) => (delivery) => {
+      const body = readPayload(delivery)
+      const name = singleHeader(delivery.rawHeaders, 'x-github-event')
+      const object = isEventText(name) ? objectOf(body, name) : {}
+      const found = {
+        id: idOfBytes(delivery.rawBody),
+        type: unsignedType(isEventText(name) ? [name, body.action].filter(isEventText).join('.') : null),
+        objectId:
+          object.id ?? firstOf(body, ['/hook_id', '/after', '/repository/id', '/organization/id', '/sender/id']),
+        occurredAt: object.updated_at ?? object.created_at ?? resolvePointer(body, '/head_commit/timestamp'),
+      }
+      return [toEvent(found, { ...settings, types: {}, document: body })]
+    },
+  },
+)
+
+function readPayload({ rawBody }: VerifiedDelivery): JsonObject {
+  return readStrictObject(isFormBody(rawBody) ? Buffer.from(readForm(rawBody).get('payload') ?? '') : rawBody, true)
+}
+
+/** The member that the event is named after: `issues` has an `issue`, `issue_comment` a `comment`. */
+function objectOf(body: JsonObject, event: string): JsonObject {
+  const names = [event, event.replace(/s$/, ''), event.slice(event.lastIndexOf('_') + 1)]
+  return names.map((name) => (Object.hasOwn(body, name) ? body[name] : undefined)).find(isObject) ?? {}
+}
+
+function firstOf(body: JsonObject, pointers: readonly string[]): unknown {
+  return pointers.map((pointer) => resolvePointer(body, pointer)).find((value) => value !== undefined && value !== null)
+}

@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto'
+import { invalidBody } from '@oncehook/kernel/error-codes'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { singleHeader } from '../../delivery.ts'
+import type { WebhookEvent } from '../../event.ts'
+import { boundedItems } from '../../events/item-list.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { PAYMENTS } from '../../events/permits.ts'
+import { isEventText, isObject, toId } from '../../events/read-event.ts'
+import { type FoundEvent, toEvent } from '../../events/to-event.ts'
+import { publicUrl, type SharedSettings } from '../../settings/shared-settings.ts'
+import { decodeBase64, findSigner, hmac } from '../../signatures/signature.ts'
+import { idOfBytes } from '../../signatures/signed-body.ts'
+import { UNDOCUMENTED } from '../redelivery.ts'
+import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { isTooLargeForm, readTwilioForm, textOfForm } from './twilio-form.ts'
+
+/** A charge that a caller made by `<Pay>`; what only makes a token of a card is no payment. */
+const TYPES = {
+  'pay.success': 'payment.succeeded',
+  'pay.payment-connector-error': 'payment.failed',
+  'pay.too-many-failed-attempts': 'payment.failed',
+} as const
+
+/**
+ * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64, keyed with the auth token, over the
+ * public address with the query as it came and, of a form, every name and value, sorted by name. A JSON body is signed by
+ * its SHA-256 in the query's last member, `bodySHA256`. The address counts with and without its default port. It signs
+ * no time and no id: the id is made of what is signed, but for the items of an array (Event Streams), which are CloudEvents
+ * with ids.
+ */
+export const twilio = defineScheme(
+  'twilio',
+  { publicUrl },
+  {
+    problemsOf: ({ publicUrl: url }) => (/[?#]/.test(url) ? ['publicUrl must end before the query'] : []),
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => ['x-twilio-signature'],
+    usesQuery: true,
+    redelivery: UNDOCUMENTED,
+    permits: { ...PAYMENTS, requireAmount: false },
+    signsTime: () => false,
+    takesForms: true,
+    prepare({ publicUrl: url }, secrets): CheckSignature {
+      const addresses = addressesOf(url)
+      return ({ rawHeaders, rawBody, query }, now): Finding => {
+        const value = singleHeader(rawHeaders, 'x-twilio-signature')
+        if (value === null) return { refused: 'header_missing' }
+        const signature = decodeBase64(value)
+        if (signature === null) return { refused: 'header_malformed' }
+        if (!BODY_HASH.test(query) && isTooLargeForm(rawBody)) return { refused: 'body_too_large' }
+        const signed = signedBytes(rawBody, query)
+        if (signed === null) return { refused: 'header_malformed' }
+        const signers = addresses.map((address) =>
+          findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
+        )
+        const secretId = signers.find((signer) => signer !== null)
+        return secretId === undefined ? { refused: 'signature_mismatch' } : { secretId }
+      }
+    },
+    prepareReader:
+      (settings) =>
+      ({ rawBody, query }) => {
+        if (BODY_HASH.test(query)) return readJson(rawBody, settings)
+        const form = readTwilioForm(rawBody) ?? []
+        // Of repeated fields the first.
+        const document: Fields = Object.fromEntries(form.toReversed())
+        // Exactly what is signed behind the address: a field that is moved into the query makes no other event.
+        const id = idOfBytes(Buffer.from(`${targetOf(query)}${textOfForm(form)}`))
+        return [toEvent({ ...findInForm(document), id }, { ...settings, types: TYPES, document })]
+      },
+  },
+)
+
+/** The address as it is configured, and the other way to write its port where it is the default one. */
+function addressesOf(url: string): readonly string[] {
+  const [, origin = '', port, path = ''] = /^(https?:\/\/(?:\[[^\]]*\]|[^/:]*))(?::(\d+))?(.*)$/.exec(url) ?? []
+  const standard = origin.startsWith('https:') ? '443' : '80'
+  if (port !== undefined && port !== standard) return [url]
+  return [`${origin}${path}`, `${origin}:${standard}${path}`]
+}
+
+// The last member: so that no field of a form, moved into the query, could pose as it.
+const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
+
+/** What is signed behind the address, or null where the body is not what the query or the form demands. */
+function signedBytes(rawBody: Buffer, query: string): Buffer | null {
+  const target = targetOf(query)
+  const bodyHash = BODY_HASH.exec(query)?.[1]
+  if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? Buffer.from(target) : null
+  const form = readTwilioForm(rawBody)
+  // Encoded once, for each way to write the address and each secret has a MAC of it.
+  return form === null ? null : Buffer.from(`${target}${textOfForm(form)}`)
+}
+
+function targetOf(query: string): string {
+  return query === '' ? '' : `?${query}`
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+type Found = Omit<FoundEvent, 'id'>
+
+// Twilio names no number; its arrays hold some dozens.
+const MOST_EVENTS = 1_000
+
+/** The events of a JSON body: one for an object, and one for each item of an array. */
+function readJson(rawBody: Buffer, settings: SharedSettings): WebhookEvent[] {
+  const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
+  const read = (document: unknown, idOf: (item: Fields) => unknown): WebhookEvent => {
+    if (!isObject(document)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
+    return toEvent({ ...findInJson(document), id: idOf(document) }, { ...settings, types: TYPES, document })
+  }
+  const idOfAll = idOfBytes(rawBody)
+  if (!Array.isArray(body)) return [read(body, () => idOfAll)]
+  const items = boundedItems<unknown>(body, MOST_EVENTS)
+  return items.map((document, index) => read(document, ({ id }) => toId(id) ?? `${idOfAll}:${index}`))
+}
+
+function findInJson(document: Fields): Found {
+  return {
+    type: isEventText(document.type) ? document.type : 'unknown',
+    objectId: resolvePointer(document, '/data/id') ?? document.id ?? document.Sid,
+    occurredAt: document.time ?? document.Timestamp,
+  }
+}
+
+function findInForm(fields: TwilioFields): Found {
+  const { MessageSid: message, CallSid: call } = fields
+  const { Result: result, PaymentConfirmationCode: code } = fields
+  if (result !== undefined && call !== undefined) {
+    // Without a confirmation nothing was charged, a card was only made a token of.
+    const status = result === 'success' && code === undefined ? 'token' : result
+    return { type: 'pay', status, objectId: code ?? call }
+  }
+  if (message !== undefined) {
+    return { type: 'message', status: fields.MessageStatus ?? fields.SmsStatus, objectId: message }
+  }
+  return {
+    type: call === undefined ? 'unknown' : 'call',
+    status: fields.CallStatus,
+    objectId: call ?? fields.AccountSid,
+  }
+}
+
+type TwilioFields = Fields & {
+  readonly MessageSid?: unknown
+  readonly CallSid?: unknown
+  readonly Result?: unknown
+  readonly PaymentConfirmationCode?: unknown
+}

@@ -1,0 +1,66 @@
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { NO_PAYMENTS } from '../../events/permits.ts'
+import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { hmac, isLive, type LiveSecret } from '../../signatures/signature.ts'
+import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { UNDOCUMENTED } from '../redelivery.ts'
+import { defineScheme } from '../scheme.ts'
+
+/**
+ * X, once Twitter (docs.x.com/x-api/webhooks/quickstart): HMAC-SHA256 of the body in base64 behind `sha256=`, keyed with
+ * the consumer secret. It signs no time and names no id of an event: the id is made of the body. Every hour X sends a GET
+ * with a `crc_token`, whose HMAC is the answer.
+ */
+export const x = defineScheme(
+  'x',
+  {},
+  {
+    ...signedBody({
+      algorithm: 'sha256',
+      headers: ['x-twitter-webhooks-signature'],
+      encoding: 'base64',
+      prefix: 'sha256=',
+    }),
+    prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
+    redelivery: UNDOCUMENTED,
+    permits: NO_PAYMENTS,
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
+        const found = {
+          id: idOfBytes(rawBody),
+          type: data('event_type') ?? activityOf(body),
+          objectId: body.for_user_id ?? data('filter/user_id') ?? data('id'),
+        }
+        return [toEvent(found, { ...settings, types: {}, document: body })]
+      },
+  },
+)
+
+// Nothing that could be a body: the answer would be its signature.
+const TOKEN = /^[A-Za-z0-9_-]{1,200}$/
+
+function answerToken(query: string, secret: LiveSecret | undefined): { readonly response_token: string } | null {
+  const [token, ...more] = new URLSearchParams(query).getAll('crc_token')
+  if (secret === undefined || token === undefined || more.length > 0 || !TOKEN.test(token)) return null
+  return { response_token: `sha256=${Buffer.from(hmac('sha256', secret.key, [token]), 'latin1').toString('base64')}` }
+}
+
+/** The secret that counts longest: the new one while an old one ends. */
+function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
+  const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
+  return secrets
+    .filter((secret) => isLive(secret, now))
+    .reduce<LiveSecret | undefined>(
+      (best, one) => (best === undefined || endOf(one) > endOf(best) ? one : best),
+      undefined,
+    )
+}
+
+/** The member that tells of an activity, like `tweet_create_events`. */
+function activityOf(body: JsonObject): string {
+  return Object.keys(body).find((name) => isEventText(name) && /_events?$/.test(name)) ?? 'unknown'
+}

@@ -1,0 +1,64 @@
+import type { VerifiedDelivery } from '../../delivery.ts'
+import { eventInvalid } from '../../errors.ts'
+import { resolvePointer } from '../../events/json-pointer.ts'
+import { NO_PAYMENTS } from '../../events/permits.ts'
+import { readStrictObject } from '../../events/read-event.ts'
+import { toEvent } from '../../events/to-event.ts'
+import { hmac, type LiveSecret } from '../../signatures/signature.ts'
+import { idOfBytes } from '../../signatures/signed-body.ts'
+import { signedTime } from '../../signatures/signed-time.ts'
+import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
+
+/**
+ * Zoom (developers.zoom.us/docs/api/webhooks): HMAC-SHA256 in hexadecimal over `v0:`, timestamp, colon and body. The
+ * check of the address, `endpoint.url_validation`, comes again every 72 hours and is answered, never stored. Zoom names
+ * no id of an event: it is made of the body, not of the time that every attempt signs anew.
+ */
+export const zoom = defineScheme(
+  'zoom',
+  {},
+  {
+    ...signedTime({
+      signatureHeader: 'x-zm-signature',
+      timestampHeader: 'x-zm-request-timestamp',
+      encoding: 'hex',
+      prefix: 'v0=',
+      before: (timestamp) => `v0:${timestamp}:`,
+    }),
+    prepareHandshake: (_, secrets) => (delivery) => answerValidation(delivery, secrets),
+    redelivery: { hours: 2, source: 'developers.zoom.us/docs/api/webhooks: 3 retries' },
+    permits: NO_PAYMENTS,
+    prepareReader:
+      (settings) =>
+      ({ rawBody }) => {
+        const body = readStrictObject(rawBody, true)
+        const at = (pointer: string): unknown => resolvePointer(body, pointer)
+        const found = {
+          id: idOfBytes(rawBody),
+          type: body.event,
+          objectId: at('/payload/object/id') ?? at('/payload/object/uuid') ?? at('/payload/account_id'),
+          occurredAt: typeof body.event_ts === 'number' ? body.event_ts / 1_000 : undefined,
+        }
+        return [toEvent(found, { ...settings, types: {}, document: body })]
+      },
+  },
+)
+
+// Nothing that could be the text of a delivery: its MAC would be a signature.
+const PLAIN_TOKEN = /^[A-Za-z0-9_-]{1,200}$/
+
+function answerValidation(delivery: VerifiedDelivery, secrets: readonly LiveSecret[]): HandshakeAnswer | null {
+  const { rawBody, secretId } = delivery
+  if (!rawBody.includes('endpoint.url_validation')) return null
+  const body = readStrictObject(rawBody)
+  if (body.event !== 'endpoint.url_validation') return null
+  const plainToken = resolvePointer(body, '/payload/plainToken')
+  const secret = secrets.find(({ id }) => id === secretId)
+  if (secret === undefined || typeof plainToken !== 'string' || !PLAIN_TOKEN.test(plainToken)) throw eventInvalid()
+  return {
+    json: {
+      plainToken,
+      encryptedToken: Buffer.from(hmac('sha256', secret.key, [plainToken]), 'latin1').toString('hex'),
+    },
+  }
+}

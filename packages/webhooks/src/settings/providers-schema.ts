@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import type { Schemes } from '../schemes/load-schemes.ts'
+import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
+import { SCHEME_FILES } from '../schemes/scheme-files.ts'
+
+/**
+ * Makes the schema of all providers, the name in the path -> settings: the scheme's name decides what else those may say.
+ * `schemes` are those that they can name; a message about another name lists all there are, loaded or not.
+ */
+export function createProvidersSchema(schemes: Schemes): z.ZodType<Record<string, ProviderSettings>> {
+  const schemas = [...schemes.values()].map(({ schema }) => schema) as unknown as [
+    z.ZodObject<{ scheme: z.ZodLiteral }>,
+  ]
+  return z.record(
+    z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, { error: 'must be a name of a-z, 0-9 and -' }),
+    z.discriminatedUnion('scheme', schemas, { error: listNames }) as unknown as Scheme['schema'],
+  )
+}
+
+function listNames({ code }: { readonly code: string }): string | undefined {
+  if (code !== 'invalid_union') return undefined
+  return `Invalid discriminator value. Expected ${[...SCHEME_FILES.keys()].map((name) => `'${name}'`).join(' | ')}`
+}

@@ -1,0 +1,56 @@
+import { textSource } from '@oncehook/kernel/text-source'
+import { z } from 'zod'
+import { PAYMENT_EVENT_TYPES } from '../event.ts'
+import { isEventText } from '../events/read-event.ts'
+
+const secretSettings = z.strictObject({
+  id: z.string().min(1).max(64),
+  value: textSource,
+  notAfter: z.iso.datetime({ offset: true }).optional(),
+})
+
+const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)+$/, { error: 'must be a JSON Pointer (RFC 6901)' })
+const eventType = z.string().refine(isEventText, { error: 'must be the name of a type, 1 to 255 bytes' })
+const expected = z.union([z.string().max(255), z.number().refine(isExact), z.boolean(), z.null()], {
+  error: 'must be text, a number that JSON keeps exactly, true, false or null',
+})
+
+function isExact(value: number): boolean {
+  return !Number.isInteger(value) || Number.isSafeInteger(value)
+}
+
+/** The name of a header (RFC 9110 section 5.1), in lower case as everything here compares it. */
+export const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'must be a header name' })
+  .transform((name) => name.toLowerCase())
+
+/** The address under which a provider knows a receiver; schemes that sign it need it as the provider has it. */
+export const publicUrl = z
+  .url({ protocol: /^https?$/, error: 'must be the public address, with http or https' })
+  .max(2_048)
+
+/** The largest body that a record can hold: a document of MongoDB ends at 16 MiB, and ours has more members. */
+export const MAX_RECORD_BYTES = 16_000_000
+
+/** How far a timestamp may be away, in seconds, where neither the provider's settings nor the gateway's say. */
+const DEFAULT_TOLERANCE_SECONDS = 300
+
+/** What every provider's settings may say, whatever the scheme. */
+export const sharedShape = {
+  secrets: z.array(secretSettings).min(1).max(3),
+  toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),
+  maxBytes: z.number().int().min(1).max(MAX_RECORD_BYTES).optional(),
+  acceptShortSecret: z.boolean().optional(),
+  events: z.record(z.string(), eventType).optional(),
+  orderReference: pointer.optional(),
+  effects: z.array(z.enum(PAYMENT_EVENT_TYPES)).max(PAYMENT_EVENT_TYPES.length).readonly().optional(),
+  requireAmount: z.boolean().optional(),
+  expect: z.record(pointer, expected).readonly().optional(),
+}
+
+/** The secrets of a provider that signs nothing. */
+export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
+
+/** The settings that every provider has. */
+export type SharedSettings = z.output<z.ZodObject<typeof sharedShape>>

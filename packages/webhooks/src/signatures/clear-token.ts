@@ -1,0 +1,51 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { type Delivery, singleHeader } from '../delivery.ts'
+import type { Finding } from '../schemes/scheme.ts'
+import { createDecoder, findSigner, hmac, type LiveSecret } from './signature.ts'
+
+/**
+ * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender
+ * knows the secret: nothing of the delivery is signed. Of a delivery out of the store the signature is checked that
+ * `signWithToken` made.
+ */
+export function prepareClearToken(
+  header: string,
+  secrets: readonly LiveSecret[],
+): (delivery: Delivery, now: number) => Finding {
+  return ({ rawHeaders, rawBody, isStored }, now) => {
+    const value = singleHeader(rawHeaders, header)
+    if (!value) return { refused: 'header_missing' }
+    const sent = isStored === true ? decode(value) : digestOf(Buffer.from(value, 'latin1'))
+    if (sent === null) return { refused: 'header_malformed' }
+    const macOf = (key: KeyObject) => (isStored === true ? signatureOf(key, rawBody) : digestTextOf(key.export()))
+    const holder = findSigner(secrets, [sent], { now, macOf })
+    return holder === null ? { refused: 'signature_mismatch' } : { secretId: holder }
+  }
+}
+
+/**
+ * What is kept of a token that came in clear: the signature that it makes over the body. So an event can be checked again,
+ * and who reads the database can send no delivery, unless the token is weak enough to be guessed.
+ */
+export function signWithToken(token: string, rawBody: Buffer): string {
+  const signature = signatureOf(createSecretKey(Buffer.from(token, 'latin1')), rawBody)
+  return PREFIX + Buffer.from(signature, 'latin1').toString('hex')
+}
+
+const PREFIX = 'hmac-sha256='
+const decode = createDecoder({ encoding: 'hex', prefix: PREFIX })
+
+function signatureOf(key: KeyObject, rawBody: Buffer): string {
+  return hmac('sha256', key, [rawBody])
+}
+
+// Of equal length for every token, so that the time taken tells not even the length.
+const DIGESTING = createSecretKey(Buffer.from('clear token'))
+
+function digestTextOf(token: Buffer): string {
+  return hmac('sha256', DIGESTING, [token])
+}
+
+function digestOf(token: Buffer): Buffer {
+  return Buffer.from(digestTextOf(token), 'latin1')
+}

@@ -1,0 +1,66 @@
+import { singleHeader } from '../delivery.ts'
+import type { CheckSignature, Finding, SchemeParts } from '../schemes/scheme.ts'
+import type { SharedSettings } from '../settings/shared-settings.ts'
+import {
+  couldContinueTime,
+  createDecoder,
+  findSigner,
+  hmac,
+  isWithinTolerance,
+  type LiveSecret,
+  type SignatureForm,
+} from './signature.ts'
+
+/** How an HMAC-SHA256 over a timestamp and the body is written down, each in a header of its own. */
+export interface SignedTime extends SignatureForm {
+  readonly signatureHeader: string
+  readonly timestampHeader: string
+  /** What is signed in front of the body. */
+  readonly before: (timestamp: string) => string
+  /** The timestamp in seconds, ten digits, for a provider that writes it otherwise; anything else for one that is none. */
+  readonly toSeconds?: (timestamp: string) => string
+}
+
+type SignedTimeParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
+
+/** The parts of every scheme that signs a timestamp and the body; the secret's text is the key. It signs no id. */
+export function signedTime(spec: SignedTime): SignedTimeParts {
+  const { signatureHeader, timestampHeader, before, toSeconds = (text) => text } = spec
+  const decode = createDecoder(spec)
+  return {
+    readKey: (text) => Buffer.from(text, 'utf8'),
+    signedHeaders: () => [signatureHeader, timestampHeader],
+    signsTime: () => true,
+    prepare({ toleranceSeconds }, secrets): CheckSignature {
+      return ({ rawHeaders, rawBody }, now): Finding => {
+        const value = singleHeader(rawHeaders, signatureHeader)
+        const timestamp = singleHeader(rawHeaders, timestampHeader)
+        if (value === null || timestamp === null) return { refused: 'header_missing' }
+        if (!isWithinTolerance(toSeconds(timestamp), toleranceSeconds, now))
+          return { refused: 'timestamp_outside_window' }
+        const signature = decode(value)
+        if (signature === null) return { refused: 'header_malformed' }
+        return judge({ signature, text: before(timestamp), rawBody }, secrets, now)
+      }
+    },
+  }
+}
+
+interface Presented {
+  readonly signature: Buffer
+  /** What is signed in front of the body. */
+  readonly text: string
+  readonly rawBody: Buffer
+}
+
+function judge({ signature, text, rawBody }: Presented, secrets: readonly LiveSecret[], now: number): Finding {
+  if (couldContinueTime(text, rawBody)) return { refused: 'signature_mismatch' }
+  const parts = [text, rawBody]
+  const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
+  return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+}
+
+/** The seconds of a timestamp that may also be in milliseconds, of 13 digits; anything else as it is. */
+export function secondsOf(timestamp: string): string {
+  return timestamp.length === 13 && /^\d+$/.test(timestamp) ? timestamp.slice(0, 10) : timestamp
+}

@@ -1,0 +1,53 @@
+import type { Delivery, VerifiedDelivery } from '../delivery.ts'
+import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '../event.ts'
+import { createProvider, type Provider } from '../provider.ts'
+import { SCHEMES } from '../schemes/schemes.ts'
+import { providersSettings } from '../settings/provider-settings.ts'
+
+/** A secret of a provider under test; `notAfter` is ISO 8601. */
+interface TestSecret {
+  readonly value: string
+  readonly notAfter?: string
+}
+
+/** A provider under test: its settings as in `PROVIDERS`, without the secrets. */
+export interface ProviderUnderTest {
+  readonly settings: Readonly<Record<string, unknown>> & { readonly scheme: string }
+  /** Their ids are `s1`, `s2`, `s3`. */
+  readonly secrets: readonly TestSecret[]
+}
+
+/**
+ * Makes a provider from settings that are checked as at the start of a gateway. Short secrets are let pass: published
+ * examples use them. A scheme whose effects must be said gets both.
+ */
+export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
+  const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
+  const { acme } = providersSettings.parse({
+    acme: { acceptShortSecret: true, ...demandedSettings(settings.scheme), ...settings, secrets: named },
+  })
+  if (acme === undefined) throw new Error('The provider was not read')
+  const secretTexts = secrets.map(({ value }) => value)
+  const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 }, SCHEMES)
+  if ('problems' in provider) throw new Error(provider.problems.join('\n'))
+  return provider
+}
+
+/** What a scheme demands beside its secrets of settings that only verify: most demand nothing. */
+export function demandedSettings(scheme: string): object {
+  return SCHEMES.get(scheme)?.permits.effects === null ? { effects: PAYMENT_EVENT_TYPES } : {}
+}
+
+/** The event of a delivery that tells of exactly one. */
+export function onlyEvent(events: readonly WebhookEvent[]): WebhookEvent {
+  const [event] = events
+  if (event === undefined || events.length > 1) throw new Error(`The delivery tells of ${events.length} events`)
+  return event
+}
+
+/** A delivery taken for authentic, for tests of what comes behind the check. */
+export function asVerified(
+  delivery: Delivery & { readonly secretId: string; readonly signedId?: string },
+): VerifiedDelivery {
+  return delivery as VerifiedDelivery
+}
