@@ -86,7 +86,9 @@ describe('the network', () => {
     const bound = files.filter((file) =>
       /(?<!typeof )globalThis\.fetch/.test(readFileSync(join(repository, file), 'utf8')),
     )
-    expect(bound.filter((file) => !file.endsWith('/main.ts'))).toEqual([])
+    // What others call has a default: the entry of the library stands for their main.ts.
+    const allowed = /\/main\.ts$|^packages\/webhooks\/src\/create-verifier\.ts$/
+    expect(bound.filter((file) => !allowed.test(file))).toEqual([])
   })
 })
 
@@ -94,8 +96,8 @@ describe('the network', () => {
 function sourceOf(file: string, from: string): string | undefined {
   if (from.startsWith('.')) return join(file, '..', from)
   if (from.startsWith('@oncehook/kernel/')) return `packages/kernel/src/${from.slice(17)}.ts`
-  if (!from.startsWith('@oncehook/webhooks/')) return undefined
-  const entry = ENTRIES[`./${from.slice(19)}`]
+  if (!/^@oncehook\/webhooks(?:\/|$)/.test(from)) return undefined
+  const entry = ENTRIES[`.${from.slice(18)}`]
   if (entry === undefined) throw new Error(`${file} imports ${from}, which is no entry`)
   return join('packages/webhooks', entry)
 }

@@ -1,3 +1,5 @@
+import type { SignedTransmission } from './signed-transmission.ts'
+
 /** One HTTP delivery as it came in: bytes and header lines, nothing interpreted; or what is kept of it. */
 export interface Delivery {
   readonly rawBody: Buffer
@@ -9,14 +11,6 @@ export interface Delivery {
   readonly from?: string
   /** It comes from the store, where a token in clear stands as the signature that it makes. */
   readonly isStored?: true
-}
-
-/** What a signature covers where it covers a mere checksum of the body: both must come with one body only. */
-export interface SignedTransmission {
-  readonly id: string
-  readonly checksum: number
-  /** Milliseconds: later the signature does not count any more. */
-  readonly countsUntil: number
 }
 
 declare const verified: unique symbol

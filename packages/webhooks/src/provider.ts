@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
+import type { Refusal } from './refusal.ts'
 import type { Schemes } from './schemes/load-schemes.ts'
 import type {
   AnswerCheck,
@@ -10,7 +11,6 @@ import type {
   ProviderSettings,
   ReadEvents,
   ReadKey,
-  Refusal,
   Scheme,
 } from './schemes/scheme.ts'
 import type { LiveSecret } from './signatures/signature.ts'
@@ -73,10 +73,9 @@ const HOUR_MS = 3_600_000
 export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
   const { name, maxBytes } = source
   const scheme = schemes.get(source.settings.scheme)
-  if (scheme === undefined) return { problems: [`PROVIDERS.${name}: the scheme is unknown`] }
+  if (scheme === undefined) return { problems: ['the scheme is unknown'] }
   const { secrets, problems } = readSecrets(scheme, source)
-  const wrong = [...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings)]
-  problems.push(...wrong.map((problem) => `PROVIDERS.${name}: ${problem}`))
+  problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))
   if (problems.length > 0) return { problems }
   const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
   const check = scheme.prepare(settings, secrets)
@@ -127,7 +126,7 @@ function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSec
   source.settings.secrets.forEach((secret, index) => {
     const read = scheme.readKey(source.secretTexts[index] ?? '', source.settings)
     const problem = problemOf(read, source.settings)
-    if (problem !== null) problems.push(`PROVIDERS.${source.name}: secret ${secret.id} ${problem}`)
+    if (problem !== null) problems.push(`secret ${secret.id} ${problem}`)
     else if (!('problem' in read)) {
       const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
       const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read

@@ -1,6 +1,6 @@
+import type { Refusal } from '@oncehook/webhooks'
 import type { Delivery } from '@oncehook/webhooks/delivery'
 import { createProvider } from '@oncehook/webhooks/provider'
-import type { Refusal } from '@oncehook/webhooks/scheme'
 import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
@@ -29,7 +29,10 @@ const MAX_BYTES = 16_000_000
 export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<GatewayVerdict> {
   const { delivery, now, fetch } = checked
   const provider = createProvider({ ...known, maxBytes: MAX_BYTES }, SCHEMES)
-  if ('problems' in provider) throw new UsageError(`The gateway would not start: ${provider.problems.join('; ')}`)
+  if ('problems' in provider) {
+    const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
+    throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)
+  }
   const verdict = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })

@@ -5,9 +5,12 @@ import { example } from '@oncehook/webhooks/testing/example-scheme'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-// The one line: in the product it stands in scheme-files.ts. Nothing else of the gateway is replaced.
+// Two lines: in the product they stand in scheme-files.ts and schemes.ts. Nothing else of the gateway is replaced.
 vi.mock(import('@oncehook/webhooks/scheme-files'), async (original) => ({
   SCHEME_FILES: new Map((await original()).SCHEME_FILES).set(example.name, async () => example),
+}))
+vi.mock(import('@oncehook/webhooks/schemes'), async (original) => ({
+  SCHEMES: new Map((await original()).SCHEMES).set(example.name, example),
 }))
 
 const stack = new AsyncDisposableStack()
@@ -27,7 +30,7 @@ async function deliver(sent: string, key = secret): Promise<number> {
   return response.status
 }
 
-describe('a scheme that is added by one file and one line', () => {
+describe('a scheme that is added by one file and its lines in the tables', () => {
   it('takes what is authentic at the real route, once, as an event of ours', async () => {
     expect([await deliver(body), await deliver(body)]).toEqual([200, 200])
     expect(await events.find().toArray()).toMatchObject([

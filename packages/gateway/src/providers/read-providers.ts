@@ -1,5 +1,4 @@
 import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
-import { secretProblem } from '@oncehook/kernel/secret'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
 import type { Schemes } from '@oncehook/webhooks/load-schemes'
@@ -8,6 +7,7 @@ import { createProvidersSchema } from '@oncehook/webhooks/providers-schema'
 import { isObject } from '@oncehook/webhooks/read-event'
 import type { ProviderSettings } from '@oncehook/webhooks/scheme'
 import { SCHEME_FILES } from '@oncehook/webhooks/scheme-files'
+import { secretTextProblem } from '@oncehook/webhooks/secret-text-problem'
 import { fillInTexts } from './fill-in-texts.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
@@ -101,7 +101,7 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
     if (ids.has(id)) problems.push(`PROVIDERS.${name}: secret ${id} is named twice`)
     ids.add(id)
     const text = readTextSource(value, sources)
-    const problem = text === null ? 'cannot be read' : textProblem(text)
+    const problem = text === null ? 'cannot be read' : secretTextProblem(text)
     if (problem !== null) problems.push(`PROVIDERS.${name}: secret ${id} ${problem}`)
     else if (text !== null) {
       secrets.push(secret)
@@ -110,13 +110,8 @@ function readProvider({ name, settings }: Named, sources: ProviderSources): Prov
   }
   const maxBytes = settings.maxBytes ?? sources.maxBytes
   const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes }, sources.schemes)
-  if ('problems' in made) problems.push(...made.problems)
+  if ('problems' in made) problems.push(...made.problems.map((problem) => `PROVIDERS.${name}: ${problem}`))
   return 'problems' in made || problems.length > 0 ? { problems } : made
-}
-
-/** A known prefix adds nothing to a secret: what is behind it must be one. */
-function textProblem(text: string): string | null {
-  return secretProblem(text, 1) ?? secretProblem(text.replace(/^whsec_/, ''), 1)
 }
 
 type SecretSettings = ProviderSettings['secrets'][number]

@@ -1,21 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import type { Delivery, SignedTransmission, VerifiedDelivery } from '../delivery.ts'
+import type { Delivery, VerifiedDelivery } from '../delivery.ts'
 import type { WebhookEvent } from '../event.ts'
 import type { SchemePermits } from '../events/permits.ts'
 import type { Asker } from '../provider-api/shared-questions.ts'
+import type { Refusal } from '../refusal.ts'
 import { noSecrets, type SharedSettings, sharedShape } from '../settings/shared-settings.ts'
 import type { LiveSecret } from '../signatures/signature.ts'
+import type { SignedTransmission } from '../signed-transmission.ts'
 import type { Redelivery } from './redelivery.ts'
-
-/** Why a delivery is not authentic: for the log only, the sender is told nothing of it. */
-export type Refusal =
-  | 'header_missing'
-  | 'header_malformed'
-  | 'timestamp_outside_window'
-  | 'signature_mismatch'
-  /** It has more than the provider ever sends, so that nothing of it was parsed. */
-  | 'body_too_large'
 
 /** What a scheme finds: which secret signed, and the id that it signs where it signs one. */
 export type Finding =

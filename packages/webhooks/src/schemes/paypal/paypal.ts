@@ -11,9 +11,10 @@ import { isEventText, type JsonObject, readStrictObject } from '../../events/rea
 import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
+import type { Refusal } from '../../refusal.ts'
 import type { SharedSettings } from '../../settings/shared-settings.ts'
 import { decodeBase64, isLive, type LiveSecret } from '../../signatures/signature.ts'
-import { defineScheme, type Finding, type Refusal, type Scheme } from '../scheme.ts'
+import { defineScheme, type Finding, type Scheme } from '../scheme.ts'
 import { createPaypalApi } from './paypal-api.ts'
 import {
   certificateHost,

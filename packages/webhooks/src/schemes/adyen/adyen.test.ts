@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { makeProvider } from '../testing/make-provider.ts'
+import { makeProvider } from '../../testing/make-provider.ts'
 
 const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
 const provider = makeProvider({ settings: { scheme: 'adyen' }, secrets: [{ value: secret }] })

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createVerifier, type SchemeName, type SchemeOptions, type VerifierOptions } from './create-verifier.ts'
+import { SCHEME_FILES } from './schemes/scheme-files.ts'
+import { SCHEMES } from './schemes/schemes.ts'
+import { sharedShape } from './settings/shared-settings.ts'
+import { demandedSettings } from './testing/make-provider.ts'
+import { deliveryOf, providerOf, readVectorFiles, type Vector } from './testing/vectors.ts'
+
+/** The options that a vector is judged by. A vector may hold any settings, so that the compiler cannot know them. */
+function optionsOf(scheme: string, { settings, secret, notAfter }: Vector): VerifierOptions {
+  const secrets = [{ id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter: new Date(notAfter) }) }]
+  return {
+    ...{ scheme, acceptShortSecret: true, ...demandedSettings(scheme), ...settings },
+    ...(secret === '' ? {} : { secrets }),
+  } as VerifierOptions
+}
+
+/** Nobody answers: what would be asked cannot be decided. */
+const offline = (): Promise<never> => Promise.reject(new Error('offline'))
+
+const files = readVectorFiles()
+
+describe('the vectors', () => {
+  it('are there for every scheme', () => {
+    expect(files.map(({ scheme }) => scheme).toSorted()).toEqual([...SCHEMES.keys()].toSorted())
+    expect([...SCHEMES.keys()]).toEqual([...SCHEME_FILES.keys()])
+  })
+})
+
+describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
+  it('says of every vector what the vector says', async () => {
+    for (const vector of cases) {
+      const verifier = createVerifier(optionsOf(scheme, vector), { now: () => vector.now * 1_000, fetch: offline })
+      const { rawBody, rawHeaders, query } = deliveryOf(vector)
+      const { outcome } = await verifier.verify({ rawBody, headers: rawHeaders, url: `/webhooks?${query}` })
+      expect([vector.why, outcome === 'refused' ? 'refused' : 'accepted']).toEqual([vector.why, vector.verdict])
+    }
+  })
+
+  it('reads the events that the gateway reads', async () => {
+    for (const vector of cases.filter(({ verdict }) => verdict === 'accepted')) {
+      const now = vector.now * 1_000
+      const provider = providerOf(scheme, vector)
+      if (provider.confirm !== undefined) continue
+      const delivery = deliveryOf(vector)
+      const verifier = createVerifier(optionsOf(scheme, vector), { now: () => now, fetch: offline })
+      const result = await verifier.verify({ ...delivery, headers: delivery.rawHeaders, url: `?${delivery.query}` })
+      if (result.outcome !== 'verified') continue
+      const verified = await provider.verify(delivery, now, offline)
+      expect(result.events).toEqual('refused' in verified ? null : provider.readEvents(verified))
+      expect(result.secretId).toBe('s1')
+    }
+  })
+})
+
+describe('the options', () => {
+  // The compiler demands each scheme here, and lets no property pass that the types do not have.
+  const OWN: { readonly [Name in SchemeName]: readonly Exclude<keyof SchemeOptions[Name], 'secrets' | 'effects'>[] } = {
+    adyen: [],
+    'adyen-platform': [],
+    cashfree: [],
+    checkout: [],
+    discord: [],
+    flutterwave: ['fetch'],
+    fusionauth: [],
+    github: [],
+    gitlab: ['fetch'],
+    gocardless: [],
+    hmac: ['header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText', 'secretEncoding'],
+    hook0: ['version'],
+    lemonsqueezy: [],
+    mercadopago: ['fetch'],
+    mollie: [],
+    'mollie-classic': ['fetch'],
+    paddle: [],
+    paypal: ['certificates', 'fetch', 'sandbox'],
+    razorpay: [],
+    sendgrid: [],
+    shopify: [],
+    slack: [],
+    square: ['publicUrl'],
+    'standard-webhooks': ['shape'],
+    stripe: ['testMode'],
+    twilio: ['publicUrl'],
+    woocommerce: [],
+    x: [],
+    zoom: [],
+  }
+
+  it.each(Object.entries(OWN))('of %s are those that its scheme reads', (name, own) => {
+    const schema = SCHEMES.get(name)?.schema ?? z.never()
+    const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+    const shared = ['scheme', ...Object.keys(sharedShape)]
+    expect(Object.keys(properties).filter((property) => !shared.includes(property))).toEqual(own)
+  })
+
+  it('are refused at once, with every problem and no secret', () => {
+    const make = () =>
+      createVerifier({
+        ...{ scheme: 'stripe', secrets: ['whsec_short', { id: '1', value: 'whsec_changeme_0123456789' }] },
+        events: { 'charge.succeeded': 'payment.succeeded' },
+        effects: [],
+      })
+    expect(make).toThrow('secret 1 is named twice')
+    expect(make).toThrow('is a sample placeholder')
+    expect(make).toThrow('"effects": ["payment.succeeded"]')
+    expect(make).not.toThrow(/changeme|whsec/)
+  })
+
+  it('name what is missing', () => {
+    const options = { scheme: 'square', secrets: 'a_secret_of_the_notification' }
+    expect(() => createVerifier(options as VerifierOptions)).toThrow('publicUrl')
+    expect(() => createVerifier({ ...options, scheme: 'morse' } as never)).toThrow('scheme is unknown')
+  })
+})

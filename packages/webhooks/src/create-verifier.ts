@@ -1,0 +1,204 @@
+import { unavailable } from '@oncehook/kernel/error-codes'
+import { AppError } from '@oncehook/kernel/errors'
+import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import { overloaded } from './errors.ts'
+import type { WebhookEvent } from './event.ts'
+import { createProvider, type Provider } from './provider.ts'
+import { type DeliveryHeaders, rawHeadersOf } from './raw-headers.ts'
+import { type HandshakeAnswer, type ProviderSettings, UNSIGNED } from './schemes/scheme.ts'
+import { SCHEMES } from './schemes/schemes.ts'
+import { secretTextProblem } from './settings/secret-text-problem.ts'
+import type { Handshake, Unreadable, Verification, Verified } from './verification.ts'
+import type { VerifierOptions, VerifierSecret } from './verifier-options.ts'
+
+export type { PaymentEventType, PaymentFacts, WebhookEvent } from './event.ts'
+export type { DeliveryHeaders } from './raw-headers.ts'
+export type { Refusal } from './refusal.ts'
+export type { SignedTransmission } from './signed-transmission.ts'
+export type { Handshake, Refused, Undecided, Unreadable, Verification, Verified } from './verification.ts'
+export type {
+  CommonOptions,
+  OptionsOf,
+  ProviderApiOptions,
+  SchemeName,
+  SchemeOptions,
+  VerifierOptions,
+  VerifierSecret,
+} from './verifier-options.ts'
+
+/** The options of a verifier are wrong. Each problem is a clause that names properties and never a secret. */
+export class VerifierSettingsError extends Error {
+  override readonly name = 'VerifierSettingsError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`The verifier cannot be made: ${problems.join('; ')}`)
+    this.problems = problems
+  }
+}
+
+/** A delivery as it came in. */
+export interface ReceivedDelivery {
+  /** The exact bytes of the body, or their text; never an object that was parsed from them. */
+  readonly rawBody: Uint8Array | string
+  readonly headers: DeliveryHeaders
+  /** The URL or the target of the request: some schemes sign its query. Default: no query. */
+  readonly url?: string
+}
+
+/** Verifies the deliveries of one provider. */
+export interface Verifier {
+  /**
+   * Proves a delivery authentic and reads its events, or says why not. No sender can make it reject.
+   * @throws TypeError if `rawBody` is not bytes or text
+   */
+  verify(delivery: ReceivedDelivery): Promise<Verification>
+  /** The answer to a GET by which a provider checks the endpoint, from the URL of that; null refuses it. */
+  answerCheck(url: string): Handshake | null
+}
+
+/** What a verifier takes from outside. */
+export interface VerifierDeps {
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number
+  /** By which certificates are read, and events that the provider has to be asked about. Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/**
+ * Makes the verifier of one provider.
+ * @throws VerifierSettingsError with everything that is wrong with the options
+ */
+export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}): Verifier {
+  const { now = Date.now, fetch = globalThis.fetch } = deps
+  const provider = readProvider(options)
+  return {
+    async verify(received) {
+      const delivery = toDelivery(received)
+      try {
+        return await judge(provider, delivery, { now: now(), fetch })
+      } catch (error) {
+        return toVerification(error)
+      }
+    },
+    answerCheck(url) {
+      const json = provider.answerCheck?.(queryOf(url), now()) ?? null
+      return json === null ? null : toHandshake({ json })
+    },
+  }
+}
+
+// The same as the name of a provider in the gateway's settings; nothing shows it.
+const NAME = 'webhook'
+const MAX_BYTES = 16_000_000
+
+function readProvider(options: VerifierOptions): Provider {
+  const { secrets: given = [], ...rest } = options
+  const secrets = secretsOf(given)
+  const scheme = SCHEMES.get(options.scheme)
+  if (scheme === undefined) throw new VerifierSettingsError(['scheme is unknown'])
+  const parsed = scheme.schema.safeParse({ ...rest, ...(secrets.length === 0 ? {} : { secrets }) })
+  if (!parsed.success) {
+    throw new VerifierSettingsError(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`))
+  }
+  const problems = secrets.flatMap(({ id, value }) => {
+    const problem = secretTextProblem(value)
+    return problem === null ? [] : [`secret ${id} ${problem}`]
+  })
+  const repeated = secrets.find(({ id }, index) => secrets.findIndex((other) => other.id === id) < index)
+  if (repeated !== undefined) problems.push(`secret ${repeated.id} is named twice`)
+  const made = makeProvider(parsed.data, secrets)
+  const all = 'problems' in made ? [...problems, ...made.problems] : problems
+  if ('problems' in made || all.length > 0) throw new VerifierSettingsError(all)
+  return made
+}
+
+function makeProvider(
+  settings: ProviderSettings,
+  secrets: readonly { readonly value: string }[],
+): ReturnType<typeof createProvider> {
+  const secretTexts = secrets.map(({ value }) => value)
+  return createProvider({ name: NAME, settings, secretTexts, maxBytes: MAX_BYTES }, SCHEMES)
+}
+
+function secretsOf(
+  given: string | readonly (string | VerifierSecret)[],
+): { readonly id: string; readonly value: string; readonly notAfter?: string }[] {
+  return (typeof given === 'string' ? [given] : given).map((secret, index) => {
+    const { id = String(index + 1), value, notAfter } = typeof secret === 'string' ? { value: secret } : secret
+    return { id, value, ...(notAfter === undefined ? {} : { notAfter: notAfter.toISOString() }) }
+  })
+}
+
+function toDelivery({ rawBody, headers, url = '' }: ReceivedDelivery): Delivery {
+  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
+    throw new TypeError('rawBody must be the bytes or the text of the body as it was received, not what was parsed')
+  }
+  const bytes =
+    typeof rawBody === 'string'
+      ? Buffer.from(rawBody, 'utf8')
+      : Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
+  return { rawBody: bytes, rawHeaders: rawHeadersOf(headers), query: queryOf(url) }
+}
+
+function queryOf(url: string): string {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start + 1).replace(/#.*$/s, '')
+}
+
+interface Circumstances {
+  readonly now: number
+  readonly fetch: typeof globalThis.fetch
+}
+
+async function judge(provider: Provider, delivery: Delivery, { now, fetch }: Circumstances): Promise<Verification> {
+  const verified = await provider.verify(delivery, now, fetch)
+  if ('refused' in verified) return { outcome: 'refused', status: 401, reason: verified.refused }
+  const handshake = provider.answerHandshake(verified)
+  if (handshake !== null) return toHandshake(handshake)
+  const events = await confirmAll(provider, { verified, events: provider.readEvents(verified), fetch })
+  return events === null
+    ? { outcome: 'refused', status: 401, reason: 'object_unknown' }
+    : { ...toVerified(verified), events }
+}
+
+function toVerified({ secretId, transmission }: VerifiedDelivery): Omit<Verified, 'events'> {
+  const found = { outcome: 'verified', status: 200, secretId } as const
+  return transmission === undefined ? found : { ...found, transmission }
+}
+
+function toHandshake(answer: HandshakeAnswer): Handshake {
+  return 'json' in answer
+    ? { outcome: 'handshake', status: 200, body: JSON.stringify(answer.json) }
+    : { outcome: 'handshake', status: 204 }
+}
+
+interface ReadDelivery {
+  readonly verified: VerifiedDelivery
+  readonly events: readonly WebhookEvent[]
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** What the provider itself says of the events; null if it does not know one of them. */
+async function confirmAll(
+  { confirm }: Provider,
+  { verified, events, fetch }: ReadDelivery,
+): Promise<readonly WebhookEvent[] | null> {
+  if (confirm === undefined) return events
+  const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
+  const asker = isVouchedFor ? 'known' : 'stranger'
+  const confirmed = await Promise.all(events.map((event) => confirm(event, fetch, asker)))
+  const known = confirmed.flatMap((answer) => ('event' in answer ? [answer.event] : []))
+  return known.length === events.length ? known : null
+}
+
+const UNREADABLE: readonly Unreadable['code'][] = ['invalid_body', 'event_invalid', 'too_many_events']
+const UNDECIDED: readonly string[] = [unavailable.code, overloaded.code]
+
+function toVerification(error: unknown): Verification {
+  if (!(error instanceof AppError)) throw error
+  const code = UNREADABLE.find((one) => one === error.code)
+  if (code !== undefined) return { outcome: 'unreadable', status: 400, code, message: error.message }
+  if (!UNDECIDED.includes(error.code)) throw error
+  return { outcome: 'undecided', status: 503, message: 'The provider cannot be asked now' }
+}
