@@ -30,7 +30,7 @@ describe('checkFile', () => {
 
   it.each(['EACCES', 'EROFS', 'ENOENT'])('says at %s what to change, and names no path', async (code) => {
     const refused = checkFile('/canary', refusing(code))
-    await expect(refused).rejects.toThrow(`cannot be opened for writing (${code}). Let the user of this process write`)
+    await expect(refused).rejects.toThrow(`cannot be opened for writing (${code}). Grant this process write access`)
     await expect(refused).rejects.not.toThrow('canary')
   })
 
