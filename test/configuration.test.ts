@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fulfilmentSchema } from '@oncehook/fulfilment/settings'
-import { MOST_OF_BACKLOG } from '@oncehook/gateway/dispatch/dispatcher'
 import { gatewaySchema } from '@oncehook/gateway/settings'
 import { describe, expect, it } from 'vitest'
 
@@ -32,12 +31,5 @@ describe('docs/configuration.md', () => {
       const hasDefault = data !== undefined && !(data instanceof Set && data.size === 0) && data !== ''
       expect({ name, documented: listed[name] !== undefined }).toEqual({ name, documented: hasDefault })
     }
-  })
-
-  it('names the size of a batch of a backlog, as docs/failure-modes.md does', () => {
-    const [row] = text.match(/^\| `DISPATCH_BATCH` .*$/m) ?? []
-    expect(row).toContain(`at most ${MOST_OF_BACKLOG} while a backlog is processed`)
-    const failureModes = readFileSync(resolve(import.meta.dirname, '../docs/failure-modes.md'), 'utf8')
-    expect(failureModes).toMatch(new RegExp(`backlog in batches of up to ${MOST_OF_BACKLOG}\\b`))
   })
 })

@@ -47,7 +47,7 @@ export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Tr
       await waitUntilSettled(subject.gatewayDb)
       return {
         figures: {
-          perSecond: await rateOf(eventsOf(subject), boundary),
+          perSecond: await rateOf(eventsOf(subject)),
           calmP99Ms: before.report.latency.p99,
           p99Ms: driven.report.latency.p99,
         },
@@ -90,19 +90,17 @@ async function untilCaughtUp(subject: Interrupted, boundary: ObjectId, backlog: 
     await sleep(POLL_MS)
 }
 
-/** Events settled a second, by the database's clock, from the first of the backlog until 99 of 100 of it. */
-async function rateOf(events: Collection<EventDocument>, boundary: ObjectId): Promise<number> {
-  const settled = await events
+/**
+ * Events settled a second, by the database's clock, from the first until 99 of 100 are, those that came meanwhile
+ * included: the order in which they are settled does not count.
+ */
+async function rateOf(events: Collection<EventDocument>): Promise<number> {
+  const times = await events
     .find({ state: 'done' }, { projection: { settledAt: 1 } })
-    .map(({ _id, settledAt }) => ({
-      waited: _id.toHexString() < boundary.toHexString(),
-      at: settledAt?.getTime() ?? 0,
-    }))
+    .map(({ settledAt }) => settledAt?.getTime() ?? 0)
     .toArray()
-  const waited = settled.filter((event) => event.waited).map(({ at }) => at)
-  waited.sort((one, other) => one - other)
-  const from = waited[0] ?? Number.NaN
-  const to = waited[Math.ceil(waited.length * CAUGHT_UP) - 1] ?? Number.NaN
-  const between = settled.filter(({ at }) => at > from && at <= to).length
-  return between / ((to - from) / 1_000)
+  times.sort((one, other) => one - other)
+  const counted = Math.ceil(times.length * CAUGHT_UP)
+  const [from, to] = [times[0] ?? Number.NaN, times[counted - 1] ?? Number.NaN]
+  return counted / ((to - from) / 1_000)
 }

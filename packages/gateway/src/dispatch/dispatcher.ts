@@ -35,8 +35,6 @@ const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
-// More of a backlog at once would hold up the thread, and the database, for longer than an accept should wait.
-export const MOST_OF_BACKLOG = 250
 // A success that is older says nothing of how fulfilment is now.
 const WELL_FOR_MS = 5_000
 const STOP_GRACE_MS = 2_500
@@ -167,7 +165,7 @@ export class Dispatcher {
   }
 
   /**
-   * While a backlog is worked off, fewer and smaller batches are under way, or accepts would wait for them. Not when more
+   * While a backlog is processed, only half of the batches are under way, or accepts would wait for them. Not when more
    * waits in memory than a backlog puts there, or when the backlog grows: then that pace is too slow.
    */
   get #isCatchingUp(): boolean {
@@ -181,8 +179,7 @@ export class Dispatcher {
 
   /** How many events may go at once: one, as a probe, while fulfilment is away. */
   #limit(): number {
-    if (!this.#breaker.closed) return 1
-    return this.#isCatchingUp ? Math.min(this.#deps.batchSize, MOST_OF_BACKLOG) : this.#deps.batchSize
+    return this.#breaker.closed ? this.#deps.batchSize : 1
   }
 
   async #run({ claims, way }: Batch): Promise<void> {
