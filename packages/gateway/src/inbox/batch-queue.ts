@@ -1,39 +1,42 @@
 import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 
-/** What the members of a batch have in common: the bytes of each, and the last instant to enter the queue in milliseconds. */
+/**
+ * What the members of a batch share: the size of each in bytes, and the last time in milliseconds at which one may
+ * enter the queue.
+ */
 export interface BatchTerms {
   readonly bytes: number
   readonly endsAt: number
 }
 
-/** The queue that batches feed: its clock in milliseconds, its room, and the way into it. */
+/** The queue that batches feed: its clock in milliseconds, whether it has room, and how to enter it. */
 interface FedQueue<Member> {
   readonly now: number
   readonly hasRoom: (bytes: number) => boolean
   readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteVerdict) => void }) => void
 }
 
-/** Batches whose members have not all entered the queue of a group commit. */
+/** Batches with members that have not entered the queue of a group commit yet. */
 export interface BatchQueue<Member> {
-  /** Adds a batch; resolves to a verdict for each member, in their order. */
+  /** Adds a batch. Resolves to a verdict for each member, in their order. */
   add(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
-  /** Moves members into the queue while there is room, a turn for each batch; ends the batches whose time is over. */
+  /** Moves members into the queue while there is room, one turn for each batch. Ends the batches whose time is over. */
   feed(queue: FedQueue<Member>): void
-  /** Members that have not entered the queue. */
+  /** Members that have not entered the queue yet. */
   readonly waiting: number
 }
 
 interface Batch<Member> extends BatchTerms {
   readonly makers: readonly (() => Member)[]
   readonly verdicts: WriteVerdict[]
-  /** The member that enters the queue next. */
+  /** The index of the member that enters the queue next. */
   next: number
   /** Members without a verdict. */
   open: number
   readonly end: () => void
 }
 
-/** Creates the waiting room for batches; at most `maxMembers` of each are in the queue at a time. */
+/** Creates the waiting list for batches. At most `maxMembers` of each batch are in the queue at a time. */
 export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member> {
   // In the order of their turns.
   const batches = new Set<Batch<Member>>()
@@ -49,7 +52,7 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
     if (member !== undefined)
       enqueue({ member, bytes: batch.bytes, resolve: (verdict) => judge(batch, index, verdict) })
   }
-  /** Whether the batch has had its whole turn. */
+  /** Whether the batch has finished its turn. */
   const feedOne = (batch: Batch<Member>, queue: FedQueue<Member>): boolean => {
     const { makers, bytes } = batch
     const entered = (): number => batch.next - (makers.length - batch.open)
@@ -74,10 +77,10 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
     feed(queue) {
       for (const batch of [...batches]) {
         if (queue.now > batch.endsAt) expire(batch)
-        // One that finds no room keeps its place.
+        // A batch that finds no room keeps its place.
         else if (!feedOne(batch, queue)) return
         batches.delete(batch)
-        // Its next turn comes after that of the others.
+        // Its next turn comes after the turns of the other batches.
         if (batch.next < batch.makers.length) batches.add(batch)
       }
     },

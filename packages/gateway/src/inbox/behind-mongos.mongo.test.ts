@@ -19,7 +19,7 @@ it('behind an old mongos: a repetition is no duplicate before a majority holds t
   const [kept, open] = [sampleArrival(randomUUID()), sampleArrival(randomUUID())]
   expect(await first.inbox.record(kept)).toBe('recorded')
   const replication = await stopReplication(set)
-  // Side by side: each waits as long as a write may wait for a majority.
+  // In parallel: each of them takes as long as a write may wait for a majority.
   expect(await Promise.all([first.inbox.record(open), second.inbox.record(kept)])).toEqual(['not_stored', 'duplicate'])
   const again = [first.inbox.record(open), second.inbox.record(open)]
   expect(await Promise.all(again)).toEqual(['not_stored', 'not_stored'])

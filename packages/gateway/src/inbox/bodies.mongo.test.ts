@@ -12,7 +12,7 @@ import type { BatchArrival, Evidence } from './inbox.ts'
 import { removeUnusedBodies } from './remove-unused-bodies.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
@@ -27,7 +27,7 @@ const PAST = new Date(0)
 const OVER = { stripAt: PAST, settledAt: new Date(0) }
 const RETENTION = { retentionMs: HOUR_MS, bodyRetentionMs: HOUR_MS }
 
-/** A delivery of events with these ids and a body of its own; the types have no effect. */
+/** A delivery with its own body and events with these ids. The types have no effect. */
 function batch(ids: readonly string[], members: Partial<Evidence> = {}) {
   const rawBody = Buffer.from(`the body of ${randomUUID()}`)
   const { event, ...evidence } = sampleArrival('none', { rawBody, ...members })
@@ -46,7 +46,7 @@ async function store(members: Partial<Evidence> = {}) {
   return stored
 }
 
-/** Removes unused bodies, after the time of all has come. */
+/** Removes unused bodies after all of them have become due for a check. */
 async function remove(): Promise<void> {
   await bodies.updateMany({}, { $set: { checkAt: PAST } })
   await removeUnusedBodies(open.db, going)

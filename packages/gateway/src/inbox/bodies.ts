@@ -9,28 +9,28 @@ import { NO_BODY, openEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { bodyMsOf, type Retention } from './retention.ts'
 
-/** The body of a delivery of several events: their records refer to it by `bodyId`. */
+/** The body of a delivery with several events. Their records refer to it by `bodyId`. */
 export interface BodyDocument {
-  /** Provider and hash, so that a repeated delivery finds the same document. */
+  /** Provider and hash, so that a redelivery finds the same document. */
   readonly _id: string
-  /** Empty where it is encrypted, and once it was erased. */
+  /** Empty if the body is encrypted, or after it was erased. */
   readonly raw: Binary
   /** The body, encrypted. */
   readonly sealed?: Sealed
-  /** From then on, by the database's clock, it is removed if no record refers to it. */
+  /** From this time on, by the database's clock, the body is removed if no record refers to it. */
   readonly checkAt: Date
 }
 
 /** The collection of bodies. */
 export const BODIES = 'bodies'
 
-/** The index by which bodies are found that may be removed. */
+/** The index of bodies that may be removed. */
 export const BODY_INDEXES: NeededIndexes = {
   collection: BODIES,
   indexes: [{ name: 'check', key: { checkAt: 1 } }],
 }
 
-/** What the bodies are stored with. */
+/** Dependencies of the store of bodies. */
 export interface BodiesDeps extends Retention {
   readonly db: Db
   readonly errors: DatabaseErrors
@@ -40,8 +40,8 @@ export interface BodiesDeps extends Retention {
 /** Stores bodies that several records share. */
 export interface Bodies {
   /**
-   * Stores a body, or prolongs the stay of the one that is there. True when a majority holds it: for long enough that
-   * records may refer to it. Past `endsAt`, an instant of `performance.now()`, it is not begun any more.
+   * Stores a body, or keeps an existing one for longer. Resolves to true if a majority holds it, for long enough that
+   * records may refer to it. Does not start after `endsAt`, an instant of `performance.now()`.
    */
   keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<boolean>
 }
@@ -52,12 +52,13 @@ interface Kept {
   readonly sealed?: Sealed
 }
 
-/** How long a body that a record refers to stays unchecked, in milliseconds. */
+/** How long a body that a record refers to is not checked, in milliseconds. */
 export const CHECK_AGAIN_MS = 86_400_000
-// No record of the delivery gives its body up before the retention ends. The hour is for the server, which removes expired records late.
+// No record of the delivery drops its body before the retention ends. The extra hour is for the server, which removes
+// expired records late.
 const MARGIN_MS = 3_600_000
 
-/** Creates the store of bodies: one command in flight, so that large bodies leave the other connections free. */
+/** Creates the store of bodies. It has one command in flight, so that large bodies leave the other connections free. */
 export function createBodies(deps: BodiesDeps): Bodies {
   const writeGroup = (bodies: Kept[]) => write(deps, bodies)
   const group = createGroupCommit<Kept>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
@@ -67,7 +68,7 @@ export function createBodies(deps: BodiesDeps): Bodies {
       const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
       const [verdict] = await attempt()
       if (verdict !== 'duplicate') return verdict === 'stored'
-      // Another process stored the same body at the same instant: now there is one to prolong.
+      // Another process stored the same body at the same time. Now there is one to keep for longer.
       return (await attempt())[0] === 'stored'
     },
   }
@@ -75,7 +76,7 @@ export function createBodies(deps: BodiesDeps): Bodies {
 
 async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVerdict[]> {
   const { db, errors } = deps
-  // Later than any check that is under way has put it, or that check would not notice this delivery.
+  // Later than the date of any check in progress. Otherwise that check would not notice this delivery.
   const until = { $add: ['$$NOW', Math.max(bodyMsOf(deps), CHECK_AGAIN_MS) + MARGIN_MS] }
   const updates: Document[] = bodies.map(({ id, raw, sealed }) => ({
     q: { _id: id },
@@ -83,7 +84,7 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
       {
         $set: {
           raw: { $ifNull: ['$raw', { $literal: raw }] },
-          // What is there stays as it is, in clear or erased too.
+          // An existing body stays as it is, even if it is unencrypted or erased.
           ...(sealed === undefined ? {} : { sealed: { $cond: [IS_NEW, { $literal: sealed }, '$sealed'] } }),
           checkAt: { $max: ['$checkAt', until] },
         },
@@ -101,7 +102,7 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
   }
 }
 
-/** The members that hold a body: encrypted, or in clear where encryption is off. */
+/** The fields that hold a body: encrypted, or in plaintext if encryption is off. */
 export function sealBody(
   id: string,
   rawBody: Uint8Array,
@@ -117,15 +118,15 @@ function placeOf(id: string): Place {
   return { collection: BODIES, id, field: 'sealed' }
 }
 
-/** Where bodies are, and how they are read. */
+/** Where bodies are stored, and how they are decrypted. */
 export interface BodySource {
   readonly db: Db
   readonly encryption: Encryption
 }
 
 /**
- * The record with its body in `raw`, wherever that is stored, and its headers, all in clear. A body whose retention has ended is
- * empty.
+ * Returns the record with its body in `raw`, wherever the body is stored, and with its headers, all in plaintext. A
+ * body whose retention has ended is empty.
  * @throws keyUnknown, recordAltered
  */
 export async function withBody({ db, encryption }: BodySource, stored: EventDocument): Promise<EventDocument> {

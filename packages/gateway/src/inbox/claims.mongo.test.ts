@@ -7,7 +7,7 @@ import { sampleRecord } from '../testing/sample-record.ts'
 import type { AttemptResult, Claim, Claims, ClaimsDeps, Settlement } from './claims.ts'
 import type { EventDocument } from './event-document.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
@@ -17,7 +17,7 @@ const done: Settlement = { state: 'done', outcome: { kind: 'applied', version: 2
 
 type FreshInbox = OpenInbox & { readonly database: TestDatabase }
 
-/** An inbox on a database of its own. */
+/** An inbox with its own database. */
 async function openFresh(): Promise<FreshInbox> {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
@@ -26,13 +26,13 @@ async function openFresh(): Promise<FreshInbox> {
   return { ...open, database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Stores events that nobody holds, due at once. */
+/** Stores events that are due at once and that no process holds. */
 async function storePending({ database }: FreshInbox, ids: readonly string[]): Promise<void> {
   await using declining = await openInbox(database, { admits: () => false })
   await Promise.all(ids.map((id) => declining.inbox.record(sampleArrival(id))))
 }
 
-/** Changes a record by an update pipeline, so that times can be counted from the clock of the database. */
+/** Changes a record with an update pipeline, so that times can be relative to the database's clock. */
 async function change(open: OpenInbox, eventId: string, stage: Document): Promise<void> {
   const { matchedCount } = await open.events.updateOne({ eventId }, [stage])
   expect(matchedCount).toBe(1)
@@ -55,8 +55,8 @@ async function setClaimedAt(open: OpenInbox, eventId: string, second: number): P
 }
 
 /**
- * Lets another, whose lease is 30 s, look at a born claim in the second in which its lease ends; at a new one where that
- * second was over too soon.
+ * Lets another process, whose lease is 30 s, look at a record claimed on insert in the second in which its lease ends.
+ * If that second ends too soon, repeats this with a new record.
  */
 async function lookInLastSecond(
   open: OpenInbox,
@@ -73,7 +73,7 @@ async function lookInLastSecond(
   return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
 }
 
-/** Claims of a process that has had the database for a whole lease. */
+/** Claims of a process that has reached the database for a whole lease. */
 async function steadyClaims(open: OpenInbox, deps: Partial<ClaimsDeps>): Promise<Claims> {
   let now = 0
   const claims = open.claims({ ...deps, monotonicMs: () => now })
@@ -89,7 +89,7 @@ async function claimOne(claims: Claims): Promise<Claim> {
   return claim
 }
 
-/** Takes over one record whose lease is made to end first. */
+/** Takes over one record after its lease is made to end. */
 async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
   await change(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
   const { taken } = await claims.takeOver(10)
@@ -417,7 +417,7 @@ describe('a lease that runs out without a death', () => {
     const one = await steadyClaims(open, { owner: 'one', maxStarts: 3 })
     const two = await steadyClaims(open, { owner: 'two', maxStarts: 3 })
     for (const taker of [one, two, one, two, one, two, one, two]) {
-      // An hour has passed: both said that they live after the last outage, and nothing since this one began.
+      // An hour has passed. Both processes beat after the last outage, and not since this one began.
       await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
       const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
       await change(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
@@ -473,7 +473,7 @@ describe('the fence', () => {
     await open.inbox.record(sampleArrival('a'))
     const stale = open.claims()
     const [old] = open.born
-    if (old === undefined) throw new Error('No claim was born')
+    if (old === undefined) throw new Error('No claim was made on insert')
     const fresh = open.claims({ owner: 'other' })
     const current = await takeOverOne(open, fresh, 'a')
     const held = await open.record('a')
@@ -500,7 +500,7 @@ describe('the fence', () => {
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()
     const [old] = open.born
-    if (old === undefined) throw new Error('No claim was born')
+    if (old === undefined) throw new Error('No claim was made on insert')
     const current = await takeOverOne(open, claims, 'a')
     expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
     expect(await claims.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)
@@ -644,7 +644,7 @@ describe('settle', () => {
     const later = await claimOne(claims)
     expect(later.orderUnknownForMs).toBeGreaterThanOrEqual(HOUR_MS / 2)
     expect(later.orderUnknownForMs).toBeLessThan(HOUR_MS)
-    // A replay forgets the failures before it.
+    // After a replay, earlier failures no longer count.
     await claims.release([later])
     await change(open, 'a', { $unset: 'firstFailedAt' })
     const replayed = await claimOne(claims)
@@ -678,10 +678,10 @@ describe('the time for which an event fails', () => {
   const unknown: AttemptResult = { ...failed, code: 'order_unknown' }
   const settlement = { state: 'pending', delayMs: 0 } as const
   const maxDelayMs = 600_000
-  // Between two tries no more than this counts: the longest wait and a minute.
+  // Between two attempts no more than this counts: the longest wait and a minute.
   const MAX_GAP_MS = 660_000
 
-  /** Lets a try fail, and moves all times that it has set. */
+  /** Lets an attempt fail, and moves all times that it has set. */
   async function failOnce(open: FreshInbox, claims: Claims, { movedMs = 0, attempt = unknown }): Promise<void> {
     await claims.settle([{ claim: await claimOne(claims), settlement, attempt }])
     const times = ['firstFailedAt', 'orderUnknownSince', 'lastError.at', 'dueAt']
@@ -768,7 +768,7 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
 })
 
 describe('with a long list', () => {
-  /** What the server examined for each command of the claims, by its own profiler. */
+  /** The keys and documents that the server examined for each command of the claims, by its own profiler. */
   async function examined(open: FreshInbox, act: () => Promise<unknown>) {
     const { db } = open.database
     await db.command({ profile: 2 })

@@ -10,28 +10,30 @@ import { createOwners, type Owners } from './owners.ts'
 import { counterOf, listOf, positiveOr, raised, timeOf } from './record-expressions.ts'
 import { datesOfDead, datesOfEnding, type Retention } from './retention.ts'
 
-/** The right to settle a record, until the lease runs out or another claim raises the fence. */
+/** The right to settle a record. It is valid until the lease expires or another claim raises the fence. */
 export interface Claim {
   readonly _id: ObjectId
   readonly provider: string
-  /** Every later write names it: a claim that was lost changes nothing. */
+  /** Every later write requires this number, so a lost claim changes nothing. */
   readonly fence: number
-  /** Claims in a row before this one that ended without a verdict; beyond the first only those whose try had begun. */
+  /**
+   * Consecutive earlier claims that ended without a result. After the first, only claims whose attempt had begun count.
+   */
   readonly lost: number
-  /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
+  /** Consecutive calls to fulfilment that failed as a whole with this event in them, except during outages. */
   readonly failedCalls: number
   /** Consecutive `internal` refusals of this event by fulfilment. */
   readonly internalErrors: number
-  /** Failed tries since the first failure, and for how long that has been going on. */
+  /** Failed attempts since the first failure, and how long the event has been failing. */
   readonly failures: number
   readonly failedForMs: number
-  /** For how long fulfilment has been answering that it knows no such order. */
+  /** How long fulfilment has answered that it does not know the order. */
   readonly orderUnknownForMs: number
   readonly requestId: string
   readonly event: WebhookEvent
 }
 
-/** How a try ended, as it is kept with the record. */
+/** The result of an attempt, as stored in the record. */
 export interface AttemptResult {
   readonly ms: number
   readonly outcome: string
@@ -39,7 +41,7 @@ export interface AttemptResult {
   readonly message: string | null
 }
 
-/** What a try leads to: settled for good, put off by `delayMs`, or dead with a reason. */
+/** The result of an attempt for the event: settled permanently, due again after `delayMs`, or dead with a reason. */
 export type Settlement =
   | { readonly state: 'done'; readonly outcome: { readonly kind: string; readonly version: number | null } }
   | {
@@ -51,49 +53,51 @@ export type Settlement =
   | { readonly state: 'dead'; readonly reason: string }
   | { readonly state: 'unhandled'; readonly reason: UnhandledReason }
 
-/** A claim with what became of it. */
+/** A claim with the result of its attempt. */
 export interface SettledClaim {
   readonly claim: Claim
   readonly settlement: Settlement
   readonly attempt: AttemptResult
 }
 
-/** What the claims work with. Times are milliseconds. */
+/** Dependencies of the claims. Times are in milliseconds. */
 export interface ClaimsDeps extends Retention {
   readonly db: Db
   readonly owner: string
   readonly leaseMs: number
   readonly maxStarts: number
-  /** The longest that a record is ever put off: a due time beyond it was set by a clock that was wrong. */
+  /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
   readonly maxDelayMs: number
-  /** Milliseconds that only go forward. Default: those of the process. */
+  /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
 }
 
-/** Taking records, keeping them, giving them back: everything by the database's clock, every write fenced. */
+/** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
 export interface Claims {
-  /** Takes up to `limit` records that are due, the longest due first; new ones and retries share the places. */
+  /** Claims up to `limit` due records, the longest due first. New records and retries share the places. */
   claimDue(limit: number): Promise<Claim[]>
   /**
-   * Takes up to `limit` records whose holder's lease has run out; buries those that seem to kill their holders. What this
-   * process still holds is kept: its lease is prolonged. A loss counts only where its owner does not live.
+   * Claims up to `limit` records whose lease has expired. Marks records as dead that seem to kill their holders.
+   * Records that this process still holds are kept: their leases are extended. A loss counts only if its owner is not
+   * alive.
    */
   takeOver(limit: number, held?: Iterable<Claim>): Promise<{ readonly taken: Claim[]; readonly buried: number }>
   /**
-   * Notes that claims which have lost a holder are tried now. A death of this process counts toward the end of a record
-   * only where it was tried `alone`, with nothing else under way; `together` it makes each of them a suspect.
+   * Writes that an attempt of these claims begins. They have lost a holder before. If this process dies, its death
+   * counts towards marking a record as dead only if the record was attempted `alone`, with nothing else in progress.
+   * With `together`, the death makes each of them a suspect.
    */
   begin(claims: readonly Claim[], company: 'alone' | 'together'): Promise<void>
-  /** Says that this process lives. To be called three times in a lease. */
+  /** Writes that this process is alive. Call it three times during a lease. */
   beat(): Promise<void>
-  /** Prolongs the leases of claims that are still held. */
+  /** Extends the leases of claims that are still held. */
   renew(claims: readonly Claim[]): Promise<void>
   /**
-   * Writes outcomes in bulk; again after a failure does no harm. Resolves to those whose claim was lost meanwhile: their
-   * outcomes are dropped.
+   * Writes outcomes in bulk. It is safe to repeat after a failure. Resolves to those whose claim was lost in the
+   * meantime: their outcomes are dropped.
    */
   settle(settled: readonly SettledClaim[]): Promise<readonly SettledClaim[]>
-  /** Gives claims back untried: due at once, nothing counted for or against them. */
+  /** Releases claims without an attempt. They are due at once, and nothing counts for or against them. */
   release(claims: readonly Claim[]): Promise<void>
 }
 
@@ -106,7 +110,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
     async claimDue(limit) {
       const claims: Claim[] = []
       favoursTimed = !favoursTimed
-      // Another process may have taken what this one found: then it looks further, or one would starve the other.
+      // Another process may have taken the records found here. Then search again, or one process would starve the
+      // other.
       for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
         const wanted = limit - claims.length
         const ids = await findDue(deps, wanted, (wanted + Number(favoursTimed)) >> 1)
@@ -153,12 +158,15 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 }
 
-/** Fulfilment's refusal of an event whose order nobody has made, or not yet. */
+/** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
 export const ORDER_UNKNOWN = 'order_unknown'
 
-/** The fields by which a process holds a record. */
+/** The fields with which a process holds a record. */
 export const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begun']
-/** What counts toward the end of an event as a cause of failures and deaths, until it gets a verdict or is replayed. */
+/**
+ * The fields that count towards marking an event as dead because it causes failures and deaths. They last until it gets
+ * a result or is replayed.
+ */
 export const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
 const NEWEST_ATTEMPTS = 50
 const MAX_TRIES = 5
@@ -167,25 +175,25 @@ function leaseEnd({ leaseMs }: ClaimsDeps): Document {
   return { $add: ['$$NOW', leaseMs] }
 }
 
-// A timestamp of the server tells whole seconds only: without one more a lease could end too early.
+// Timestamps of the server have whole seconds only. Without one more second, a lease could end too early.
 const TIMESTAMP_STEP_MS = 1_000
 
 /**
- * A born claim has no `leaseUntil` yet: its lease counts from the instant that the server wrote the record. The length is
- * that of the holder's leases: during a rolling restart with another `LEASE_MS` it is not ours.
+ * A record claimed on insert has no `leaseUntil` yet. Its lease begins when the server writes the record. The length is
+ * that of the holder's leases: during a rolling restart with another `LEASE_MS` it differs from ours.
  */
 function leaseHasEnded(deps: ClaimsDeps): Document {
   const leaseMs = positiveOr('leaseMs', deps.leaseMs)
   const bornLeaseEnd = { $add: [timeOf('claimedAt'), leaseMs, TIMESTAMP_STEP_MS] }
   const end = { $ifNull: [timeOf('leaseUntil'), bornLeaseEnd] }
-  // No lease is longer. Half of it is for the clock of a new primary that is a little behind.
+  // No lease is longer than half of this. The other half is for the clock of a new primary that is slightly behind.
   const latest = { $add: ['$$NOW', leaseMs, leaseMs, TIMESTAMP_STEP_MS] }
   return { $or: [{ $lt: [end, '$$NOW'] }, { $gt: [end, latest] }] }
 }
 
 /**
- * An absent due time sorts before every date, and means: due now. One that is later than any that is ever set was set by
- * a clock that was ahead, and counts as passed.
+ * An absent due time sorts before every date and means due now. A due time later than any that is ever set comes from a
+ * clock that was ahead. It counts as past.
  */
 function isDue({ maxDelayMs }: ClaimsDeps): Document {
   const latest = { $add: ['$$NOW', maxDelayMs + CLOCK_STEP_MS] }
@@ -193,9 +201,9 @@ function isDue({ maxDelayMs }: ClaimsDeps): Document {
 }
 
 /**
- * The longest due first. Records without a due time, new ones, come before all others in the index: where there is no end
- * of them, `timed` places are for those whose time has come, or no retry would be made during a backlog. The expression
- * narrows the range of the index, so that a long list of records due later costs nothing.
+ * The longest due come first. Records without a due time, which are new, come before all others in the index. If they
+ * fill the limit, `timed` places are for records whose time has come. Otherwise a backlog would prevent all retries.
+ * The expression narrows the range of the index, so that a long list of records due later costs nothing.
  */
 async function findDue(deps: ClaimsDeps, limit: number, timed: number): Promise<ObjectId[]> {
   const sort = { state: 1, dueAt: 1 } as const
@@ -223,7 +231,7 @@ interface Search {
   readonly filter: Document
   readonly sort: Readonly<Record<string, 1>>
   readonly limit: number
-  /** The index: while it is being built, the server refuses the search instead of reading every record. */
+  /** The index. While it is being built, the server refuses the search instead of reading every record. */
   readonly hint: string
 }
 
@@ -236,11 +244,11 @@ async function findIds({ db }: ClaimsDeps, { filter, sort, limit, hint }: Search
   return found.map(({ _id }) => _id)
 }
 
-/** How records are taken. */
+/** How records are claimed. */
 interface Taking {
-  /** Two processes may pick the same ids: this in the filter lets each record go to one of them. */
+  /** Two processes may pick the same ids. This part of the filter lets only one of them take each record. */
   readonly claimable: Document
-  /** Owners whose losses are no deaths. */
+  /** Owners whose losses are not deaths. */
   readonly living?: ReadonlySet<string>
 }
 
@@ -281,8 +289,9 @@ async function takeClaims(deps: ClaimsDeps, ids: ObjectId[], { claimable, living
   return taken.map(toClaim).sort((one, other) => placeOf(one) - placeOf(other))
 }
 
-// The first loss puts a record under suspicion, also one that only waited in its holder's memory: nothing is written when a
-// batch of many is sent. From then on a loss counts when it came after `begin`, or a row of deaths would bury whole backlogs.
+// The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending
+// a large batch writes nothing. After that, a loss counts only if it came after `begin`. Otherwise a series of deaths
+// would mark whole backlogs as dead.
 function countsAsLost(living: readonly string[]): Document {
   return {
     $and: [
@@ -295,10 +304,10 @@ function countsAsLost(living: readonly string[]): Document {
 
 const MOST_LOSSES = 1_000
 
-// With a long backlog the server might prefer to walk all of it.
+// With a long backlog, the server might prefer to scan all of it.
 const BY_ID = { _id: 1 }
 
-/** Two tries are never further apart than the longest wait, unless nobody could try or a clock jumped. */
+/** Two attempts are never further apart than the longest wait, unless no process could try or a clock jumped. */
 function failingTime({ maxDelayMs }: ClaimsDeps): FailingTime {
   return measureFailing(maxDelayMs + CLOCK_STEP_MS)
 }
@@ -324,14 +333,15 @@ function numberOf(stored: unknown): number {
   return typeof stored === 'number' && Number.isFinite(stored) ? stored : 0
 }
 
-/** A record that something else wrote may lack it. */
+/** A record that was written by other software may lack it. */
 function textOf(stored: unknown): string {
   return typeof stored === 'string' ? stored : ''
 }
 
 /**
- * A record whose holders died `maxStarts` times in a row without a verdict is dead: it may be what kills them. Where some
- * of them live, fewer deaths count. It is judged only by a process that had the database for a whole lease.
+ * Marks a record as dead if its holders died `maxStarts` times in a row without a result, because it may be the cause.
+ * If some of the holders are alive, fewer deaths count. Only a process that has reached the database for a whole lease
+ * decides this.
  */
 async function buryKillers(deps: ClaimsDeps, owners: Owners): Promise<number> {
   const q = { state: 'processing' as const, ...mayBeKiller(deps), $expr: leaseHasEnded(deps) }
@@ -359,7 +369,7 @@ async function buryKillers(deps: ClaimsDeps, owners: Owners): Promise<number> {
   return buried
 }
 
-// A process tries one suspect at a time, so each process that died leaves one at most.
+// A process tries one suspect at a time, so each process that died leaves at most one.
 const MOST_JUDGED = 100
 
 function mayBeKiller({ maxStarts }: ClaimsDeps): Document {
@@ -368,7 +378,7 @@ function mayBeKiller({ maxStarts }: ClaimsDeps): Document {
 
 const DIED = {
   code: 'worker_died',
-  message: 'Its workers died again and again before there was any verdict',
+  message: 'Its worker processes died repeatedly before any result',
   at: '$$NOW',
 }
 
@@ -398,7 +408,7 @@ function settleStatement(deps: ClaimsDeps, group: readonly SettledClaim[]): Docu
   return { q: heldBy(deps, claims, first.claim.fence), u: settleStages(deps, first), multi: true, hint: BY_ID }
 }
 
-/** Those whose record another claim has taken since, or that is not settled. */
+/** Claims whose record is gone, has another fence, or is still being processed. */
 async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): Promise<SettledClaim[]> {
   const ids = settled.map(({ claim }) => claim._id)
   const found = await db
@@ -414,7 +424,7 @@ async function findLost({ db }: ClaimsDeps, settled: readonly SettledClaim[]): P
 }
 
 function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): Document[] {
-  // Texts from outside go in as literals: one that begins with $ would be read as the name of a member.
+  // Texts from outside are passed as literals. Otherwise a text that begins with $ would be read as a field path.
   const entry = { $literal: { ms: attempt.ms, outcome: attempt.outcome, code: attempt.code, message: attempt.message } }
   const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
   const common = { lost: 0, attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
@@ -486,7 +496,7 @@ function settleStages(deps: ClaimsDeps, { settlement, attempt }: SettledClaim): 
   }
 }
 
-/** Throws when a statement was refused: its claims are not lost, as those are that no statement matched. */
+/** Throws if a statement was refused. Its claims are not lost: claims are lost only if no statement matched them. */
 function runUpdates(db: Db, updates: readonly Document[]): Promise<number> {
   return bulkUpdate(db, { update: EVENTS, updates })
 }

@@ -11,9 +11,9 @@ export interface Closing {
 }
 
 /**
- * Closes a dead event: no delivery revives it, and only a replay that names it makes it due again. Its key is kept for good, or
- * a delivery after the end of the record would be new. Resolves to whether it
- * was dead; if not, nothing is changed.
+ * Closes a dead event. No delivery revives it, and only a replay that names it makes it due again. Its key is kept
+ * permanently. Otherwise a delivery after the end of the record would count as new. Resolves to whether the event was
+ * dead; if not, nothing is changed.
  */
 export async function closeEvent(db: Db, _id: ObjectId, { by, reason, retention }: Closing): Promise<boolean> {
   const closed = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { by, reason } }] }

@@ -4,12 +4,12 @@ import { EVENTS, type EventDocument } from './event-document.ts'
 
 type Key = Pick<EventDocument, 'provider' | 'eventId'>
 
-// What a majority holds is never rolled back, so a record that such a read finds is durable.
+// Data that a majority holds is never rolled back, so a record found by such a read is durable.
 const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 3_000 } as const
 
 /**
- * Reads which duplicates a majority holds. The others are `unknown`: an earlier record refused them, and it may yet be
- * rolled back.
+ * Reads which duplicates a majority holds. The others are `unknown`: an earlier record refused them, and it may still
+ * be rolled back.
  */
 export async function confirmDuplicates(
   db: Db,

@@ -1,24 +1,27 @@
 import type { EventDocument } from './event-document.ts'
 
-/** A record that may have killed its holders, as it is judged. */
+/** A record that may have killed its holders. */
 export type Candidate = Pick<EventDocument, '_id' | 'fence' | 'lost' | 'losses' | 'leaseOwner'>
 
-/** What is known of the processes that held a candidate. */
+/** What is known about the processes that held a candidate. */
 export interface Witnesses {
   /** This process. */
   readonly owner: string
-  /** Those that live now. */
+  /** Processes that are alive now. */
   readonly living: ReadonlySet<string>
-  /** When each last said that it lived. */
+  /** When each process last wrote that it was alive. */
   readonly beats: ReadonlyMap<string, Date>
 }
 
-/** What is to be done with a candidate: it is dead; its owner lives and holds it; or so many losses were deaths. */
+/**
+ * What to do with a candidate: mark it as dead, leave it to an owner that is alive, or set the number of losses that
+ * were deaths.
+ */
 export type Judgement = 'dead' | 'held' | { readonly deaths: number }
 
 /**
- * Judges a record whose holders were lost `maxStarts` times, the present one included. An owner that said after its loss
- * that it lives was held up by an outage: that was no death.
+ * Decides about a record whose holders were lost `maxStarts` times, the present one included. If an owner wrote after
+ * its loss that it was alive, an outage had held it up: that was not a death.
  */
 export function judgeCandidate(candidate: Candidate, witnesses: Witnesses, maxStarts: number): Judgement {
   const { owner, living, beats } = witnesses

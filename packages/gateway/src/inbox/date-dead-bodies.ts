@@ -8,8 +8,8 @@ const AT_ONCE = 500
 const SEARCH_MS = 4_000
 
 /**
- * Gives dead events of release 0.1.0 the date from which their bodies are removed: there they had none. Walks the index of
- * dead events in slices.
+ * Sets the date from which the bodies of dead events are removed, for events of release 0.1.0, which set none. Walks
+ * the index of dead events in slices.
  */
 export async function dateDeadBodies(db: Db, retention: Retention, stopping: AbortSignal): Promise<void> {
   const events = db.collection<EventDocument>(EVENTS)
@@ -34,7 +34,7 @@ const HAS_UNDATED_BODY = {
   $or: [{ raw: { $ne: new Binary(Buffer.alloc(0)) } }, { bodyId: { $exists: true } }, { sealed: { $exists: true } }],
 }
 
-/** From its death on, or from now where that is not known. */
+/** Counts from the time of death, or from now if that is unknown. */
 function date(retention: Retention): object {
   const died = { $ifNull: [timeOf('settledAt'), '$$NOW'] }
   return { $set: { stripAt: { $add: [died, retention.bodyRetentionMs] } } }

@@ -7,7 +7,7 @@ import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { createDeliveryCounts, type Revival } from './delivery-counts.ts'
 import type { EventDocument } from './event-document.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
@@ -30,7 +30,7 @@ function uniqueId(): string {
   return `evt_${randomUUID()}`
 }
 
-/** A record that has failed for good. */
+/** A record that has failed permanently. */
 async function storeDead(members: Partial<EventDocument> = {}): Promise<string> {
   const id = uniqueId()
   await open.inbox.record(sampleArrival(id))
@@ -173,7 +173,7 @@ describe('a delivery of a dead event', () => {
     let away = true
     const onRevivals = async (revivals: readonly Revival[]): Promise<void> => {
       told.push(...revivals, (await open.record(id)).state)
-      if (away) throw new Error('The audit is away')
+      if (away) throw new Error('The audit log is unavailable')
     }
     const counts = createDeliveryCounts({ ...deps, db: open.db, logger: memoryLogger().logger, onRevivals })
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })

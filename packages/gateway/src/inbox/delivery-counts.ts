@@ -7,15 +7,15 @@ import { createFlusher } from './flusher.ts'
 import { counterOf, msSince } from './record-expressions.ts'
 import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
 
-/** A delivery of an event that is stored already. */
+/** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {
   readonly provider: string
   readonly bodyHash: string
-  /** What it tells, read by the settings of today. */
+  /** The event, read with today's settings. */
   readonly event: WebhookEvent
 }
 
-/** A dead event that a repeated delivery revives. */
+/** A dead event that a redelivery revives. */
 export interface Revival {
   readonly auditId: ObjectId
   readonly id: string
@@ -24,37 +24,44 @@ export interface Revival {
   readonly reason: string | null
 }
 
-/** What the counter works with. `flushMs` is how long a count may wait in memory. */
+/** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
 export interface DeliveryCountsDeps extends RevivalLimits {
   readonly db: Db
   readonly logger: Logger
   readonly flushMs: number
   readonly onMismatch: (provider: string, times: number) => void
   readonly onRedelivered: (provider: string, outcome: 'revived' | NotRevived) => void
-  /** Notes for the audit what is about to be revived. Nothing is revived when it fails. */
+  /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
   readonly onRevivals: (revivals: readonly Revival[]) => Promise<void>
 }
 
-/** Counts repeated deliveries on their records, in bulk and after the answer: best effort, bounded, never in the way. */
+/**
+ * Counts redeliveries on their records, in bulk and after the answer. The counting is best effort, bounded, and delays
+ * no delivery.
+ */
 export interface DeliveryCounts {
-  /** A delivery of a dead event makes it due again, within the limits and when its body is the one that is stored. */
+  /**
+   * Counts a delivery. If its event is dead, the event becomes due again, within the limits and only if the body is the
+   * stored one.
+   */
   add(delivery: RepeatedDelivery): void
-  /** Writes what has been counted so far. */
+  /** Writes all counts so far. */
   flush(): Promise<void>
-  /** Ends the regular flushing and flushes once more. */
+  /** Ends the periodic flush and flushes once more. */
   stop(): Promise<void>
 }
 
 interface Counted extends RepeatedDelivery {
   times: number
-  /** Stays the same when the audit has to be written again. */
+  /** Stays the same if the audit entry has to be written again. */
   readonly auditId: ObjectId
 }
 
-// Beyond this many different events between two flushes further counts are dropped: they are statistics, not promises.
+// If more different events than this arrive between two flushes, further counts are dropped: they are statistics, not
+// promises.
 const MAX_COUNTED = 10_000
 
-/** Creates the counter and starts its regular flushing. What cannot be written waits for the next flush. */
+/** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
 export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
   let counted = new Map<string, Counted>()
   const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
@@ -72,7 +79,7 @@ export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
         open.splice(0, WRITE_AT_ONCE)
       }
     } catch (error) {
-      // Among them may be the last delivery of an event that is dead: its provider has its 200 and sends no other.
+      // One of them may be the last delivery of a dead event: its provider has received 200 and will not send it again.
       for (const item of open) add(item, item.times)
       deps.logger.warn({ error, events: open.length }, 'inbox.counts-deferred')
     }
@@ -86,7 +93,7 @@ interface Judged {
   readonly item: Counted
   readonly record: StoredRecord | undefined
   readonly differs: boolean
-  /** Null where there is nothing to revive. */
+  /** Null if there is nothing to revive. */
   readonly revives: true | NotRevived | null
 }
 
@@ -96,7 +103,7 @@ async function write(deps: DeliveryCountsDeps, batch: readonly Counted[]): Promi
   const revived = judged.flatMap(({ item, revives, record }) =>
     revives === true && record ? [toRevival(item, record)] : [],
   )
-  // The audit first: whatever dies in between, nothing is revived that it does not name.
+  // The audit entry comes first. After a crash in between, nothing is revived without an entry.
   if (revived.length > 0) await deps.onRevivals(revived)
   const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: judged.map(toUpdate) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
@@ -132,7 +139,7 @@ function report(deps: DeliveryCountsDeps, { item, differs, revives }: Judged, co
   else if (revives !== null) reportNotRevived(deps, item, revives)
 }
 
-// Written again it would be refused again, for nothing in it changes.
+// If written again, it would be refused again, because nothing in it changes.
 function reportRefusal({ logger }: DeliveryCountsDeps, { provider, event, times }: Counted, code: number): void {
   logger.warn({ provider, eventId: event.id.slice(0, 64), times, code }, 'inbox.count-refused')
 }

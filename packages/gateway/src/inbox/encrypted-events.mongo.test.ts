@@ -29,7 +29,7 @@ const PERSONAL = {
   query: `name=${CANARY}`,
 }
 
-/** Where a text stands anywhere in a database, as bytes. */
+/** Where a text occurs anywhere in a database, as bytes. */
 async function findText(searched: Db, text: string): Promise<string[]> {
   const collections = await searched.listCollections({}, { nameOnly: true }).toArray()
   const found = collections.map(async ({ name }) => {
@@ -65,7 +65,7 @@ describe('an inbox with keys', () => {
       const read = await withBody(source, await open.record(id))
       expect([read.raw.toString(), read.headers]).toEqual([`[${CANARY}]`, PERSONAL.headers])
     }
-    // Delivered again, by a process that does not remember it: the body stays as it is.
+    // A redelivery to a process that does not remember the first delivery: the body stays as it is.
     const bodies = db.collection<BodyDocument>(BODIES)
     const before = await bodies.findOne({})
     const other = stack.use(await openInbox(database, { encryption: keys.encryption('second') }))
@@ -78,7 +78,7 @@ describe('an inbox with keys', () => {
 
   it('reads what was stored in clear, and knows the repetition of either by its hash', async () => {
     await clear.inbox.record(sampleArrival('evt_clear', PERSONAL))
-    // What the other tests do not find would be found.
+    // This shows that the search of the other tests would find the text.
     expect(await findText(db, CANARY)).toEqual(['events'])
     const read = await withBody(source, await open.record('evt_clear'))
     expect(read.raw.toString()).toBe(PERSONAL.rawBody.toString())

@@ -4,7 +4,7 @@ import { BODIES } from './bodies.ts'
 import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, SETTLED_STATES } from './event-document.ts'
 import { ERASED, IS_COMPLETE } from './key-only-record.ts'
 
-/** Which events are meant: those of orders, or one by the id of its provider. */
+/** Which events to erase: the events of orders, or one by its provider's id. */
 export type EventsToErase =
   | { readonly orderIds: readonly string[] }
   | { readonly provider: string; readonly eventId: string }
@@ -12,18 +12,19 @@ export type EventsToErase =
 /** An event that holds more than its key. */
 export type ErasableEvent = Pick<EventDocument, '_id' | 'state' | 'bodyId'>
 
-/** The most events of one call. */
+/** The maximum number of events in one call. */
 export const MOST_EVENTS = 500
 
 const SEARCH_MS = 4_000
 
-/** Finds events that hold more than their key, `MOST_EVENTS` at most. */
+/** Finds events that hold more than their key, at most `MOST_EVENTS`. */
 export async function findErasableEvents(db: Db, meant: EventsToErase): Promise<ErasableEvent[]> {
   if (!('orderIds' in meant))
     return find(db, { provider: { $eq: meant.provider }, eventId: { $eq: meant.eventId } }, KEY)
   if (meant.orderIds.length === 0) return []
   const orderId = { $in: [...meant.orderIds] }
-  // As in a list of operators: what is not settled is looked for in the indexes of its states, which hold few records.
+  // As in an operator's list: events that are not settled are found with the indexes of their states, which hold few
+  // records.
   const parts = await Promise.all([
     find(db, { orderId, state: { $in: [...SETTLED_STATES] } }, 'order'),
     find(db, { orderId, state: 'pending' }, DUE_INDEX),
@@ -43,20 +44,21 @@ function find(db: Db, filter: Filter<EventDocument>, hint: string): Promise<Eras
     .toArray()
 }
 
-/** Whether an event has its verdict. */
+/** Whether an event is settled. */
 export function isSettled({ state }: Pick<EventDocument, 'state'>): boolean {
   return SETTLED_STATES.some((settled) => settled === state)
 }
 
 /**
- * Leaves nothing of settled events but their keys and hashes. A body that other events of its delivery share is gone for them
- * too. Again does no harm. Resolves to how many were erased: fewer where one is not settled any more.
+ * Removes everything from settled events except their keys and hashes. A body that other events of its delivery share
+ * is removed for them too. It is safe to repeat. Resolves to the number of erased events: fewer if one is no longer
+ * settled.
  */
 export async function eraseEvents(db: Db, events: readonly ErasableEvent[]): Promise<number> {
   const bodyIds = [...new Set(events.flatMap(({ bodyId }) => (bodyId === undefined ? [] : [bodyId])))]
-  // First: the record is what leads to the body when this is done again.
+  // Bodies first: the record leads to the body if this is repeated.
   const emptied = [{ $set: { raw: { $literal: new Binary(Buffer.alloc(0)) } } }, { $unset: ['checkAt', 'sealed'] }]
-  // An empty body stays: a repeated delivery leaves it as it is, and would store a missing one again.
+  // An empty body stays. A redelivery leaves it as it is, but would store a missing one again.
   await bulkUpdate(db, { update: BODIES, updates: bodyIds.map((_id) => ({ q: { _id }, u: emptied, upsert: true })) })
   if (events.length === 0) return 0
   const q = { _id: { $in: events.map(({ _id }) => _id) }, state: { $in: [...SETTLED_STATES] } }

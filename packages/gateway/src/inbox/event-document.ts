@@ -3,16 +3,19 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { PaymentFacts } from '@oncehook/webhooks/event'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 
-/** All states: due or waiting, held by a process, or settled. A dead event failed; a closed one is dead for good. */
+/**
+ * All states: due or waiting, held by a process, or settled. A dead event has failed. A closed event is dead
+ * permanently.
+ */
 export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
 
-/** The states in which nothing more happens by itself. */
+/** The states in which nothing more happens automatically. */
 export const SETTLED_STATES = ['done', 'unhandled', 'dead', 'closed'] as const satisfies readonly EventState[]
 
 /** The state of a record. */
 export type EventState = (typeof EVENT_STATES)[number]
 
-/** One try of ours to give an event its effect. `at` is the database's clock. */
+/** One attempt to apply an event. `at` is the database's clock. */
 interface Attempt {
   readonly at: Date
   readonly ms: number
@@ -31,44 +34,45 @@ export interface EventDocument {
   readonly orderId: string
   readonly facts: Omit<PaymentFacts, 'orderId'>
   readonly receivedAt: Date
-  /** The exact bytes of the body. Empty where the body is stored apart or encrypted, and after its retention. */
+  /** The exact bytes of the body. Empty if the body is stored separately or encrypted, and after its retention. */
   readonly raw: Binary
-  /** SHA-256 of the body, base64: tells a repetition from another body under the same id. */
+  /** SHA-256 of the body, base64. It distinguishes a redelivery from another body with the same id. */
   readonly bodyHash: string
-  /** The document in `bodies` that holds the body of a delivery of several events. */
+  /** The document in `bodies` that holds the body of a delivery with several events. */
   readonly bodyId?: string
   readonly headers: Readonly<Record<string, string>>
   readonly query?: string
-  /** Headers, query and body, encrypted; the other members of them are then empty. */
+  /** Headers, query and body, encrypted. The other fields for them are then empty. */
   readonly sealed?: Sealed
   readonly secretId: string
   readonly requestId: string
   readonly state: EventState
   readonly reason: string | null
   /**
-   * Claims so far; `lost` of them in a row ended without any verdict, which is what a dying process leaves. The first
-   * counts in any case, others only when the try had `begun`: `together` with others, or alone (true).
+   * `starts` counts all claims so far. `lost` counts the consecutive claims that ended without any result, as they do
+   * when a process dies. The first lost claim always counts. Later ones count only if the attempt had `begun`:
+   * `together` with others, or alone (true).
    */
   readonly starts: number
   readonly lost: number
   readonly begun?: true | 'together'
-  /** The counted losses: by whom, and when they were noticed. */
+  /** The counted losses: the owner, and when each was noticed. */
   readonly losses?: readonly { readonly owner: string; readonly at: Date }[]
-  /** Calls of fulfilment in a row that failed as a whole with this event in them, beside outages. */
+  /** Consecutive calls to fulfilment that failed as a whole with this event in them, except during outages. */
   readonly failedCalls?: number
   /** Consecutive `internal` refusals of this event by fulfilment. */
   readonly internalErrors?: number
   readonly failures: number
   readonly fence: number
   readonly leaseOwner?: string
-  /** Inserted empty, filled by the server's own clock; a born claim counts from here. */
+  /** Inserted empty, set by the server's clock. The lease of a record claimed on insert begins here. */
   readonly claimedAt?: Timestamp
   readonly leaseUntil?: Date
   /** The length of the holder's leases, in milliseconds. */
   readonly leaseMs?: number
-  /** Absent on a pending record means: due now. */
+  /** Absent on a pending record: due now. */
   readonly dueAt?: Date
-  /** Moved on by the time that does not count, such as a jump of the clock. */
+  /** Moved by time that does not count, such as a jump of the clock. */
   readonly firstFailedAt?: Date
   readonly orderUnknownSince?: Date
   readonly attempts: readonly Attempt[]
@@ -77,22 +81,28 @@ export interface EventDocument {
   readonly deliveries: number
   readonly lastDeliveryAt?: Date
   readonly mismatches: number
-  /** How often a repeated delivery has revived it. Absent means never. */
+  /** How many times a redelivery has revived it. Absent means never. */
   readonly revivals?: number
-  /** The newest 50, each with the id of the replay. */
+  /** The newest 50 replays, each with its id. */
   readonly replays?: readonly {
     readonly id: ObjectId
     readonly at: Date
     readonly by: string
     readonly reason: string
-    /** Why the body could not be read again then; what was read before counts. */
+    /** Why the body could not be read again at that time. The earlier reading then applies. */
     readonly notRead?: string
   }[]
-  /** Who closed it and why, as long as it is closed. */
+  /** Who closed it and why, while it is closed. */
   readonly closed?: { readonly at: Date; readonly by: string; readonly reason: string }
-  /** Set where the scheme signs no time: the key must outlive the body, or an old capture could be played again. */
+  /**
+   * Set if the scheme signs no time. The key must outlive the body, or an old captured delivery would be accepted as
+   * new.
+   */
   readonly keepKey?: boolean
-  /** From then on the body is removed, and of a record that ends without `expireAt` all but the key when its time has come. */
+  /**
+   * From this time on the body is removed. If the record will end without `expireAt`, everything except the key is
+   * removed when the retention of the record ends.
+   */
   readonly stripAt?: Date
   readonly settledAt?: Date
   readonly expireAt?: Date
@@ -101,25 +111,26 @@ export interface EventDocument {
 /** The collection of the inbox. */
 export const EVENTS = 'events'
 
-/** The index by which the records of a body are found. */
+/** The index that finds the records of a body. */
 export const BODY_INDEX = 'body'
 
-// Ids come in no order, so every insert changes another page of their index: with small pages little is written each time.
+// Ids come in no order, so every insert changes a different page of their index. With small pages, each insert writes
+// little.
 const SMALL_PAGES = { wiredTiger: { configString: 'leaf_page_max=4KB' } }
 
-/** The index by which records that are due are found. */
+/** The index that finds due records. */
 export const DUE_INDEX = 'pending_due'
-/** The index by which the oldest records that wait are found. */
+/** The index that finds the oldest waiting records. */
 export const PENDING_INDEX = 'pending_oldest'
-/** The index by which the records of a replay are found. */
+/** The index that finds the records of a replay. */
 export const REPLAYS_INDEX = 'replays'
-/** The index by which the settled records of an order are found. */
+/** The index that finds the settled records of an order. */
 export const ORDER_INDEX = 'order'
-/** The index by which records are found whose holder has gone. */
+/** The index that finds records whose holder is gone. */
 export const PROCESSING_INDEX = 'processing'
 
 /**
- * The unique index is the deduplication. The others are partial, so that a settled record costs them nothing and an
+ * The unique index does the deduplication. The others are partial, so that a settled record costs them nothing and an
  * insert appends to them in order.
  */
 export const EVENT_INDEXES: NeededIndexes = {
@@ -141,7 +152,7 @@ export const EVENT_INDEXES: NeededIndexes = {
       key: { 'replays.id': 1, state: 1 },
       partialFilterExpression: { 'replays.id': { $exists: true } },
     },
-    // Only settled records: an index that an insert changes too costs a tenth of the accept rate.
+    // Settled records only: an index that every insert also changes costs a tenth of the accept rate.
     {
       name: ORDER_INDEX,
       key: { orderId: 1, _id: 1 },

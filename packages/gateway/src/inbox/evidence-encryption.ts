@@ -2,28 +2,28 @@ import type { Encryption, Place } from '@oncehook/kernel/encryption'
 import { Binary } from 'mongodb'
 import { EVENTS, type EventDocument } from './event-document.ts'
 
-/** What a record holds of its delivery, as it is stored. */
+/** The fields of a record that hold the evidence of its delivery, as stored. */
 export type StoredEvidence = Pick<EventDocument, 'raw' | 'headers' | 'query' | 'sealed'>
 
-/** What a delivery proves; `raw` is empty where the body is stored apart. */
+/** The evidence of a delivery. `raw` is empty if the body is stored separately. */
 interface Evidence {
   readonly raw: Binary
   readonly headers: EventDocument['headers']
-  /** Empty where there was none. */
+  /** Empty if there was none. */
   readonly query: string
 }
 
-/** What a record has in place of a body that is stored elsewhere, or not at all. */
+/** The body field of a record whose body is stored elsewhere, or not at all. */
 export const NO_BODY = new Binary(Buffer.alloc(0))
 
-/** The members of a record that hold the evidence: encrypted in one member, or in clear where encryption is off. */
+/** The fields of a record that hold the evidence: one encrypted field, or plaintext if encryption is off. */
 export function storeEvidence(
   id: EventDocument['_id'],
   { raw, headers, query }: Evidence,
   encryption: Encryption,
 ): StoredEvidence {
   const asked = query === '' ? {} : { query }
-  // Asked first: without keys nothing is put together.
+  // Checked first: without keys, no buffer is built.
   if (encryption.firstKey === null) return { raw, headers, ...asked }
   const head = Buffer.from(`${JSON.stringify({ headers, ...asked })}\n`)
   const sealed = encryption.seal(Buffer.concat([head, raw.value()]), placeOf(id))
@@ -31,7 +31,7 @@ export function storeEvidence(
 }
 
 /**
- * The record with its evidence in clear; one that was stored in clear is given back as it is.
+ * Returns the record with its evidence in plaintext. An unencrypted record is returned as it is.
  * @throws keyUnknown, recordAltered
  */
 export function openEvidence(record: EventDocument, encryption: Encryption): EventDocument {
@@ -45,7 +45,7 @@ export function openEvidence(record: EventDocument, encryption: Encryption): Eve
   return { ...rest, raw: new Binary(plain.subarray(end + 1)), headers, ...(query === undefined ? {} : { query }) }
 }
 
-// JSON has none inside.
+// JSON contains none.
 const LINE_END = 0x0a
 
 function placeOf(id: EventDocument['_id']): Place {

@@ -1,22 +1,22 @@
 import type { Document } from 'mongodb'
 import { timeOf } from './record-expressions.ts'
 
-/** For how long a record has failed, as expressions of an update or a projection. */
+/** How long a record has been failing, as expressions for an update or a projection. */
 export interface FailingTime {
   /** Milliseconds since the first failure. */
   readonly failedForMs: Document
   /** Milliseconds for which its order has been unknown. */
   readonly orderUnknownForMs: Document
-  /** What a further failure sets: the times from which both count. */
+  /** The fields that another failure sets: the times from which both count. */
   readonly afterFailure: { readonly firstFailedAt: Document; readonly orderUnknownSince: Document }
-  /** The same where the failure is that its order is unknown. */
+  /** The same, if the order is unknown. */
   readonly afterOrderUnknown: FailingTime['afterFailure']
 }
 
 /**
- * Measures how long a record has failed. Of the time between two tries at most `maxGapMs` counts, and never less than
- * nothing: a clock that jumps, or an outage of all gateways, does not end an event. What does not count is left out by
- * moving the times from which it is counted.
+ * Measures how long a record has been failing. Of the time between two attempts at most `maxGapMs` counts, and never
+ * less than zero. So a clock jump, or an outage of all gateways, does not make an event dead. To leave out time that
+ * does not count, the start times are moved.
  */
 export function measureFailing(maxGapMs: number): FailingTime {
   const first = timeOf('firstFailedAt')
@@ -24,7 +24,7 @@ export function measureFailing(maxGapMs: number): FailingTime {
   const lastTry = { $ifNull: [timeOf('lastError.at'), first] }
   const gap = { $subtract: ['$$NOW', lastTry] }
   const counted = { $max: [0, { $min: [gap, maxGapMs] }] }
-  // What was noted before the present run of failures, as before a replay, counts no more.
+  // A time from before the present run of failures, such as before a replay, no longer counts.
   const isPresent = { $and: [{ $gt: [first, null] }, { $gte: [unknownSince, first] }] }
   const msFrom = (start: Document): Document => ({ $add: [{ $max: [0, { $subtract: [lastTry, start] }] }, counted] })
   const moved = (start: Document): Document => ({ $add: [start, { $subtract: [gap, counted] }] })

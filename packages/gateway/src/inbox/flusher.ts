@@ -1,16 +1,17 @@
 import { setInterval } from 'node:timers'
 
-/** Writes out regularly what gathers in memory. */
+/** Periodically writes what was gathered in memory. */
 export interface Flusher {
-  /** Writes what has gathered so far. */
+  /** Writes everything gathered so far. */
   flush(): Promise<void>
-  /** Ends the regular writing and writes once more. */
+  /** Ends the periodic writes and writes once more. */
   stop(): Promise<void>
 }
 
 /**
- * Calls `write` every `everyMs` milliseconds, never twice at once: while a write is slow one more call at most waits for
- * its end, so that nothing piles up behind a database that is away. `write` takes what there is, and does not throw.
+ * Calls `write` every `everyMs` milliseconds, never twice at the same time. While a write is slow, at most one more
+ * call waits for its end, so that nothing piles up behind an unavailable database. `write` takes everything there is,
+ * and must not throw.
  */
 export function createFlusher(write: () => Promise<void>, everyMs: number): Flusher {
   let latest: Promise<void> = Promise.resolve()

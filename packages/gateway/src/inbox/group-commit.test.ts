@@ -5,7 +5,7 @@ import { createGroupCommit, GROUP_LIMITS, type GroupLimits } from './group-commi
 
 const KIB = 1024
 
-/** A command that a test answers when it likes. */
+/** A command that the test answers when it chooses. */
 interface Command {
   readonly members: readonly string[]
   answer(verdicts?: readonly WriteVerdict[]): void
@@ -40,7 +40,7 @@ function openGroupCommit(limits: Partial<GroupLimits> = {}) {
   return { group, commands, clock, mostInFlight: () => mostInFlight }
 }
 
-/** Lets everything run that can run without a command being answered. */
+/** Runs everything that can run before a command is answered. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,50 +1,58 @@
 import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { type BatchTerms, createBatchQueue } from './batch-queue.ts'
 
-/** Bounds of a group and of the queue in front of it. Sizes are bytes, times milliseconds. */
+/** Limits of a group and of the queue in front of it. Sizes are in bytes, times in milliseconds. */
 export interface GroupLimits {
   readonly maxMembers: number
   readonly maxBytes: number
-  /** A member larger than this goes alone. */
+  /** A larger member is written alone. */
   readonly aloneBytes: number
-  /** What may wait or be under way at most; beyond it a member is turned away at once. */
+  /** The maximum that may wait or be in progress. Beyond it, a member is refused at once. */
   readonly maxWaitingBytes: number
-  /** Members of one batch that wait or are under way at most; the others of the batch take their turn behind them. */
+  /**
+   * The maximum number of members of one batch that wait or are in progress. The other members of the batch take their
+   * turn after them.
+   */
   readonly maxMembersOfBatch: number
-  /** Whoever has waited for longer when the next group leaves is turned away: nobody would wait for the verdict. */
+  /** A member that has waited longer when the next group leaves is refused: its verdict would come too late. */
   readonly maxWaitMs: number
 }
 
-/** Limits that keep a group within one command (48 MB of message, 100,000 members at the server). */
+/** Limits that keep a group within one command (the server allows 48 MB and 100,000 members). */
 export const GROUP_LIMITS: GroupLimits = {
   maxMembers: 500,
   maxBytes: 4 * 1024 * 1024,
   aloneBytes: 256 * 1024,
   maxWaitingBytes: 16 * 1024 * 1024,
-  // Half a group: two batches share a command, and a single member waits for one command of a batch, not for the batch.
+  // Half a group: two batches share a command, and a single member waits for one command of a batch, not for the whole
+  // batch.
   maxMembersOfBatch: 250,
-  // A command that takes three seconds still ends before the delivery is given up.
+  // A command that takes three seconds still ends before the delivery is abandoned.
   maxWaitMs: 5_000,
 }
 
-/** What a group commit works with. */
+/** Dependencies of a group commit. */
 export interface GroupCommitDeps<Member> {
-  /** Writes a group and yields a verdict for each member. */
+  /** Writes a group and resolves to a verdict for each member. */
   readonly writeGroup: (members: Member[]) => Promise<readonly WriteVerdict[]>
   /** Milliseconds on a clock that is never set back. */
   readonly now: () => number
 }
 
-/** Shares write commands between callers that come at the same time. */
+/** Lets callers that arrive at the same time share write commands. */
 export interface GroupCommit<Member> {
-  /** Writes a member in the next group; resolves to this member's own verdict, `unknown` also when the queue is full or too slow. */
+  /**
+   * Writes a member in the next group. Resolves to the verdict of this member. It is also `unknown` if the queue is
+   * full or too slow.
+   */
   write(member: Member, bytes: number): Promise<WriteVerdict>
   /**
-   * Writes the members of one batch. They wait for room instead of being turned away, fill at most half of it, and batches
-   * take turns. A member is made when it enters the queue; those that have not entered it by `endsAt` are `unknown`.
+   * Writes the members of one batch. They wait for room instead of being refused, fill at most half of it, and batches
+   * take turns. A member is created when it enters the queue. Members that have not entered it by `endsAt` are
+   * `unknown`.
    */
   writeBatch(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
-  /** Members that wait or are under way. */
+  /** Members that wait or are in progress. */
   readonly waiting: number
 }
 
@@ -56,9 +64,9 @@ interface Waiter<Member> {
 }
 
 /**
- * Creates a group commit: one command in flight, no timer. Whoever comes while a command is under way waits for the
- * next, but not for ever: under more load than the database takes it would else write only what was given up before. A
- * group whose command throws is `unknown` as a whole.
+ * Creates a group commit: one command in flight, no timer. A member that arrives during a command waits for the next
+ * one, but not forever. Otherwise an overloaded database would write only members that were already abandoned. If the
+ * command of a group throws, all its members are `unknown`.
  */
 export function createGroupCommit<Member>(
   { writeGroup, now }: GroupCommitDeps<Member>,
@@ -84,7 +92,7 @@ export function createGroupCommit<Member>(
     running = true
     for (;;) {
       turnLateAway()
-      // Before newcomers: room that a command has just given back goes to those who waited for it.
+      // Before new members: room that a command has just freed belongs to the members that waited for it.
       batches.feed({ now: now(), hasRoom, enqueue })
       if (queue.length === 0) break
       const size = groupSize(queue, limits)
@@ -106,14 +114,14 @@ export function createGroupCommit<Member>(
       return []
     }
   }
-  // The other half is for members that come alone: they are turned away where there is no room.
+  // The other half is for members that come alone: they are refused if there is no room.
   const roomOfBatches = limits.maxWaitingBytes / 2
   const hasRoom = (bytes: number): boolean => waitingBytes === 0 || waitingBytes + bytes <= roomOfBatches
   const enqueue = ({ member, bytes, resolve }: Omit<Waiter<Member>, 'since'>): void => {
     waitingBytes += bytes
     queue.push({ member, bytes, since: now(), resolve })
   }
-  // Deferred by a microtask, so that requests which arrive in one read of the sockets share a command.
+  // Deferred by a microtask, so that requests that arrive in one read of the sockets share a command.
   const wake = (): void => {
     if (running) return
     running = true

@@ -2,7 +2,7 @@ import type { Db, Document } from 'mongodb'
 import { EVENTS, type EventState } from './event-document.ts'
 import { msSince, timeOf } from './record-expressions.ts'
 
-/** What the inbox holds at this instant. A member is null where the database could not tell in time. */
+/** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
 export interface InboxDepth {
   readonly pending: number | null
   readonly processing: number | null
@@ -12,7 +12,9 @@ export interface InboxDepth {
   readonly oldest: ReadonlyMap<string, number> | null
 }
 
-/** Counts what is not settled and what is dead, and tells the ages of the oldest unsettled events. Never throws. */
+/**
+ * Counts pending, processing, dead and closed events, and reads the ages of the oldest unsettled events. Never throws.
+ */
 export async function readInboxDepth(db: Db): Promise<InboxDepth> {
   const [pending, processing, dead, closed, oldest] = await Promise.all([
     orNull(countState(db, 'pending')),
@@ -24,13 +26,13 @@ export async function readInboxDepth(db: Db): Promise<InboxDepth> {
   return { pending, processing, dead, closed, oldest }
 }
 
-/** The age of the oldest unsettled event in seconds: 0 where there is none, null where it is not known. */
+/** The age of the oldest unsettled event in seconds: 0 if there is none, null if it is unknown. */
 export function oldestUnsettledSeconds({ oldest }: Pick<InboxDepth, 'oldest'>): number | null {
   return oldest === null ? null : Math.max(0, ...oldest.values())
 }
 
 const COUNT_MS = 3_000
-// Without its index a count would read every record.
+// Without its index, a count would read every record.
 const INDEX_OF = {
   pending: 'pending_due',
   processing: 'processing',
@@ -39,7 +41,7 @@ const INDEX_OF = {
   closed: 'closed',
 } as const
 
-/** How many events are in a state that has an index. */
+/** The number of events in a state that has an index. */
 export function countState(db: Db, state: Exclude<EventState, 'done'>): Promise<number> {
   return db.collection(EVENTS).countDocuments({ state }, { maxTimeMS: COUNT_MS, hint: INDEX_OF[state] })
 }
@@ -58,13 +60,13 @@ async function readOldest(db: Db): Promise<Map<string, number>> {
   return oldest
 }
 
-// In the order of the index, so that the first of each provider is found without the others, however many wait.
+// In the order of the index, so that the first record of each provider is found without reading the others.
 const OLDEST_PENDING: readonly Document[] = [
   { $match: { state: 'pending' } },
   { $sort: { state: 1, provider: 1, _id: 1 } },
   { $group: { _id: '$provider', receivedAt: { $first: '$receivedAt' } } },
 ]
-// These are bounded by what the processes hold.
+// The number of these is limited by what the processes hold.
 const OLDEST_PROCESSING: readonly Document[] = [
   { $match: { state: 'processing' } },
   { $group: { _id: '$provider', receivedAt: { $min: timeOf('receivedAt') } } },

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import type { Claim } from './claims.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
@@ -62,7 +62,7 @@ describe('record', () => {
     ])
   })
 
-  // How long it has been failing: not at all.
+  // It has not been failing at all.
   const ages = { failedForMs: 0, orderUnknownForMs: 0 }
 
   it('stores an event born pending, due now, when nobody here can take it', async () => {
@@ -147,7 +147,7 @@ describe('record', () => {
     expect(verdicts).toEqual(['recorded', 'recorded'])
     const claims = open.claims()
     const [claim] = open.born
-    if (claim === undefined) throw new Error('No claim was born')
+    if (claim === undefined) throw new Error('No claim was made on insert')
     const attempt = { ms: 1, outcome: 'x'.repeat(255), code: 'x'.repeat(255), message: 'x'.repeat(1_000) }
     for (let tries = 0; tries < 3; tries += 1) {
       const [again] = tries === 0 ? [claim] : await claims.claimDue(1)

@@ -15,16 +15,16 @@ import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
 import { bodyMsOf, type Retention } from './retention.ts'
 
-/** What is kept of an authentic delivery with each of its events. */
+/** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
   readonly provider: string
   readonly rawBody: Buffer
-  /** The query that the delivery came with, empty where there was none. */
+  /** The query of the delivery, empty if there was none. */
   readonly query: string
   readonly headers: Readonly<Record<string, string>>
   readonly secretId: string
   readonly requestId: string
-  /** Whether the signature covers a time, so that an old capture is worth nothing. */
+  /** Whether the signature covers a time, so that an old captured delivery is worthless. */
   readonly signsTime: boolean
 }
 
@@ -33,45 +33,50 @@ export interface Arrival extends Evidence {
   readonly event: WebhookEvent
 }
 
-/** Several events of one delivery, each id once. */
+/** Several events of one delivery. Each id occurs once. */
 export interface BatchArrival {
   readonly evidence: Evidence
   readonly events: readonly WebhookEvent[]
-  /** After this instant of `performance.now()` nobody waits for the outcome. */
+  /** After this instant of `performance.now()` the outcome is no longer needed. */
   readonly endsAt: number
 }
 
-/** What became of an arrival: a new durable record, one that was durable before, or not known to be stored. */
+/** The result of an arrival: a new durable record, a record that was already durable, or not known to be stored. */
 export type Recorded = 'recorded' | 'duplicate' | 'not_stored'
 
-/** What the inbox works with. */
+/** Dependencies of the inbox. */
 export interface InboxDeps extends Retention {
   readonly db: Db
-  /** Whether a mongos answers. Default: none does. */
+  /** Whether a mongos answers. Default: no. */
   readonly isSharded?: () => boolean
-  /** Names this process as holder of what it inserts. */
+  /** The name of this process as the holder of the records that it inserts. */
   readonly owner: string
-  /** Milliseconds that it holds them, unless it prolongs that. */
+  /** How long it holds them, in milliseconds, unless it extends that. */
   readonly leaseMs: number
   readonly now: () => number
   readonly isHandled: (type: string) => boolean
   readonly counts: DeliveryCounts
   readonly errors: DatabaseErrors
-  /** By which bodies, headers and queries are encrypted, where it is on. */
+  /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
-  /** Takes a claim on a new record, or declines: the record is then born pending. Asked before the insert. */
+  /**
+   * Whether this process claims a new record on insert. If not, the record is inserted as pending. Called before the
+   * insert.
+   */
   readonly admits: () => boolean
-  /** Told of each new record that was born claimed, after it is durable. */
+  /** Called for each new record that was claimed on insert, after it is durable. */
   readonly onClaimed: (claim: Claim) => void
 }
 
-/** The durable front of the gateway. */
+/** The durable entrance of the gateway. */
 export interface Inbox {
-  /** Stores an arrival unless it is there already. It resolves when a majority holds the record, or when that is not known. */
+  /**
+   * Stores an arrival unless it is already stored. Resolves when a majority holds the record, or when that is unknown.
+   */
   record(arrival: Arrival): Promise<Recorded>
   /**
-   * Stores the events of one delivery, and the body that they share once. It resolves to the outcome of each, in their
-   * order; events that were stored stay so when others were not.
+   * Stores the events of one delivery, and their shared body once. Resolves to the outcome of each, in their order.
+   * Stored events stay stored even if others could not be stored.
    */
   recordBatch(arrival: BatchArrival): Promise<readonly Recorded[]>
   /** Arrivals that wait for their verdict. */
@@ -79,10 +84,10 @@ export interface Inbox {
 }
 
 const KNOWN_IDS = 50_000
-// What a document costs beside the body, roughly: names, strings, headers.
+// The approximate cost of a document without its body: names, strings, headers.
 const OVERHEAD_BYTES = 1_024
 
-/** Creates the inbox: grouped inserts under the unique index, and a memory of what is known to be durable. */
+/** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(KNOWN_IDS)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
@@ -126,7 +131,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
       const arrivals = events.map((event) => ({ ...evidence, event }))
       const fresh = arrivals.filter((arrival) => !known.has(keyOf(arrival, body)))
-      // Before any record that refers to it.
+      // The body is stored before any record that refers to it.
       const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
       if (!isKept) return events.map(() => 'not_stored')
       const outcomes = await writeBatch(fresh, body, endsAt)
@@ -136,7 +141,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 }
 
-/** The body of an event; its id where it is stored apart from the record. */
+/** The body of an event. It has an id if it is stored separately from the record. */
 interface StoredBody {
   readonly hash: string
   readonly id?: string
@@ -157,7 +162,7 @@ function keyOf({ provider, event }: Arrival, body: StoredBody): string {
 async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
   const { db, errors, isSharded } = deps
   try {
-    // The raw command costs the driver half of what insertMany does, and its reply tells write-concern errors apart.
+    // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
     const verdicts = verdictsOf(reply, documents.length)

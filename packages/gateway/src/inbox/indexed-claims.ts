@@ -2,7 +2,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import type { Claims } from './claims.ts'
 import { isIndexMissing } from './index-missing.ts'
 
-/** What the searches are watched with. */
+/** Dependencies of the guarded searches. */
 export interface IndexedClaimsDeps {
   readonly logger: Logger
   /** Milliseconds on a clock that is never set back. */
@@ -12,8 +12,8 @@ export interface IndexedClaimsDeps {
 const LOG_EVERY_MS = 60_000
 
 /**
- * The same claims, but for the searches: while the index of one is missing or still being built, it finds nothing. That
- * is logged once a minute; what this process holds in memory goes on.
+ * The same claims, except for the searches: while the index of a search is missing or still being built, the search
+ * finds nothing. This is logged once a minute. Events that this process holds in memory are still processed.
  */
 export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps): Claims {
   let loggedAt = Number.NEGATIVE_INFINITY

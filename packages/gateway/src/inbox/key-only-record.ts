@@ -2,28 +2,28 @@ import { Binary, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 import { counterOf } from './record-expressions.ts'
 
-/** Why a settled record has nothing left but its key. */
+/** The reason of a settled record that has nothing left but its key. */
 const EXPIRED = 'expired'
 
 /**
- * What is left of a record whose retention has ended, but whose key must stay: enough to answer a copy with 200, to tell
- * one with another body, and to start nothing. As `done` it is in no index of a state.
+ * What is left of a record whose retention has ended, but whose key must stay. It is enough to answer a copy with 200
+ * and to detect a copy with another body, and it starts nothing. As `done` it is in no index of a state.
  */
 export const KEY_ONLY: Document = {
   ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
   ...{ state: 'done', reason: EXPIRED, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
 }
 
-/** What is left of an event that was erased. */
+/** What is left of an erased event. */
 export const ERASED: Document = { ...KEY_ONLY, reason: 'erased' }
 
-/** What a record holds in place of the body and the headers that were removed; `BODY_ELSEWHERE` is to be removed too. */
+/** The fields of a record after its body and headers were removed. `BODY_ELSEWHERE` must be removed too. */
 export const WITHOUT_BODY: Document = { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } }
 
 /** The other fields of the body. */
 export const BODY_ELSEWHERE = ['query', 'bodyId', 'sealed']
 
-/** Matches records with everything that they were stored with. */
+/** Matches records that still have everything they were stored with. */
 export const IS_COMPLETE: Document = { type: { $exists: true } }
 
 const GONE = {
@@ -31,7 +31,7 @@ const GONE = {
   ...{ requestId: '', starts: 0, lost: 0, failures: 0, fence: 0, attempts: [], lastError: null, outcome: null },
 }
 
-/** A record as the others are, with empty values for what has expired. */
+/** Completes a record with empty values for the fields that have expired. */
 export function withGone<T extends Partial<EventDocument>>(record: T): T {
   return { ...GONE, ...record }
 }

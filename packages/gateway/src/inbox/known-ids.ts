@@ -1,6 +1,6 @@
 /**
- * Remembers keys that this process has seen acknowledged by a majority, so that a storm of duplicates needs no
- * database. Bounded: two generations of `capacity` keys; the older one is dropped when the younger is full.
+ * Remembers keys that a majority has acknowledged to this process, so that a storm of duplicates needs no database. It
+ * is limited to two generations of `capacity` keys. The older one is dropped when the younger one is full.
  */
 export class KnownIds {
   readonly #capacity: number
@@ -15,7 +15,10 @@ export class KnownIds {
     return this.#young.has(key) || this.#old.has(key)
   }
 
-  /** Only for keys whose record is majority-durable: inserted, or refused as a duplicate, under majority write concern. */
+  /**
+   * Call this only for keys whose record is majority-durable: inserted, or refused as a duplicate, under majority write
+   * concern.
+   */
   add(key: string): void {
     if (this.#young.size >= this.#capacity) {
       this.#old = this.#young

@@ -3,54 +3,54 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Db } from 'mongodb'
 import { positiveOr } from './record-expressions.ts'
 
-/** A process that holds claims, and when it last said that it lives, by the database's clock. */
+/** A process that holds claims, and when it last wrote that it was alive, by the database's clock. */
 interface OwnerDocument {
   readonly _id: string
   readonly aliveAt: Date
-  /** The length of its leases, in milliseconds: after a change of `LEASE_MS` not that of the reader. */
+  /** The length of its leases, in milliseconds. After a change of `LEASE_MS` it differs from the reader's. */
   readonly leaseMs: number
 }
 
 const OWNERS = 'owners'
 const DAY_SECONDS = 86_400
 
-/** The owners of claims: those that have been silent for a day are forgotten. */
+/** The owners of claims. An owner that has been silent for a day is removed. */
 export const OWNER_INDEXES: NeededIndexes = {
   collection: OWNERS,
   indexes: [{ name: 'silent', key: { aliveAt: 1 }, expireAfterSeconds: DAY_SECONDS }],
 }
 
-/** What the owners are told apart with. */
+/** Dependencies of the owners. */
 export interface OwnersDeps {
   readonly db: Db
   /** This process. */
   readonly owner: string
   readonly leaseMs: number
-  /** Milliseconds that only go forward. */
+  /** Milliseconds that never go backwards. */
   readonly monotonicMs: () => number
 }
 
 /**
- * Which processes live: an outage of the database lets leases run out without any death. A process that was held up says
- * so by its next beat, and then its losses were no deaths.
+ * Finds out which processes are alive: during an outage of the database, leases expire without any death. A process
+ * that was held up shows by its next beat that it is alive. Then its losses were not deaths.
  */
 export interface Owners {
-  /** Says that this process lives. To be called three times in a lease. */
+  /** Writes that this process is alive. Call it three times during a lease. */
   beat(): Promise<void>
-  /** Whether every beat of the last lease got through: then every other process that lives could beat as well. */
+  /** Whether every beat of the last lease succeeded. Then every other process that is alive could beat as well. */
   readonly isSteady: boolean
-  /** Those of the owners that live now, this process included. */
+  /** Finds the owners that are alive now, this process included. */
   findLiving(owners: readonly string[]): Promise<ReadonlySet<string>>
-  /** When each owner last said that it lives; an owner that never did is missing. */
+  /** Reads when each owner last wrote that it was alive. An owner that never did is missing. */
   readBeats(owners: readonly string[]): Promise<ReadonlyMap<string, Date>>
 }
 
-/** Creates the view that one process has of the owners. */
+/** Creates one process's view of the owners. */
 export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): Owners {
   const owners = db.collection<OwnerDocument>(OWNERS)
   let steadySince = 0
   let lastBeat = Number.NEGATIVE_INFINITY
-  // A time in the future was set by a clock that was wrong.
+  // A time in the future comes from a wrong clock.
   const read = async (asked: readonly string[], since: object): Promise<OwnerDocument[]> => {
     const $expr = { $and: [{ $lte: ['$aliveAt', '$$NOW'] }, since] }
     return asked.length === 0 ? [] : owners.find({ _id: { $in: [...asked] }, $expr }).toArray()
@@ -69,7 +69,8 @@ export function createOwners({ db, owner, leaseMs, monotonicMs }: OwnersDeps): O
     },
     async findLiving(asked) {
       const others = asked.filter((one) => one !== owner)
-      // Half a lease has room for a beat; a lease that has ended is older than the last beat of a process that died.
+      // A process that is alive beats within half a lease. When a dead process's lease has expired, its last beat is
+      // older than that.
       const halfLease = { $divide: [positiveOr('leaseMs', leaseMs), 2] }
       const living = await read(others, { $gte: ['$aliveAt', { $subtract: ['$$NOW', halfLease] }] })
       return new Set([owner, ...living.map(({ _id }) => _id)])

@@ -5,8 +5,8 @@ import { EVENTS } from './event-document.ts'
 import { raised } from './record-expressions.ts'
 
 /**
- * Takes an event from whichever process holds it: due at once, and the raised fence drops what that process still writes.
- * Resolves to whether it was being processed; if not, nothing is changed.
+ * Takes an event from the process that holds it. The event is due at once, and the raised fence drops later writes of
+ * that process. Resolves to whether it was being processed; if not, nothing is changed.
  */
 export async function releaseEvent(db: Db, _id: ObjectId): Promise<boolean> {
   const u = [{ $set: { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' } }, { $unset: [...HOLD] }]

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb'
 import { BODIES, type BodyDocument, CHECK_AGAIN_MS } from './bodies.ts'
 import { BODY_INDEX, EVENTS } from './event-document.ts'
 
-/** Bodies that are checked together, with the date that claims them. */
+/** Bodies that are checked together, and the date that claims them. */
 interface Slice {
   readonly ids: readonly string[]
   readonly checkAt: Date
@@ -15,9 +15,9 @@ const SEARCH_MS = 4_000
 const DUE = { checkAt: { $type: 'date' }, $expr: { $lte: ['$checkAt', '$$NOW'] } }
 
 /**
- * Removes bodies that no record refers to any more. A check is claimed by a majority write before the records are looked
- * for, and the removal names the date of that claim: a delivery of the same body puts the date off before it inserts its
- * records, so a body that it counts on is never removed. Several processes may do this at once.
+ * Removes bodies that no record refers to any more. A majority write claims the check before the records are searched,
+ * and the removal requires the date of that claim. A delivery of the same body moves the date before it inserts its
+ * records, so a body that it relies on is never removed. Several processes may do this at the same time.
  */
 export async function removeUnusedBodies(db: Db, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
@@ -32,7 +32,7 @@ export async function removeUnusedBodies(db: Db, stopping: AbortSignal): Promise
   }
 }
 
-/** Puts off the next check of the bodies whose time has come. What another process has taken keeps another date. */
+/** Postpones the next check of the bodies that are due. Bodies that another process has claimed have another date. */
 async function claimSlice(db: Db): Promise<Slice | null> {
   const found = await db
     .collection<BodyDocument>(BODIES)
@@ -54,10 +54,10 @@ async function claimSlice(db: Db): Promise<Slice | null> {
   return { ids, checkAt: first.next }
 }
 
-/** Those of the bodies that a record refers to. */
+/** The ids of the bodies that a record refers to. */
 async function findUsed(db: Db, { ids }: Slice): Promise<ReadonlySet<string>> {
   const stages = [{ $match: { bodyId: { $in: ids } } }, { $group: { _id: '$bodyId' } }]
-  // Without the index this would read all records: then it fails, and is tried again later.
+  // Without the index this would read all records. Instead it fails, and is tried again later.
   const options = { hint: BODY_INDEX, maxTimeMS: SEARCH_MS }
   const used = await db.collection(EVENTS).aggregate<{ _id: string }>(stages, options).toArray()
   return new Set(used.map(({ _id }) => _id))

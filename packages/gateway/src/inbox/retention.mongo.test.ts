@@ -124,7 +124,7 @@ describe('a record whose scheme signs no time', () => {
   it('keeps everything when it was replayed between being found and being stripped', async () => {
     const record = sampleRecord({ keepKey: true, stripAt: PAST })
     await system.events.insertOne(record)
-    // As a replay leaves it: an absent date is before any other.
+    // As after a replay: an absent date sorts before any other.
     const found = { _id: record._id, $expr: { $lte: ['$stripAt', '$$NOW'] } }
     await system.events.updateOne({ _id: record._id }, { $unset: { stripAt: '' } })
     expect(await system.events.countDocuments(found)).toBe(1)

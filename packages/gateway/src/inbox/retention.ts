@@ -4,13 +4,16 @@ const DAY_MS = 86_400_000
 
 /** How long settled events are kept, in milliseconds. */
 export interface Retention {
-  /** The record; where its key must stay, all but the key. A dead event is not removed. */
+  /**
+   * The retention of the record. If its key must stay, everything except the key is removed. A dead event is not
+   * removed.
+   */
   readonly retentionMs: number
-  /** The body, its headers and its query, in every settled state. */
+  /** The retention of the body, its headers and its query, in every settled state. */
   readonly bodyRetentionMs: number
 }
 
-/** The retention that the settings ask for. A body is kept as long as its record unless they say otherwise. */
+/** Reads the retention from the settings. By default a body is kept as long as its record. */
 export function readRetention(settings: {
   readonly EVENT_RETENTION_DAYS: number
   readonly BODY_RETENTION_DAYS?: number | undefined
@@ -19,12 +22,12 @@ export function readRetention(settings: {
   return { retentionMs: days * DAY_MS, bodyRetentionMs: bodyDays * DAY_MS }
 }
 
-/** How long the body of an event is kept whose record ends, in milliseconds. */
+/** How long the body of a record that ends is kept, in milliseconds. */
 export function bodyMsOf({ retentionMs, bodyRetentionMs }: Retention): number {
   return Math.min(retentionMs, bodyRetentionMs)
 }
 
-/** The dates of a record that is settled now and that ends: done, unhandled or closed. */
+/** The dates of a record that is settled now and will end: done, unhandled or closed. */
 export function datesOfEnding(retention: Retention): Document {
   const end = { $add: ['$$NOW', retention.retentionMs] }
   const bodyEnd = { $add: ['$$NOW', bodyMsOf(retention)] }
@@ -35,7 +38,7 @@ export function datesOfEnding(retention: Retention): Document {
   }
 }
 
-/** The dates of a record that is dead from now on: it stays, its body does not. */
+/** The dates of a record that becomes dead now. The record stays, its body does not. */
 export function datesOfDead({ bodyRetentionMs }: Retention): Document {
   return { stripAt: { $add: ['$$NOW', bodyRetentionMs] } }
 }

@@ -10,7 +10,7 @@ const database = stack.use(await testDatabase(process.env))
 const system = stack.use(await startOperatedSystem(database))
 const { orders } = fulfilmentClient(system.fulfilment)
 
-/** Delivers a payment of the wrong amount and waits until it is dead. */
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. */
 async function deadEvent(): Promise<{ eventId: string; orderId: string; body: object }> {
   const eventId = randomUUID()
   const orderId = await system.order()

@@ -9,12 +9,12 @@ import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 
 /** Where a part of a rotation begins, and whether it changes anything. */
 export interface RotationRequest {
-  /** The id of the last record that was looked at; null: from the beginning. */
+  /** The id of the last record examined. Null means from the beginning. */
   readonly after: string | null
   readonly dryRun: boolean
 }
 
-/** Where records are, by what they are encrypted, and where the log hears of those that nobody can read. */
+/** Where records are stored, how they are encrypted, and where unreadable ones are logged. */
 export interface RotationSource extends BodySource {
   readonly logger: Logger
 }
@@ -25,13 +25,13 @@ const SEALED = { key: '$sealed.key', wrapped: '$sealed.wrapped' }
 
 interface Row<Id> {
   readonly _id: Id
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly sealed: WrappedKey
-  /** Whether something is there in clear. */
+  /** Whether the record contains plaintext. */
   readonly isClear: boolean
 }
 
-/** Encrypts a part of the events by the first key: those of other keys, and those in clear. */
+/** Encrypts a part of the events with the first key: events under other keys, and plaintext events. */
 export async function rotateEvents(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
   const { db, encryption, logger } = source
   const events = db.collection<EventDocument>(EVENTS)
@@ -44,7 +44,7 @@ export async function rotateEvents(source: RotationSource, { after, dryRun }: Ro
     const { headers, query = '' } = found
     const raw = found.raw instanceof Binary ? found.raw : NO_BODY
     const { sealed } = storeEvidence(_id, { raw, headers, query }, encryption)
-    // What was removed meanwhile, at the end of its time or on request, must not come back.
+    // Data that was removed in the meantime, by retention or on request, must not come back.
     const demands =
       raw.length() > 0 ? { raw: { $type: 'binData', $ne: NO_BODY } } : { headers: { $type: 'object', $ne: {} } }
     const q = { _id, sealed: { $exists: false }, ...demands }
@@ -60,7 +60,7 @@ export async function rotateEvents(source: RotationSource, { after, dryRun }: Ro
   })
 }
 
-/** Encrypts a part of the bodies that several events share by the first key, in the same way. */
+/** Encrypts a part of the bodies that several events share, in the same way. */
 export async function rotateBodies(source: RotationSource, { after, dryRun }: RotationRequest): Promise<RotationPart> {
   const { db, encryption, logger } = source
   const bodies = db.collection<BodyDocument>(BODIES)

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()

@@ -9,9 +9,10 @@ const AT_ONCE = 500
 const SEARCH_MS = 4_000
 
 /**
- * Removes the bodies, headers and queries whose retention has ended. A dead event stays dead without them, and a record that
- * is about to expire waits for that. Where the key must stay, nothing else is left when the retention of the record has ended
- * too. In slices, so that no command outlasts the wait for its answer; what a stop leaves undone is done the next time.
+ * Removes the bodies, headers and queries whose retention has ended. A dead event stays dead without them. A record
+ * with an expiry date is then left to expire. If the key must stay, everything else is removed once the retention of
+ * the record has ended too. This works in slices, so that no command outlasts the wait for its answer. After a stop,
+ * the next run continues.
  */
 export async function stripOldBodies(db: Db, retention: Retention, stopping: AbortSignal): Promise<void> {
   for (let found = AT_ONCE; found === AT_ONCE && !stopping.aborted; ) {
@@ -27,7 +28,7 @@ export async function stripOldBodies(db: Db, retention: Retention, stopping: Abo
   }
 }
 
-// An absent date sorts before every other: a record that was replayed meanwhile has none.
+// An absent date sorts before every other: a record that was replayed in the meantime has none.
 const IS_DUE: Filter<EventDocument> = {
   stripAt: { $type: 'date' },
   state: { $in: [...SETTLED_STATES] },

@@ -6,14 +6,14 @@ import { createFlusher } from './flusher.ts'
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
 type TallyKind = 'delivery' | 'secret'
 
-/** A count as it is stored: all processes add to it. */
+/** A stored count. All processes add to it. */
 export interface Tally {
   readonly _id: { readonly provider: string; readonly kind: TallyKind; readonly name: string }
   readonly count: number
   readonly lastAt: Date
 }
 
-/** Counts that operators see, gathered in memory and added up in the database: statistics, not promises. */
+/** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */
 export interface Tallies {
   add(provider: string, kind: TallyKind, name: string): void
   stop(): Promise<void>
@@ -22,10 +22,10 @@ export interface Tallies {
 /** The collection of the tallies. */
 export const TALLIES = 'tallies'
 
-// Providers, outcomes and secrets are few; more than this is not kept.
+// Providers, outcomes and secrets are few. Beyond this number, further names are not counted.
 const MAX_NAMES = 2_000
 
-/** Creates the tallies and starts their regular flushing, every `flushMs` milliseconds. */
+/** Creates the tallies and starts their periodic flush, every `flushMs` milliseconds. */
 export function createTallies(db: Db, logger: Logger, flushMs: number): Tallies {
   let counts = new Map<string, number>()
   const { stop } = createFlusher(async () => {

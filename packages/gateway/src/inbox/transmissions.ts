@@ -6,50 +6,50 @@ import { verdictsOf } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 
-/** A signed id and checksum of a delivery, and the body that they came with first. */
+/** A signed id and checksum of a delivery, and the first body that came with them. */
 interface TransmissionDocument {
-  /** Provider, id, checksum: the uniqueness of `_id` binds them to one body, whichever gateway they reach. */
+  /** Provider, id and checksum. The unique `_id` binds them to one body, whichever gateway they reach. */
   readonly _id: string
   /** SHA-256 of the body, base64. */
   readonly bodyHash: string
-  /** From then on its signature is too old to count. */
+  /** From this time on its signature is too old to count. */
   readonly expireAt: Date
 }
 
-/** A delivery whose signature covers an id of the transmission, but the body by a checksum only. */
+/** A delivery whose signature covers an id of the transmission, but covers the body only by a checksum. */
 interface Transmission {
   readonly provider: string
   readonly id: string
   readonly checksum: number
   readonly rawBody: Buffer
-  /** Milliseconds: later the signature does not count any more. */
+  /** Milliseconds. After this time the signature no longer counts. */
   readonly countsUntil: number
 }
 
-/** `reused`: this transmission came with another body before. `unknown`: nobody knows now whether it did. */
+/** `reused`: this transmission came with another body before. `unknown`: this cannot be determined now. */
 type TransmissionVerdict = 'first' | 'repeated' | 'reused' | 'unknown'
 
 /**
- * Binds each transmission and checksum to the body that came with them first. With another checksum the sender has signed
- * the transmission anew, so that it is bound by itself.
+ * Binds each transmission and checksum to the first body that came with them. If the checksum differs, the sender has
+ * signed the transmission again, so it gets a separate binding.
  */
 export interface Transmissions {
-  /** What binding it would come to, without binding it: `first` may be something else a moment later. */
+  /** What `bind` would resolve to, without binding anything. A `first` may change a moment later. */
   find(transmission: Transmission): Promise<TransmissionVerdict>
-  /** Resolves to `first` or `repeated` only when a majority holds that this transmission has this body. */
+  /** Resolves to `first` or `repeated` only if a majority holds that this transmission has this body. */
   bind(transmission: Transmission): Promise<TransmissionVerdict>
 }
 
 /** The collection of the transmissions. */
 export const TRANSMISSIONS = 'transmissions'
 
-/** The index by which transmissions are removed. */
+/** The index that removes expired transmissions. */
 export const TRANSMISSION_INDEXES: NeededIndexes = {
   collection: TRANSMISSIONS,
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
 }
 
-/** What the transmissions are stored with. */
+/** Dependencies of the store of transmissions. */
 interface TransmissionsDeps {
   readonly db: Db
   readonly errors: DatabaseErrors
@@ -63,7 +63,7 @@ const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTi
 
 /** Creates the store of transmissions. */
 export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {
-  // Only what a majority holds: a flood under one transmission does not reach the database.
+  // Only entries that a majority holds. A flood with one transmission does not reach the database.
   const known = new Map<string, string>()
   const group = createGroupCommit<TransmissionDocument>(
     {
@@ -109,7 +109,7 @@ export function createTransmissions({ db, errors }: TransmissionsDeps): Transmis
       const document = { _id, bodyHash, expireAt: new Date(countsUntil + MARGIN_MS) }
       const verdict = await group.write(document, DOCUMENT_BYTES)
       if (verdict === 'unknown') return 'unknown'
-      // Two bodies at once: the index lets one in, and the other finds it here.
+      // If two bodies arrive at the same time, the index accepts one, and the other finds it here.
       const bound = verdict === 'stored' ? bodyHash : await readHash(_id).catch(() => null)
       if (bound === null) return 'unknown'
       remember(_id, bound)
