@@ -3,12 +3,12 @@ import { AppError, type RetryClass } from '@oncehook/kernel/errors'
 import { contractMismatch } from '../errors.ts'
 import type { PaymentCommand } from './payment-command.ts'
 
-/** What fulfilment says of one event: its effect, or a refusal with the class of its retry. */
+/** Fulfilment's answer for one event: its effect, or a refusal with its retry class. */
 export type ApplyResult =
   | { readonly outcome: string; readonly version: number }
   | { readonly refused: string; readonly retry: RetryClass }
 
-/** The two procedures of fulfilment that carry events. Both throw an AppError when the call as a whole fails. */
+/** The two procedures of fulfilment that carry events. Both throw an AppError if the call as a whole fails. */
 export interface PaymentProcedures {
   versions(orderIds: string[]): Promise<ReadonlyMap<string, number | null>>
   applyEvents(events: readonly (PaymentCommand & { ifMatch: string })[]): Promise<readonly ApplyResult[]>
@@ -17,9 +17,10 @@ export interface PaymentProcedures {
 const ROUNDS = 5
 
 /**
- * Gives a batch of payments its effect: reads the versions, sends the events with them, and reads again for those that
- * met a newer version, at most 5 times. The results are in the order of the commands.
- * @throws AppError when fulfilment could not be asked, or could read none of the events: nothing is known of any then
+ * Applies a batch of payments. Reads the versions, sends the events with them, and repeats this for events that met a
+ * newer version, in at most 5 rounds. The results are in the order of the commands.
+ * @throws AppError if fulfilment could not be called, or could read none of the events. Then nothing is known about any
+ * of them.
  */
 export async function applyPayments(
   fulfilment: PaymentProcedures,
@@ -47,22 +48,22 @@ interface Search {
   readonly fulfilment: PaymentProcedures
   readonly results: Map<PaymentCommand, ApplyResult>
   probes: number
-  /** How many single events could not be read. */
+  /** The number of single events that could not be read. */
   unreadable: number
-  /** Whether any event could be read: only then is it the fault of the others that they could not. */
+  /** Whether any event could be read. Only then are the unreadable events at fault. */
   readable: boolean
   /** Why events could not be read. */
   refusal?: AppError
 }
 
-// A search that has begun its last split still probes the other halves that are left, at most one for each split above it.
+// A search that has begun its last split still probes the remaining halves, at most one for each split above it.
 const LAST_SPLIT = 54
 // After this many unreadable events and no readable one, the rest is probed but not split.
 const MANY_UNREADABLE = 12
 
 /**
- * Sends commands, in halves when fulfilment cannot read one of them, until it is alone: it must not take its batch mates
- * down with it. Commands that the search has no probe left for get no result.
+ * Sends commands. If fulfilment cannot read one of them, sends them in halves until it is alone, so that the other
+ * events of its batch do not fail with it. Commands get no result if the search has no probe left for them.
  */
 async function probe(search: Search, commands: readonly PaymentCommand[]): Promise<void> {
   search.probes += 1
@@ -103,10 +104,10 @@ async function send(
   return await fulfilment.applyEvents(conditional)
 }
 
-// Not a valid input, or too large a one.
+// The input is invalid, or too large.
 const UNREADABLE = new Set([400, 413])
 
-/** An order without a version is not there, or deleted: fulfilment says which, so any version will do. */
+/** An order without a version does not exist or is deleted. Fulfilment reports which, so any version will do. */
 function expectedVersion(version: number | null | undefined): string {
   return version === null || version === undefined ? '*' : formatEntityTag(version)
 }

@@ -1,13 +1,13 @@
 /**
- * Tells whether a backlog grows although it is worked off at the gentle pace: more new records join it than are handled.
- * Counts only, so no clock can mislead it.
+ * Detects whether a backlog grows although it is processed at the gentle pace: more new records join it than are
+ * handled. It only counts, so no clock can mislead it.
  */
 export class BacklogGrowth {
   readonly #most: number
   #grown = 0
   #outgrows = false
 
-  /** `most` is by how many events the backlog may grow before the gentle pace counts as too slow. */
+  /** `most`: by how many events the backlog may grow before the gentle pace counts as too slow. */
   constructor(most: number) {
     this.#most = most
   }

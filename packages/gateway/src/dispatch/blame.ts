@@ -1,24 +1,24 @@
 import type { SettledClaim } from '../inbox/claims.ts'
 
-/** A call of fulfilment that failed as a whole, and what was known around it. */
+/** A call to fulfilment that failed as a whole, and what was known at the time. */
 export interface FailedCall {
-  /** How many events it carried. */
+  /** The number of events in the call. */
   readonly events: number
-  /** Fulfilment answered the question for versions just before. */
+  /** Fulfilment had just answered the request for versions. */
   readonly reached: boolean
-  /** The connection broke after that, without an answer: this is what a process that dies leaves. */
+  /** After that, the connection broke without an answer, as it does when a process dies. */
   readonly died: boolean
-  /** Calls went through freely when it was sent. */
+  /** The breaker was closed when the call was sent. */
   readonly wasClosed: boolean
   /** Another call had succeeded a moment before, and none had failed since. */
   readonly wasWell: boolean
-  /** Since the last success fulfilment has died at two events, each alone. */
+  /** Since the last success, fulfilment has died at two events, each sent alone. */
   readonly isOutage: boolean
 }
 
 /**
- * Who may have made a call fail: `nobody` of its events, for fulfilment is away; one of several `suspects`; or, where
- * it travelled by itself and fulfilment was well otherwise, or died at this event only, the `culprit`.
+ * Decides which events may have made a call fail. `nobody`: none, because fulfilment is unavailable. `suspects`: one of
+ * several events. `culprit`: the only event of the call, if fulfilment was well otherwise or died at this event only.
  */
 export function judgeFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culprit' {
   if (!call.reached || call.isOutage) return 'nobody'
@@ -26,26 +26,26 @@ export function judgeFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culp
   return call.died || (call.wasClosed && call.wasWell) ? 'suspects' : 'nobody'
 }
 
-/** Fulfilment failed at this event alone, again and again, and was well otherwise. */
+/** Fulfilment failed repeatedly at this event alone, and was well otherwise. */
 const FULFILMENT_FAILED = 'fulfilment_failed'
 
 /** How a failed call counts. */
 export interface Counting {
   readonly isCulprit: boolean
   readonly maxStarts: number
-  /** Failed calls that count for the order of tries, but do not help to end the event. */
+  /** Failed calls that affect how the event is sent, but do not count towards its end. */
   readonly unconfirmed: number
 }
 
 /**
- * Counts a failed call against an event that was put off because of it. A culprit that has used up `maxStarts` failed
+ * Counts a failed call against an event that was postponed because of it. A culprit that has used up `maxStarts` failed
  * calls is dead.
  */
 export function countFailedCall(putOff: SettledClaim, { isCulprit, maxStarts, unconfirmed }: Counting): SettledClaim {
   const counted = setFailedCalls(putOff, putOff.claim.failedCalls + 1)
   const { claim, settlement, attempt } = counted
   if (settlement.state !== 'pending' || !isCulprit || claim.failedCalls - unconfirmed < maxStarts) return counted
-  const message = 'Fulfilment failed each time at this event alone'
+  const message = 'Fulfilment failed every time it handled this event alone'
   return {
     claim,
     settlement: { state: 'dead', reason: FULFILMENT_FAILED },
@@ -53,7 +53,7 @@ export function countFailedCall(putOff: SettledClaim, { isCulprit, maxStarts, un
   }
 }
 
-/** Takes back failed calls that turned out to be part of an outage. */
+/** Removes failed calls that turned out to be part of an outage. */
 export function takeBackFailedCalls(putOff: SettledClaim, calls: number): SettledClaim {
   return calls === 0 ? putOff : setFailedCalls(putOff, Math.max(0, putOff.claim.failedCalls - calls))
 }

@@ -2,9 +2,9 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 
 /** Keeps calls away from a dependency that is down: one probe at a time, at growing intervals. */
 export interface Breaker {
-  /** Whether calls go through freely. */
+  /** Whether all calls are allowed. */
   readonly closed: boolean
-  /** Whether a call may be made at `now` (milliseconds): always when closed, else when the next probe is due. */
+  /** Whether a call is allowed at `now` (milliseconds): always if closed, otherwise when the next probe is due. */
   allows(now: number): boolean
   succeeded(): void
   failed(now: number): void
@@ -18,13 +18,14 @@ export function createBreaker(probes: Backoff, random: () => number): Breaker {
     get closed() {
       return failures === 0
     },
-    // A wait longer than any that was set means that the clock was set back.
+    // If the wait is longer than any that was set, the clock was set back.
     allows: (now) => failures === 0 || now >= nextProbe || nextProbe - now > probes.capMs,
     succeeded() {
       failures = 0
     },
     failed(now) {
-      // At least half of the wait, or a run of small random numbers would hammer a service that is starting.
+      // At least half of the wait. Otherwise a series of small random numbers would overload a service that is
+      // starting.
       nextProbe =
         now + Math.max(backoffMs(probes, failures, random), Math.min(probes.capMs, probes.baseMs * 2 ** failures) / 2)
       failures = Math.min(failures + 1, 30)

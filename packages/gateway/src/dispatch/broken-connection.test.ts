@@ -4,7 +4,7 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { expect, it } from 'vitest'
 import { isBrokenConnection } from './broken-connection.ts'
 
-/** What `fetch` throws at a server that does this with each request. */
+/** The error that `fetch` throws if a server does this with each request. */
 async function failureAt(answer: (end: () => void) => void, timeoutMs = 5_000): Promise<unknown> {
   const server = createServer((request) => answer(() => request.socket.destroy()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

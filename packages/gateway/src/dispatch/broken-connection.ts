@@ -1,11 +1,14 @@
 import { AppError } from '@oncehook/kernel/errors'
 
-// What a connection ends with whose other side went away in the middle: by Node, by undici, and by a proxy in between.
+// The errors of a connection whose other side disappeared in the middle: from Node, from undici, and from a proxy in
+// between.
 const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 const BAD_GATEWAY = 502
 const DEEPEST = 8
 
-/** Whether a call failed because the other side went away after it was sent: neither an answer, nor a wait without end. */
+/**
+ * Whether a call failed because the other side disappeared after it was sent. An answer or a timeout does not count.
+ */
 export function isBrokenConnection(thrown: unknown): boolean {
   if (thrown instanceof AppError && thrown.details.status === BAD_GATEWAY) return true
   let error = thrown

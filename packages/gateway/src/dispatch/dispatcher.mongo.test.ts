@@ -15,11 +15,11 @@ import { Dispatcher } from './dispatcher.ts'
 import { processBatch } from './process-batch.ts'
 import { RecentAnswers } from './recent-answers.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
-// Nothing is to happen meanwhile, and for that there is no event to wait for.
+// Nothing should happen in this time, so there is no event to wait for.
 const TWO_POLLS_MS = 1_200
 const limits = {
   baseMs: 20,
@@ -30,12 +30,12 @@ const limits = {
   internalMs: 0,
 }
 
-/** Waits until a look at something passes: `expect.poll` does not know tests that run at the same time. */
+/** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
 function until(look: () => Promise<void> | void): Promise<void> {
   return vi.waitFor(look, { timeout: 20_000, interval: 20 })
 }
 
-/** One gateway's inbox and dispatcher in front of a stand-in for fulfilment. */
+/** One gateway's inbox and dispatcher in front of a fake fulfilment. */
 interface Running extends AsyncDisposable {
   readonly open: OpenInbox
   readonly dispatcher: Dispatcher
@@ -43,9 +43,9 @@ interface Running extends AsyncDisposable {
   readonly lines: Record<string, unknown>[]
   /** Claims that were lost before they were settled. */
   readonly lost: () => number
-  /** How many events this dispatcher settled. */
+  /** The number of events that this dispatcher has settled. */
   readonly settled: () => number
-  /** Stores events, each with an order of its own. */
+  /** Stores events, each with its own order. */
   record(...ids: string[]): Promise<void>
 }
 
@@ -56,7 +56,7 @@ interface Options {
   readonly leaseMs?: number
   readonly maxStarts?: number
   readonly clock?: Clock
-  /** Whether it is left to the test to start it. */
+  /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
 }
 
@@ -100,7 +100,7 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   }
 }
 
-/** What a call ends with when fulfilment dies. */
+/** The error of a call during which fulfilment dies. */
 function connectionReset(): AppError {
   return unavailable({}, { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
 }
@@ -110,7 +110,7 @@ function arrivalOf(id: string) {
   return sampleArrival(id, { event })
 }
 
-/** Stores events that no dispatcher has taken. */
+/** Stores events that no dispatcher has claimed. */
 async function preload(database: TestDatabase, standIn: FulfilmentStandIn, ids: readonly string[]): Promise<void> {
   await using open = await openInbox(database, { admits: () => false })
   for (const id of ids) standIn.orders.set(`order of ${id}`, 1)
@@ -125,7 +125,7 @@ function untilState({ open }: Running, state: EventDocument['state'], count: num
   return until(async () => expect(await open.events.countDocuments({ state })).toBe(count))
 }
 
-/** Stores new events at each gateway, one after the other, until it is disposed of. */
+/** Stores new events at each gateway, batch after batch, until it is disposed of. */
 function overload(gateways: readonly Running[]) {
   let isOn = true
   const sending = gateways.map(async (gateway, index) => {
@@ -375,7 +375,7 @@ describe.concurrent('Dispatcher', () => {
       failWith(standIn, unavailable())
       await running.record('first')
       await until(() => expect(dispatcher.admits()).toBe(false))
-      // Stored as claimed while all was well, known to the dispatcher only after it was not.
+      // Claimed on insert while all was well, but given to the dispatcher only afterwards.
       await using slow = await openInbox(database)
       for (const id of ['second', 'third']) {
         standIn.orders.set(`order of ${id}`, 1)
@@ -428,7 +428,7 @@ describe.concurrent('Dispatcher', () => {
       await untilState(running, 'dead', 1)
       const calls = standIn.calls.length
       await until(() => expect(standIn.calls.length).toBeGreaterThan(calls + 1))
-      // It is said once for each time that all was well before.
+      // It is logged once for each time that fulfilment was well before.
       expect(running.lines.filter(({ msg }) => msg === 'fulfilment.unreachable')).toHaveLength(1)
     })
   })
@@ -708,7 +708,7 @@ describe.concurrent('Dispatcher', () => {
       const last = Math.max(...many(120).map((id) => sent.indexOf(id)))
       const overtook = sent.slice(0, last).filter((id) => id.startsWith('load'))
       expect(load.isOn()).toBe(true)
-      // Those that came before the first poll had found the others.
+      // Events that arrived before the first poll had found the others.
       expect(overtook.length).toBeLessThan(60)
     })
   })

@@ -13,7 +13,7 @@ import type { CallFailure, ProcessedBatch } from './process-batch.ts'
 import { type Sending, SinceSuccess } from './since-success.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
-/** What the dispatcher works with. Times are milliseconds. */
+/** Dependencies of the dispatcher. Times are in milliseconds. */
 export interface DispatcherDeps {
   readonly claims: Claims
   readonly process: (batch: readonly Claim[]) => Promise<ProcessedBatch>
@@ -23,7 +23,7 @@ export interface DispatcherDeps {
   readonly batchSize: number
   readonly concurrency: number
   readonly leaseMs: number
-  /** How many processes, of ours or of fulfilment, an event may take down. */
+  /** How many processes an event may crash, of the gateway or of fulfilment. */
   readonly maxStarts: number
   readonly onSettled: (settled: SettledClaim) => void
   readonly onLost: (count: number) => void
@@ -35,15 +35,16 @@ const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
 const SETTLE_REPEATS = 4
 const BATCHES_AHEAD = 10
-// A success that is older says nothing of how fulfilment is now.
+// An older success does not show how fulfilment is now.
 const WELL_FOR_MS = 5_000
 const STOP_GRACE_MS = 2_500
 const GIVE_BACK_MS = 1_000
 
 /**
- * Hands stored events on to fulfilment: those of this process from memory, all others by claims. Batches, bounded
- * concurrency, a breaker, and leases that are renewed while claims wait. Memory and database take turns, so that under
- * any load what is due in the database is handled too; and what may have made a try fail travels apart from the rest.
+ * Sends stored events to fulfilment: this process's new events from memory, all others by claims. It uses batches,
+ * limited concurrency, a breaker, and leases that are renewed while claims wait. Memory and database take turns, so
+ * that due events in the database are handled under any load. Events that may have made an attempt fail are sent
+ * separately from the rest.
  */
 export class Dispatcher {
   readonly #deps: DispatcherDeps
@@ -59,9 +60,9 @@ export class Dispatcher {
   #started = false
   #stopping = false
   #polling: Promise<void> | null = null
-  /** Whether the latest poll left something that is due. */
+  /** Whether due events remained after the latest poll. */
   #moreDue = false
-  /** When a call succeeded, if none has failed since. */
+  /** When a call last succeeded. Null if none has succeeded, or if one has failed since. */
   #wellAt: number | null = null
 
   constructor(deps: DispatcherDeps) {
@@ -75,8 +76,8 @@ export class Dispatcher {
   readonly #onDatabaseError = (error: unknown): void => this.#deps.logger.warn({ error }, 'dispatch.database-failed')
 
   /**
-   * Whether a new record may be born claimed by this process; else it is to be born pending. Not while older ones are due
-   * in the database: it would overtake them.
+   * Whether this process claims a new record on insert. If not, the record is inserted as pending. It does not claim
+   * new records while older ones are due in the database, because the new ones would overtake them.
    */
   admits(): boolean {
     if (this.#stopping || !this.#breaker.closed) return false
@@ -85,7 +86,7 @@ export class Dispatcher {
     return false
   }
 
-  /** Takes in a claim that was made with the insert. */
+  /** Takes a claim that was made on insert. */
   take(claim: Claim): void {
     this.#add(claim, true)
   }
@@ -95,7 +96,7 @@ export class Dispatcher {
     this.#schedule()
   }
 
-  /** Begins to hand on what was taken in, to poll for records that are due or abandoned, and to renew leases. */
+  /** Starts to send claims, to poll for due or abandoned records, and to renew leases. */
   start(): void {
     this.#started = true
     this.#schedule()
@@ -113,8 +114,8 @@ export class Dispatcher {
   }
 
   /**
-   * Lets the batches under way end and gives everything else back. Bounded, however slow the database is: what could not
-   * be given back in time is taken over once its lease has ended.
+   * Lets the batches in progress end and releases everything else. The time for this is limited, however slow the
+   * database is. Events that could not be released in time are taken over once their lease has expired.
    */
   async stop(): Promise<void> {
     this.#stopping = true
@@ -122,14 +123,14 @@ export class Dispatcher {
     const givenBack = this.#giveBack(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
     await withTimeout(Promise.all([givenBack, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
-    // A call that is still open may yet have its effect: whoever tries again is answered `duplicate`.
+    // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
     await withTimeout(this.#giveBack([...this.#held.keys()]), GIVE_BACK_MS)
   }
 
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    // After the callbacks of this turn, so that events stored by one command travel in one batch.
+    // After the callbacks of this turn, so that events stored by one command are sent in one batch.
     setImmediate(() => {
       this.#scheduled = false
       this.#pump()
@@ -158,26 +159,27 @@ export class Dispatcher {
     this.#running.set(run, batch.way)
   }
 
-  /** No more than keeps the lanes of a backlog busy: what is left is for other processes. */
+  /** The number of events that keeps the lanes of a backlog busy. The rest is left to other processes. */
   get #mostClaimed(): number {
     const { batchSize, concurrency } = this.#deps
     return batchSize * (halfOf(concurrency) + 1)
   }
 
   /**
-   * While a backlog is processed, only half of the batches are under way, or accepts would wait for them. Not when more
-   * waits in memory than a backlog puts there, or when the backlog grows: then that pace is too slow.
+   * Whether a backlog is processed at a gentle pace: only half of the batches may be in progress, so that accepting
+   * deliveries does not wait for them. It is false if more events wait in memory than a backlog puts there, or if the
+   * backlog grows: then that pace is too slow.
    */
   get #isCatchingUp(): boolean {
     return this.#moreDue && !this.#growth.outgrowsGentlePace && this.#waiting.newOnes < this.#mostClaimed
   }
 
-  /** How many batches may be under way. */
+  /** How many batches may be in progress. */
   #lanes(): number {
     return this.#isCatchingUp ? halfOf(this.#deps.concurrency) : this.#deps.concurrency
   }
 
-  /** How many events may go at once: one, as a probe, while fulfilment is away. */
+  /** How many events may be sent at once: one, as a probe, while fulfilment is unavailable. */
   #limit(): number {
     return this.#breaker.closed ? this.#deps.batchSize : 1
   }
@@ -202,8 +204,8 @@ export class Dispatcher {
   }
 
   /**
-   * After a call that failed as a whole: answers the events that are to be put off. Where fulfilment is well otherwise,
-   * several events are not put off but tried again at once, in smaller company; and only a second failure without a
+   * Handles a call that failed as a whole, and returns the events to postpone. If fulfilment is well otherwise, several
+   * events are not postponed but tried again at once, in smaller groups. In that case only a second failure without a
    * success in between opens the breaker.
    */
   async #failed(failure: CallFailure, { wasClosed, sending }: Before): Promise<readonly SettledClaim[]> {
@@ -222,7 +224,7 @@ export class Dispatcher {
     return []
   }
 
-  /** Counts a failed call against its events, and takes back what has been counted since an outage began. */
+  /** Counts a failed call against its events, and removes what was counted since an outage began. */
   #blame({ reached, died, putOff }: CallFailure, before: Before & { readonly wasWell: boolean }): SettledClaim[] {
     const { wasClosed, wasWell, sending } = before
     const since = this.#sinceSuccess
@@ -241,8 +243,9 @@ export class Dispatcher {
   }
 
   /**
-   * Settles, and again after a failure: an election is shorter than a lease, and the leases are renewed meanwhile. Null when
-   * it gave up: then the leases run out and the events are tried again, which fulfilment answers with `duplicate`.
+   * Settles, and tries again after a failure: an election is shorter than a lease, and the leases are renewed in the
+   * meantime. Returns null if it gave up. Then the leases expire and the events are tried again, which fulfilment
+   * answers with `duplicate`.
    */
   async #settle(settled: readonly SettledClaim[]): Promise<ReadonlySet<SettledClaim> | null> {
     for (let failures = 0; ; failures += 1) {
@@ -257,7 +260,10 @@ export class Dispatcher {
     }
   }
 
-  /** Whether a batch may be tried: one of suspects only once that is written, so that no death of theirs goes uncounted. */
+  /**
+   * Whether a batch may be attempted. For suspects, the attempt must be written first, so that no death they cause is
+   * left uncounted.
+   */
   async #begun(batch: readonly Claim[], way: Way): Promise<boolean> {
     const suspects = batch.filter(({ lost }) => lost > 0)
     if (suspects.length === 0) return true
@@ -265,7 +271,7 @@ export class Dispatcher {
       await this.#deps.claims.begin(suspects, way === 'exclusive' ? 'alone' : 'together')
       return true
     } catch (error) {
-      // Their leases run out, and they are taken over anew.
+      // Their leases expire, and they are taken over again.
       this.#deps.logger.warn({ error, events: batch.length }, 'event.begin-failed')
       return false
     }
@@ -286,7 +292,7 @@ export class Dispatcher {
     }
   }
 
-  /** Polls, unless a poll is under way. */
+  /** Polls, unless a poll is in progress. */
   #pollOnce(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = null
@@ -295,7 +301,8 @@ export class Dispatcher {
   }
 
   async #poll(): Promise<void> {
-    // What was taken in as fulfilment went away is the probe that finds it again: nothing else would send it.
+    // Events that were taken as fulfilment went down are the probe that finds out when it works again: nothing else
+    // would send them.
     this.#schedule()
     while (this.#mayClaim('due')) {
       const limit = this.#limit()
@@ -318,15 +325,15 @@ export class Dispatcher {
     await this.#takeIn(taken)
   }
 
-  /** Takes in what was claimed; a stop that came meanwhile gives it back. */
+  /** Takes claimed events. If a stop came in the meantime, releases them. */
   async #takeIn(claims: readonly Claim[]): Promise<void> {
     if (this.#stopping) return this.#giveBack(claims)
     for (const claim of claims) this.#add(claim, false)
   }
 
   /**
-   * Whether more may be claimed. However many new events wait in memory, a batch of those that are due and a batch of
-   * those that were abandoned may always be there too.
+   * Whether more events may be claimed. However many new events wait in memory, there is always room for a batch of due
+   * events and a batch of abandoned ones.
    */
   #mayClaim(way: 'due' | 'few'): boolean {
     if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false

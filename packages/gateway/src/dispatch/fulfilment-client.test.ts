@@ -33,7 +33,7 @@ const event: ReceivedCommand = {
   ...{ type: 'payment.succeeded', ifMatch: '"3"' },
 }
 
-/** An error in the form of the real service. */
+/** An error in the format of the real service. */
 function refusal(status: number, reason: string, more: object = {}): { status: number; body: string } {
   const data = { code: 'X', httpStatus: status, reason, retry: 'never', ...more }
   return { status, body: JSON.stringify({ error: { message: 'A sentence of fulfilment', code: -32_000, data } }) }

@@ -9,7 +9,7 @@ import type { PaymentProcedures } from './apply-payments.ts'
 /** The procedures of fulfilment, typed by its router. */
 export type FulfilmentClient = TRPCClient<FulfilmentRouter>
 
-/** Where fulfilment is and how it is called. Times are milliseconds. */
+/** Where fulfilment is, and how it is called. Times are in milliseconds. */
 export interface FulfilmentClientOptions {
   readonly url: URL
   readonly tokens: ServiceTokens
@@ -18,12 +18,12 @@ export interface FulfilmentClientOptions {
 }
 
 /**
- * Creates a client: one call a request, a service token for this call alone, an end to every wait. Pass errors to
- * `toFulfilmentError`. The context of a call may have a `requestId`, and the `principal` for whom it is.
+ * Creates a client. Each call is one request, with its own service token and a timeout. Pass errors to
+ * `toFulfilmentError`. The context of a call may have a `requestId`, and the `principal` on whose behalf it is made.
  */
 export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: FulfilmentClientOptions): FulfilmentClient {
   const address = new URL('trpc', url.href.endsWith('/') ? url : `${url.href}/`).href
-  // A link for each call: its token names the principal of the call.
+  // Each call has its own link: its token names the principal of the call.
   const link: TRPCLink<FulfilmentRouter> = (runtime) => (calling) => {
     const { requestId, principal, byPost } = calling.op.context
     const call = withServiceToken(fetch, tokens, typeof principal === 'string' ? principal : undefined)
@@ -40,7 +40,9 @@ export function createFulfilmentClient({ url, tokens, fetch, timeoutMs }: Fulfil
   return createTRPCClient<FulfilmentRouter>({ links: [link] })
 }
 
-/** What a proxy answers in place of fulfilment is no JSON: its status would be lost with its text. */
+/**
+ * Throws if a proxy answered instead of fulfilment. Its answer is not JSON, so its status would be lost with its text.
+ */
 async function refusePage(response: Response): Promise<Response> {
   if (response.ok || response.headers.get('content-type')?.includes('json') === true) return response
   await response.body?.cancel()
@@ -52,7 +54,7 @@ function withTimeout(signal: AbortSignal | null | undefined, timeoutMs: number):
   return signal ? AbortSignal.any([signal, timeout]) : timeout
 }
 
-/** What fulfilment adds to an error besides tRPC's own members. */
+/** The fields that fulfilment adds to an error of tRPC. */
 interface ErrorData {
   readonly httpStatus: number
   readonly reason: string
@@ -61,8 +63,9 @@ interface ErrorData {
 }
 
 /**
- * Turns what a call threw back into the catalogue error that fulfilment raised. Whatever is no verdict of fulfilment
- * (no answer, a refused token, a fault of its own) becomes `unavailable`; the current version of a 412 is in `details`.
+ * Turns what a call threw into the catalogue error that fulfilment raised. Anything that is not a decision of
+ * fulfilment (no answer, a refused token, an internal error) becomes `unavailable`. The current version of a 412 is in
+ * `details`.
  */
 export function toFulfilmentError(thrown: unknown): AppError {
   if (thrown instanceof TRPCClientError && thrown.cause instanceof AppError) return thrown.cause
@@ -77,12 +80,12 @@ export function toFulfilmentError(thrown: unknown): AppError {
 function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorData {
   const status = data?.httpStatus
   if (typeof data?.reason !== 'string' || status === undefined) return false
-  // The one 5xx that is about a record, and not about fulfilment.
+  // The only 5xx that is about a record, and not about fulfilment.
   if (data.reason === keyUnknown.code) return true
   return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 }
 
-/** The two procedures that carry events, as the dispatcher uses them. */
+/** The two procedures that carry events, for the dispatcher. */
 export function createPaymentProcedures(client: FulfilmentClient): PaymentProcedures {
   return {
     versions: (orderIds) => readVersions(client, orderIds).catch(rethrow),
@@ -93,7 +96,8 @@ export function createPaymentProcedures(client: FulfilmentClient): PaymentProced
   }
 }
 
-// With the token and the other headers the head of a request stays below 4 KiB, which any hop between the services takes.
+// With the token and the other headers, the head of a request stays below 4 KiB, which every hop between the services
+// accepts.
 const MAX_INPUT_LENGTH = 3_000
 
 async function readVersions(
@@ -107,7 +111,7 @@ async function readVersions(
       return new Map(Object.entries(await ask(orderIds, BY_POST)))
     } catch (error) {
       if (toFulfilmentError(error).status !== METHOD_NOT_ALLOWED) throw error
-      // Fulfilment of release 0.1.0 takes queries as GET only.
+      // Fulfilment of release 0.1.0 accepts queries as GET only.
     }
   }
   const answers = await Promise.all(parts.map((ids) => ask(ids)))

@@ -13,14 +13,14 @@ afterAll(() => {
   for (const end of running) end()
 })
 
-/** Runs one dispatcher after the other, as a supervisor would, until `isOver`. Resolves to how many were killed. */
+/** Runs one dispatcher after the other, as a supervisor does, until `isOver`. Resolves to the number of deaths. */
 async function supervise(options: MortalOptions, isOver: () => Promise<boolean>): Promise<number> {
   for (let deaths = 0; ; deaths += 1) {
     const child = spawn(process.execPath, [SCRIPT, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
     const end = (): boolean => child.kill('SIGKILL')
     running.add(end)
     const died = once(child, 'exit').then(([code]) => {
-      if (code !== null) throw new Error(`The dispatcher ended by itself with ${code}`)
+      if (code !== null) throw new Error(`The dispatcher ended unexpectedly with ${code}`)
       return 'died' as const
     })
     const over = new AbortController()

@@ -1,5 +1,5 @@
 import type { Handler } from './payment-command.ts'
 import { toPaymentCommand } from './payment-command.ts'
 
-/** A payment failed: its order is to say so, unless it is paid already. */
+/** A payment failed: the order gets this status, unless it is already paid. */
 export const onPaymentFailed: Handler = (claim) => toPaymentCommand(claim, 'payment.failed')

@@ -2,7 +2,7 @@ import type { PaymentEventType } from '@oncehook/webhooks/event'
 import { ObjectId } from 'mongodb'
 import type { Claim } from '../inbox/claims.ts'
 
-/** What fulfilment is asked to do for one event; the expected version is added when the batch is sent. */
+/** The request to fulfilment for one event. The expected version is added when the batch is sent. */
 export interface PaymentCommand {
   readonly provider: string
   readonly eventId: string
@@ -14,15 +14,16 @@ export interface PaymentCommand {
   readonly occurredAt?: string
 }
 
-/** The command for a claimed event, or the reason why there can be none. */
+/** The command for a claimed event, or the reason why there is none. */
 export type Handled = { readonly command: PaymentCommand } | { readonly refused: string }
 
-/** What is done for a type of event. Pure: the effect is fulfilment's. */
+/** Handles one type of event. Pure: the effect happens in fulfilment. */
 export type Handler = (claim: Claim) => Handled
 
 /**
- * Turns a claimed event into the command of the given type. It takes the known facts one by one: what another release has
- * stored beside them stays out. An event without a time has the time of its receipt, the same at every attempt.
+ * Turns a claimed event into the command of the given type. It copies the known facts one by one, so that other facts,
+ * stored by another release, are left out. An event without a time gets the time of its receipt, which is the same at
+ * every attempt.
  */
 export function toPaymentCommand({ _id, provider, event }: Claim, type: PaymentEventType): Handled {
   const { orderId, amount, currency, occurredAt, unreadable } = event.facts
@@ -38,7 +39,7 @@ export function toPaymentCommand({ _id, provider, event }: Claim, type: PaymentE
   }
 }
 
-/** None in the id of a record that was imported as a text. */
+/** None if the id is that of a record that was imported as text. */
 function timeOfReceipt(id: unknown): string | undefined {
   return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
 }

@@ -110,7 +110,7 @@ describe('processBatch', () => {
   describe('where fulfilment cannot read one event', () => {
     const OVER = limits.internalMs
 
-    /** Fulfilment has read no event of one call and, unless told otherwise, has read another call since. */
+    /** Fulfilment has read no event of one call. By default, it has read another call since. */
     async function afterMismatch({ hasReadSince = true } = {}) {
       const deps = open(['a', 'b'])
       deps.standIn.onCall = (commands) => {

@@ -9,7 +9,7 @@ import type { PaymentCommand } from './payment-command.ts'
 import type { RecentAnswers } from './recent-answers.ts'
 import { decideRetry, INTERNAL, type RetryLimits } from './retry-policy.ts'
 
-/** What a batch is processed with. */
+/** Dependencies of `processBatch`. */
 export interface ProcessDeps {
   readonly fulfilment: PaymentProcedures
   readonly limits: RetryLimits
@@ -17,26 +17,26 @@ export interface ProcessDeps {
   readonly recent: RecentAnswers
 }
 
-/** A call of fulfilment that failed as a whole. */
+/** A call to fulfilment that failed as a whole. */
 export interface CallFailure {
   readonly error: AppError
-  /** Fulfilment answered the question for versions just before. */
+  /** Fulfilment had just answered the request for versions. */
   readonly reached: boolean
-  /** The connection broke after that, without an answer. */
+  /** After that, the connection broke without an answer. */
   readonly died: boolean
-  /** The events that it carried: nothing is known of them, so each would be put off. */
+  /** The events of the call. Nothing is known about them, so each would be postponed. */
   readonly putOff: readonly SettledClaim[]
 }
 
-/** The outcome of a batch. `failure` is set when fulfilment did not answer; `asked` tells whether it had to. */
+/** The outcome of a batch. `failure` is set if fulfilment did not answer. `asked` shows whether it was called. */
 export interface ProcessedBatch {
-  /** All claims but those of a failed call. */
+  /** All claims except those of a failed call. */
   readonly settled: readonly SettledClaim[]
   readonly asked: boolean
   readonly failure: CallFailure | null
 }
 
-/** Runs each claim's handler, sends the commands in one call and decides what becomes of every claim. Never throws. */
+/** Runs each claim's handler, sends the commands in one call and decides the result of every claim. Never throws. */
 export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
   const startedAt = performance.now()
   const { unhandled, refused, asked } = sortClaims(claims)
@@ -54,16 +54,16 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
     return { settled: [...decided, ...answer.results.map(judge)], asked: asked.length > 0, failure: null }
   }
   const { error, reached, died } = answer
-  // Whatever the reason why the call as a whole failed, nothing was decided about any single event.
+  // Whatever made the call fail as a whole, nothing was decided about any single event.
   const result: ApplyResult = { refused: error.code, retry: 'later' }
   const putOff = asked.map(([claim]) => keepSuspicion(judge([claim, result])))
   return { settled: decided, asked: true, failure: { error, reached, died, putOff } }
 }
 
 interface SortedClaims {
-  /** Without an effect: a replay may find a type that nobody handles, or one that its provider may not cause. */
+  /** Without an effect: a replay may find a type without a handler, or one that its provider may not cause. */
   readonly unhandled: [Claim, UnhandledReason][]
-  /** Decided without fulfilment. */
+  /** Decided without a call to fulfilment. */
   readonly refused: [Claim, ApplyResult][]
   readonly asked: [Claim, PaymentCommand][]
 }
@@ -101,7 +101,7 @@ function keepSuspicion({ claim, settlement, attempt }: SettledClaim): SettledCla
 type Answer =
   | {
       readonly results: [Claim, ApplyResult][]
-      /** It was one event, and fulfilment could not read it. */
+      /** The call had one event, and fulfilment could not read it. */
       readonly isUnread: boolean
     }
   | { readonly error: AppError; readonly reached: boolean; readonly died: boolean }
@@ -135,21 +135,21 @@ async function ask({ fulfilment, recent }: ProcessDeps, asked: readonly [Claim, 
       if (hasReadSinceMismatch && isLoneRetry(asked)) {
         return { results: asked.map(([claim]) => [claim, { refused: refusal, retry: 'later' }]), isUnread: true }
       }
-      // Releases that do not fit are no fault of an event.
+      // If the releases do not match, no event is at fault.
       reached = false
     }
     return { error: toAppError(thrown), reached, died: reached && isBrokenConnection(thrown) }
   }
 }
 
-/** Only the next try shows whose fault it is that an event was not read: others have been read meanwhile, or none. */
+/** Only the next attempt shows whether the event is at fault: by then others have been read, or none. */
 function isLoneRetry(asked: readonly [Claim, PaymentCommand][]): boolean {
   return asked.length === 1 && asked.every(([{ failures }]) => failures > 0)
 }
 
-const FAULT = 'Fulfilment answered every order of a call with a fault of its own'
+const FAULT = 'Fulfilment answered every order of a call with an internal error'
 
-/** Nothing is wrong with any single order then, so it is as if the call had failed. */
+/** Then nothing is wrong with any single order, so this counts as a failed call. */
 function isFaultOfAll(commands: readonly PaymentCommand[], answers: readonly ApplyResult[]): boolean {
   const [first] = commands
   return commands.some(({ orderId }) => orderId !== first?.orderId) && answers.every(isFault)
@@ -187,13 +187,13 @@ function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork
 
 const SAYS: Readonly<Record<string, string>> = {
   amount_mismatch: 'The amount of the event is not the amount due of the order',
-  amount_missing: 'The event names no amount with a currency, and its provider must name both',
+  amount_missing: 'The event has no amount with a currency, and its provider must send both',
   currency_mismatch: 'The currency of the event is not that of the order',
   order_unknown: 'No order has this id yet',
   order_deleted: 'The order has been deleted',
-  contract_mismatch: 'Fulfilment could read none of the events that it was sent',
+  contract_mismatch: 'Fulfilment could not read any of the events it received',
   unavailable: 'Fulfilment could not be reached',
-  internal: 'Fulfilment has a fault of its own with this event',
+  internal: 'Fulfilment has an internal error with this event',
 }
 
 function toAttempt(code: string, settlement: Settlement, ms: number): AttemptResult {

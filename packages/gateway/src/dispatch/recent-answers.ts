@@ -1,37 +1,39 @@
-/** What fulfilment has shown of itself lately, by the clock given. */
+/** What fulfilment has answered recently, by the given clock. */
 export class RecentAnswers {
   readonly #now: () => number
   #verdictAt = Number.NEGATIVE_INFINITY
   #hadMismatch = false
   #readSince = false
 
-  /** `now`: milliseconds that only go forward. */
+  /** `now`: milliseconds that never go backwards. */
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** Notes a verdict; a fault of fulfilment is none. */
+  /** Records a verdict. An internal error of fulfilment is not one. */
   gaveVerdict(): void {
     this.#verdictAt = this.#now()
   }
 
-  /** Whether there was a verdict in the last minute: fulfilment then works, and a fault is that of one order. */
+  /**
+   * Whether there was a verdict in the last minute. Then fulfilment works, and an internal error concerns one order.
+   */
   get hasVerdict(): boolean {
     return this.#now() - this.#verdictAt < RECENT_MS
   }
 
-  /** Notes a call with events that fulfilment could read. */
+  /** Records a call with events that fulfilment could read. */
   readEvents(): void {
     this.#readSince = this.#hadMismatch
   }
 
-  /** Notes a call of which fulfilment could read no event. */
+  /** Records a call in which fulfilment could read no event. */
   readNothing(): void {
     this.#hadMismatch = true
     this.#readSince = false
   }
 
-  /** Whether fulfilment has read events since the last call of which it could read none. False before such a call. */
+  /** Whether fulfilment has read events since the last call in which it could read none. False before such a call. */
   get hasReadSinceMismatch(): boolean {
     return this.#readSince
   }

@@ -3,7 +3,7 @@ import { contractMismatch } from '../errors.ts'
 import type { DispatchMetrics } from '../metrics.ts'
 import type { ProcessedBatch } from './process-batch.ts'
 
-/** Counts and logs, as an error, a batch of which fulfilment could read no event. Returns the batch as it is. */
+/** If fulfilment could read no event of a batch, counts this and logs it as an error. Returns the batch as it is. */
 export function reportMismatch(
   batch: ProcessedBatch,
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<DispatchMetrics, 'contractMismatch'> },

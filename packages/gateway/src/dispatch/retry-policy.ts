@@ -2,37 +2,38 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { RetryClass } from '@oncehook/kernel/errors'
 import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims.ts'
 
-/** Bounds of our own retries, in milliseconds. */
+/** Limits of our own retries, in milliseconds. */
 export interface RetryLimits extends Backoff {
-  /** After this long a failing dependency makes the event dead. */
+  /** After this time, a failing dependency makes the event dead. */
   readonly maxAgeMs: number
-  /** After this long an event for an order that nobody has made is dead. */
+  /** After this time, an event is dead if its order does not exist. */
   readonly orderUnknownMs: number
   /** An event is dead after this many counted faults, but not before `internalMs`. */
   readonly maxInternalErrors: number
-  /** How long an event has failed at least before such a fault ends it. */
+  /** How long an event must have failed before such a fault makes it dead. */
   readonly internalMs: number
 }
 
-/** What went wrong with a try, and what went before it. */
+/** What went wrong in an attempt, and what happened before it. */
 export interface FailedTry {
   readonly code: string
   readonly retry: RetryClass
   readonly failures: number
   readonly failedForMs: number
-  /** For how long the order has been unknown: an outage before that does not count. */
+  /** How long the order has been unknown. An outage before that does not count. */
   readonly orderUnknownForMs: number
-  /** Faults that were counted before, one after the other. */
+  /** Consecutive faults that were counted before. */
   readonly internalErrors: number
-  /** Whether fulfilment had a fault of its own with the event, or could not read it: then each try counts. */
+  /** Whether fulfilment had an internal error with the event, or could not read it. Then each attempt counts. */
   readonly isFault: boolean
-  /** Whether fulfilment has just shown that others work: only then is its fault one with this event. */
+  /** Whether fulfilment has just shown that other events work. Only then is the fault specific to this event. */
   readonly othersWork: boolean
 }
 
 /**
- * Decides what becomes of an event after a failed try: `never` is dead at once with the code as its reason; the others
- * wait with full jitter, bounded by age and not by the number of tries, so that an outage uses up nothing.
+ * Decides what happens to an event after a failed attempt. `never` makes it dead at once, with the code as its reason.
+ * The others wait with full jitter. Their limit is the age and not the number of attempts, so that an outage uses up
+ * nothing.
  */
 export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () => number): Settlement {
   if (tried.retry === 'never') return { state: 'dead', reason: tried.code }
@@ -48,5 +49,5 @@ export function decideRetry(tried: FailedTry, limits: RetryLimits, random: () =>
   return internalErrors > 0 ? { state: 'pending', delayMs, internalErrors } : { state: 'pending', delayMs }
 }
 
-/** Fulfilment's refusal of an event because of a fault of its own: with this order, or with all of them. */
+/** Fulfilment's refusal of an event because of an internal error, with this order or with all of them. */
 export const INTERNAL = 'internal'

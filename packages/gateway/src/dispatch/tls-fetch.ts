@@ -3,8 +3,8 @@ import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import { Agent, fetch, type RequestInit } from 'undici'
 
 /**
- * Creates a fetch that trusts the authorities and shows the certificate which `current` answers. Once that changes, new
- * calls go over new connections; calls under way end on the old ones.
+ * Creates a fetch that uses the authorities and the client certificate that `current` returns. When these change, new
+ * calls use new connections, and calls in progress end on the old ones.
  */
 export function createTlsFetch(current: () => ClientTls | null): CallFetch {
   let used = current()
@@ -16,7 +16,7 @@ export function createTlsFetch(current: () => ClientTls | null): CallFetch {
       used = tls
       agent = createAgent(tls)
     }
-    // Types alone differ: undici's own fetch reads the same members, and its answers have them.
+    // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
     const answer = await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })
     return answer as unknown as Response
   }
@@ -24,6 +24,6 @@ export function createTlsFetch(current: () => ClientTls | null): CallFetch {
 
 function createAgent(tls: ClientTls | null): Agent {
   const { ca, pair } = tls ?? { ca: undefined, pair: null }
-  // Like Node's own fetch otherwise: HTTP/1.1.
+  // Otherwise like Node's own fetch: HTTP/1.1.
   return new Agent({ allowH2: false, connect: { ...(ca === undefined ? {} : { ca }), ...pair } })
 }

@@ -12,7 +12,7 @@ function claim(members: Partial<Claim> = {}): Claim {
   }
 }
 
-/** A list of claims: so many of each kind. */
+/** A list of claims with this number of each kind. */
 function waitingWith(kinds: Partial<Record<Way, number>>, maxStarts = 8): WaitingClaims {
   const waiting = new WaitingClaims(maxStarts)
   const members: Record<Way, Partial<Claim>> = {

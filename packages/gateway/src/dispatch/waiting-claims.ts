@@ -1,8 +1,9 @@
 import type { Claim } from '../inbox/claims.ts'
 
 /**
- * How a claim travels: new ones of this process and those from the database in batches; those that were beside a failure
- * in small groups; a suspect by itself; and what may kill this process with nothing else under way.
+ * How a claim is sent. `new` (from this process) and `due` (from the database): in batches. `few`: in small groups,
+ * because it was near a failure. `alone`: one at a time, because it is a suspect. `exclusive`: with nothing else in
+ * progress, because it may kill this process.
  */
 export type Way = 'new' | 'due' | 'few' | 'alone' | 'exclusive'
 
@@ -12,20 +13,21 @@ export interface Batch {
   readonly claims: readonly Claim[]
 }
 
-/** What is under way, and how much may be. */
+/** What is in progress, and how much may be. */
 export interface Room {
-  /** Most claims in a batch. */
+  /** The maximum number of claims in a batch. */
   readonly limit: number
-  /** Most batches of new and due claims under way. */
+  /** The maximum number of batches of new and due claims in progress. */
   readonly lanes: number
   readonly underWay: readonly Way[]
 }
 
-// Enough that thousands of orphans of one death are no long wait, few enough that little goes down with what killed it.
+// Enough that thousands of events left by one death do not wait long, few enough that few others are affected by the
+// event that caused it.
 const FEW = 25
 const WAYS: readonly Way[] = ['new', 'due', 'few', 'alone', 'exclusive']
 
-/** Claims that wait in memory, in order of their coming for each way. The ways take turns, so none waits for another. */
+/** Claims that wait in memory, in order of arrival for each way. The ways take turns, so none waits for another. */
 export class WaitingClaims {
   readonly #maxStarts: number
   readonly #lists: Readonly<Record<Way, Claim[]>> = { new: [], due: [], few: [], alone: [], exclusive: [] }
@@ -35,26 +37,26 @@ export class WaitingClaims {
     this.#maxStarts = maxStarts
   }
 
-  /** Adds a claim and answers how it will travel; `isNew` says that this process made it with the insert. */
+  /** Adds a claim and returns how it will be sent. `isNew` means that this process made it on insert. */
   add(claim: Claim, isNew: boolean): Way {
     const way = this.#wayOf(claim, isNew)
     this.#lists[way].push(claim)
     return way
   }
 
-  /** How many new claims wait. */
+  /** The number of new claims that wait. */
   get newOnes(): number {
     return this.#lists.new.length
   }
 
-  /** Takes out the next batch, or null where nothing may travel now. */
+  /** Removes and returns the next batch. Returns null if nothing may be sent now. */
   next(room: Room): Batch | null {
     for (let step = 0; step < WAYS.length; step += 1) {
       const turn = (this.#turn + step) % WAYS.length
       const way = WAYS[turn] as Way
       if (this.#lists[way].length === 0) continue
       if (!isFree(way, room)) {
-        // It waits until all others have ended, and none is sent ahead of it meanwhile.
+        // It waits until all other batches have ended, and none is sent ahead of it in the meantime.
         if (way === 'exclusive') return null
         continue
       }
@@ -64,20 +66,20 @@ export class WaitingClaims {
     return null
   }
 
-  /** Takes out one claim as a probe of fulfilment: a suspect only where there is no other. */
+  /** Removes and returns one claim as a probe of fulfilment. It is a suspect only if there is no other. */
   nextProbe(): Batch | null {
     const way = WAYS.find((one) => this.#lists[one].length > 0)
     return way === undefined ? null : { way, claims: this.#lists[way].splice(0, 1) }
   }
 
-  /** Takes out everything. */
+  /** Removes and returns everything. */
   drain(): Claim[] {
     return WAYS.flatMap((way) => this.#lists[way].splice(0))
   }
 
   /**
-   * The first loss or failure also meets those that only were beside the cause. From the second one on a claim is a
-   * suspect. Where two losses are the limit, there is no room for a group in between.
+   * The first loss or failure also affects claims that were only near the cause. From the second one on, a claim is a
+   * suspect. If two losses are the limit, there is no room for a group in between.
    */
   #wayOf({ lost, failedCalls }: Claim, isNew: boolean): Way {
     const groups = this.#maxStarts > 2 ? 1 : 0
@@ -92,7 +94,7 @@ function isFree(way: Way, { lanes, underWay }: Room): boolean {
   if (underWay.includes('exclusive')) return false
   const cautious = underWay.filter((one) => one === 'few' || one === 'alone').length
   if (way === 'exclusive') return underWay.length === 0
-  // One more beside the others: a call that hangs may not take the place of those that have done nothing.
+  // One more in addition to the others: a call that hangs must not take the place of events that have done nothing.
   if (way === 'few' || way === 'alone') return cautious === 0
   return underWay.length - cautious < lanes
 }
