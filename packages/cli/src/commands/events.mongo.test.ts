@@ -341,7 +341,7 @@ describe('events replay', () => {
     const { exitCode, stderr } = await run(['events', 'replay', id, '0'.repeat(24), ...why])
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: 'One of the ids is not that of an event (not_found)\n',
+      stderr: 'Unknown event id (not_found)\n',
     })
     expect(await system.record(eventId)).toEqual(before)
   })

@@ -32,7 +32,7 @@ beforeAll(async () => {
   verify = withRules({})
 })
 
-/** Claims that are undefined are left out. */
+/** Leaves out claims that are undefined. */
 function sign(claims: Readonly<Record<string, unknown>>, header: object = {}): Promise<string> {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'RS256', kid: 'one', typ: 'at+jwt', ...header })

@@ -8,28 +8,28 @@ import { CHALLENGE } from '../http/bearer-token.ts'
 import { ISSUED_PREFIX, type OperatorIssuer } from '../operator-issuer.ts'
 import type { Role } from '../token-holders.ts'
 
-/** What an issuer says about an operator beside its subject: to be shown, never to be decided by. */
+/** What an issuer states about an operator besides the subject. It is only shown, and never used for a decision. */
 export interface IssuedIdentity {
   readonly issuer: string
   readonly name: string | null
 }
 
-/** An operator whose token is one of the issuer. */
+/** An operator with a token of the issuer. */
 interface IssuedOperator {
-  /** `oidc:` and the subject, which the issuer never gives to anybody else. */
+  /** `oidc:` and the subject, which the issuer never assigns to anybody else. */
   readonly name: string
   readonly roles: ReadonlySet<Role>
   readonly identity: IssuedIdentity
 }
 
 /**
- * Proves a text to be an access token of the issuer.
+ * Verifies that a text is an access token of the issuer.
  * @throws unauthenticated; the reason is in the details, for the log
- * @throws unavailable where the issuer would have to be asked and cannot be
+ * @throws unavailable if the issuer must be asked and cannot be reached
  */
 export type AccessTokens = (token: string) => Promise<IssuedOperator>
 
-/** What access tokens are verified by. */
+/** What is needed to verify access tokens. */
 export interface AccessTokenRules {
   readonly issuer: OperatorIssuer
   /** Finds the key that a token names. */
@@ -37,7 +37,7 @@ export interface AccessTokenRules {
   readonly clock: Clock
 }
 
-// The issuer's keys are public: a symmetric algorithm would make secrets of them.
+// The issuer's keys are public. A symmetric algorithm would use them as secrets.
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -45,26 +45,26 @@ const ALGORITHMS = [
 const LEEWAY_SECONDS = 30
 const ACCESS_TOKEN_TYPE = 'at+jwt'
 /**
- * What access tokens do not have: ID tokens do (OpenID Connect Core 1.0 sections 2 and 3.3.2.11), and tokens that report events,
- * such as a logout (RFC 8417 section 2.2).
+ * Claims that access tokens do not have. ID tokens have them (OpenID Connect Core 1.0 sections 2 and 3.3.2.11), and so
+ * do tokens that report events, such as a logout (RFC 8417 section 2.2).
  */
 const OTHER_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events']
-/** The same in the words of Keycloak, whose header does not say it. */
+/** The same for Keycloak, which puts the kind of a token in a claim and not in the header. */
 const OTHER_KINDS: readonly unknown[] = ['ID', 'Logout', 'Refresh', 'Offline']
 const SUBJECT = /^[\x21-\x7e]{1,255}$/
 const NAME_CLAIMS = ['email', 'preferred_username', 'name']
 const MAX_NAME = 128
 
 /**
- * Creates the verifier of access tokens (RFC 9068, and the plain JWT of other issuers): `iss`, `aud`, `exp`, `iat` and `sub` are
- * demanded, `nbf` and `typ` are checked where they are there, with 30 s of leeway. ID tokens are refused.
+ * Creates the verifier of access tokens (RFC 9068, and the plain JWT of other issuers). `iss`, `aud`, `exp`, `iat` and
+ * `sub` are required, `nbf` and `typ` are checked if they are present, with 30 s of leeway. ID tokens are refused.
  */
 export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRules): AccessTokens {
   const { issuer, audience, maxAgeSeconds } = rules
   return async (token) => {
     const jose = await loadJose()
     try {
-      // Before a key is looked for: the issuer is not asked about tokens of others.
+      // Checked before the key is searched for, so that the issuer is not asked about tokens of others.
       if (jose.decodeJwt(token).iss !== issuer) throw refusal({ claim: 'iss' })
       const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
         ...{ issuer, audience, algorithms: ALGORITHMS, maxTokenAge: maxAgeSeconds, requiredClaims: ['exp', 'sub'] },
@@ -84,15 +84,15 @@ function toRefusal(error: unknown, { errors }: Awaited<ReturnType<typeof loadJos
   if (error instanceof errors.JWTExpired) return unauthenticated({ reason: 'expired', claim: error.claim }, CHALLENGE)
   if (error instanceof errors.JWTClaimValidationFailed) return refusal({ claim: error.claim })
   if (error instanceof errors.JOSEError) return refusal({ problem: error.code })
-  // The issuer names a key that is broken, or too short: whoever names it is refused, and no failure of ours.
+  // The issuer names a key that is broken or too short. The token is refused, because this is not a failure of ours.
   return refusal({ problem: 'key_unusable' }, error)
 }
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Refuses tokens that an issuer makes for other purposes: above all an ID token, which says who somebody is to a client. */
+/** Refuses tokens that an issuer makes for other purposes, above all ID tokens, which identify a person to a client. */
 function checkPurpose(claims: Claims, typ: string | undefined): void {
-  // Good only with a proof of another key beside it (RFC 7800), which a thief of the token does not have.
+  // Valid only with a proof of another key (RFC 7800), which a thief of the token does not have.
   if (claims.cnf !== undefined) throw refusal({ claim: 'cnf' })
   const type = typ?.toLowerCase().replace(/^application\//, '')
   if (type === ACCESS_TOKEN_TYPE) return
@@ -112,12 +112,12 @@ function rolesOf(claims: Claims, { groupsClaim, groups }: OperatorIssuer): Reado
 
 function groupsOf(claims: Claims, claim: string): readonly string[] {
   const value = resolvePointer(claims, claim.startsWith('/') ? claim : `/${escapePointer(claim)}`)
-  // Only scopes are a list in one text (RFC 6749 section 3.3); a group may have blanks in its name.
+  // Only scopes are a list in one text (RFC 6749 section 3.3). A group may have spaces in its name.
   if (typeof value === 'string') return claim === 'scope' ? value.split(' ') : [value]
   return Array.isArray(value) ? value.filter((group) => typeof group === 'string') : []
 }
 
-/** A name as a part of a JSON Pointer: names of claims are often addresses. */
+/** Escapes a name for a JSON Pointer. The names of claims are often URLs. */
 function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -124,7 +124,7 @@ describe('the operator API beside a database that is away', () => {
     await using away = await startOperatedSystem(other)
     const operator = away.operator()
     expect(await operator.events.list.query()).toEqual({ items: [], next: null })
-    // A view of the same name takes the place of the collection, so that reading it fails.
+    // A view with the same name replaces the collection, so that reading it fails.
     await other.db.collection('events').drop()
     await other.db.createCollection('events', { viewOn: 'nothing', pipeline: [{ $set: { a: { $divide: [1, 0] } } }] })
     await other.db.collection('nothing').insertOne({ _id: new ObjectId() })

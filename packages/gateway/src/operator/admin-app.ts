@@ -6,16 +6,16 @@ import { errorBody } from '@oncehook/kernel/http/error-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { OperatorApi } from './operator-api.ts'
 
-/** What the admin listener serves with. */
+/** Dependencies of the admin listener. */
 export interface AdminDeps {
-  /** Answers the probes; false leaves the request alone. */
+  /** Answers the probes. Resolves to false if the request is not for a probe. */
   readonly probes: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>
   readonly logger: Logger
   /** The operator API, or null while the gateway starts. */
   readonly operator: () => OperatorApi | null
 }
 
-/** The paths of the operator API begin with it. */
+/** The prefix of all paths of the operator API. */
 export const OPERATOR_PREFIX = '/operator/'
 
 /** Creates the handler of the private listener: probes and metrics without a token, the operator API with one. */

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import type { ObjectId } from 'mongodb'
 import type { AuditEntry } from './audit.ts'
 
-/** The place of an entry in the chain: its number, counted from 1, and its hash. */
+/** The position of an entry in the chain: its number, counted from 1, and its hash. */
 export interface ChainLink {
   readonly seq: number
-  /** SHA-256, hexadecimal, over everything that is stored of the entry and the hash of the one before. */
+  /** SHA-256 in hexadecimal, over everything that is stored of the entry and the hash of the one before. */
   readonly hash: string
 }
 
@@ -18,7 +18,7 @@ export interface ChainedEntry extends AuditEntry, ChainLink {
 
 type Unlinked = AuditEntry & { readonly _id: ObjectId }
 
-/** Appends an entry to the chain that ends with `last`; null where there is none yet. */
+/** Appends an entry to the chain that ends with `last`. `last` is null if there is no entry yet. */
 export function linkEntry(entry: Unlinked, last: ChainLink | null): ChainedEntry {
   const linked = { ...entry, seq: (last?.seq ?? 0) + 1, previous: last?.hash ?? null }
   return { ...linked, hash: hashOf(linked) }
@@ -38,7 +38,7 @@ export function continuesChain(stored: ChainedEntry, last: ChainLink | null): bo
       Object.keys(stored).toSorted().join() === NAMES
     )
   } catch {
-    // Somebody has stored a value of another type.
+    // A stored value has another type.
     return false
   }
 }

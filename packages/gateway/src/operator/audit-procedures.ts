@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { pageMembers } from './event-filter.ts'
 import { procedure } from './operator-trpc.ts'
 
-/** `audit.list`: who did what and why, newest first. Nothing writes to the audit but what is told of in it. */
+/** `audit.list`: who did what and why, newest first. Only the actions that it lists write to the audit log. */
 export const listAuditProcedure = procedure
   .input(z.strictObject(pageMembers).prefault({}))
   .query(async ({ ctx, input: { limit, after } }) => {
@@ -20,8 +20,8 @@ export const listAuditProcedure = procedure
 const linkSchema = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) })
 
 /**
- * `audit.verify`: whether the entries are unchanged and none is missing, 20,000 at a time; `after` is the `next` of the
- * part before.
+ * `audit.verify`: whether the entries are unchanged and none is missing, 20,000 at a time. `after` is the `next` of the
+ * previous part.
  */
 export const verifyAuditProcedure = procedure
   .input(z.strictObject({ after: linkSchema.optional() }).prefault({}))

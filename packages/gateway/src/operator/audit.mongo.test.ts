@@ -7,12 +7,12 @@ import { AUDIT_INDEXES, createAudit, type NewAuditEntry } from './audit.ts'
 import type { ChainedEntry } from './audit-chain.ts'
 import { createReplays } from './replays.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const entry = { by: 'alice', action: 'events.replay', reason: 'a test', details: {} } as const
 
-/** The audit as one gateway opens it. */
+/** The audit log as one gateway opens it. */
 function openAudit(db: Db) {
   const { logger, lines } = memoryLogger()
   return { audit: createAudit(db, { logger, random: Math.random }), lines }
@@ -31,7 +31,7 @@ const entriesOf = (db: Db) =>
     .sort({ seq: 1 })
     .toArray()
 
-/** A chain of five entries, which a gateway that has been started since knows nothing of. */
+/** A chain of five entries, which a gateway started later does not know. */
 async function chainOfFive(db: Db): Promise<ChainedEntry[]> {
   const { audit } = openAudit(db)
   const details = { filter: { from: new Date(0), provider: 'acme' }, count: 2 ** 40, refused: undefined }
@@ -149,7 +149,7 @@ describe('the chain', () => {
     ]) {
       expect(await audit.verify(absent)).toMatchObject({ ok: false, entries: 0 })
     }
-    // What a caller claims is not what this gateway has seen.
+    // A link that a caller sends does not count as one that this gateway has seen.
     expect(await audit.verify(null)).toMatchObject({ ok: true, entries: 5 })
   })
 

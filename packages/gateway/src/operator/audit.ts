@@ -8,7 +8,10 @@ import { AS_WRITTEN } from './as-written.ts'
 import { type ChainedEntry, type ChainLink, linkEntry } from './audit-chain.ts'
 import { type Verification, verifyChain } from './verify-chain.ts'
 
-/** What an operator, a client of the orders API or a provider's delivery did: nothing here is ever changed or removed. */
+/**
+ * An action of an operator, of a client of the orders API, or of a provider's delivery. Entries are never changed or
+ * removed.
+ */
 export interface AuditEntry {
   readonly at: Date
   /** The name of an operator, `api:<principal>`, or `provider:<name>`. */
@@ -29,34 +32,34 @@ export interface AuditEntry {
     | 'replays.cancel'
     | 'receipts.release'
   readonly reason: string | null
-  /** What it was about and how it ended: names and counts only, as JSON. */
+  /** The subject and the result: names and counts only, as JSON. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** An entry to be added. An `id` makes adding it again harmless, where it is not known whether it was stored. */
+/** An entry to add. With an `id` it is safe to add it again, if it is not known whether it was stored. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 
-/** A stored entry. Those of release 0.1.0 are not part of the chain. */
+/** A stored entry. Entries of release 0.1.0 are not part of the chain. */
 type StoredEntry = AuditEntry & Partial<ChainLink> & { readonly _id: ObjectId; readonly previous?: string | null }
 
-/** The append-only memory of who did what. */
+/** The append-only log of who did what. */
 export interface Audit {
-  /** Adds an entry; when this resolves, a majority holds it and the log has it. The time is the database's. */
+  /** Adds an entry. When this resolves, a majority holds it and the log has it. The time is the database's. */
   record(entry: NewAuditEntry): Promise<void>
-  /** The same for several entries: all of them, or it throws. */
+  /** The same for several entries. Throws unless all of them were added. */
   recordAll(entries: readonly NewAuditEntry[]): Promise<void>
   /** Whether an entry with this id is stored. */
   has(id: ObjectId): Promise<boolean>
-  /** The newest entries, or those before `after`. */
+  /** The newest entries, or the newest before `after`. */
   list(page: { limit: number; after?: ObjectId | undefined }): Promise<StoredEntry[]>
-  /** Checks a part of the chain, from its beginning or behind a link that was checked. */
+  /** Checks a part of the chain, from its beginning or after a link that was checked. */
   verify(after: ChainLink | null): Promise<Verification>
 }
 
-/** The collection of the audit. */
+/** The collection of the audit log. */
 const AUDIT = 'audit'
 
-/** One entry a number, so that the chain cannot fork, however many gateways write. */
+/** One entry per number, so that the chain cannot fork, however many gateways write. */
 export const AUDIT_INDEXES: NeededIndexes = {
   collection: AUDIT,
   indexes: [
@@ -69,13 +72,13 @@ export const AUDIT_INDEXES: NeededIndexes = {
   ],
 }
 
-/** What the audit works with. `random`: from 0 to below 1. */
+/** Dependencies of the audit log. `random`: from 0 to below 1. */
 export interface AuditDeps {
   readonly logger: Logger
   readonly random: () => number
 }
 
-/** Opens the audit log of a database that shows what a majority holds. */
+/** Opens the audit log of a database whose reads show what a majority holds. */
 export function createAudit(db: Db, deps: AuditDeps): Audit {
   const { logger } = deps
   const entries = db.collection<StoredEntry>(AUDIT)
@@ -113,7 +116,9 @@ const MOST_AT_ONCE = 200
 const ROUNDS_END_MS = 4_000
 const WAIT_MS = 20
 
-/** Writes the entries of this process, one command at a time: those that wait meanwhile go together. */
+/**
+ * Writes the entries of this process, one command at a time. Entries that arrive during a command are written together.
+ */
 class ChainWriter {
   /** The newest link that this process knows to be stored. */
   last: ChainLink | null = null
@@ -162,7 +167,7 @@ class ChainWriter {
     return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 
-  /** Stores entries behind the newest one. Where another gateway was faster, the rest is linked again. */
+  /** Stores entries after the newest one. If another gateway was faster, the remaining entries are linked again. */
   async #append(added: readonly NewAuditEntry[]): Promise<void> {
     let left = added.map(({ id = new ObjectId(), ...entry }) => ({ ...asStored(entry), _id: id }))
     const startedAt = performance.now()
@@ -180,7 +185,10 @@ class ChainWriter {
     }
   }
 
-  /** An entry that is there already was added by a call whose answer got lost, and so its line in the log. */
+  /**
+   * Logs an entry that is already stored. It was added by an earlier call whose answer was lost, and so was its log
+   * line.
+   */
   async #tellStored(id: ObjectId): Promise<void> {
     const entries = this.#db.collection<ChainedEntry>(AUDIT)
     const entry = await entries.findOne({ _id: { $eq: id } }, { readConcern: 'majority' })
@@ -194,7 +202,7 @@ class ChainWriter {
   }
 }
 
-/** An entry as it is read again, for the hash: half a surrogate pair is another character then. */
+/** An entry as it will be read again, for the hash. For example, half a surrogate pair is then another character. */
 function asStored<Entry extends Pick<AuditEntry, 'details'>>(entry: Entry): Entry {
   const details: unknown = JSON.parse(JSON.stringify(entry.details))
   return BSON.deserialize(BSON.serialize({ ...entry, details })) as Entry
@@ -211,7 +219,9 @@ function link(entries: readonly Unlinked[], begin: { last: ChainLink | null; at:
   })
 }
 
-/** As the primary has it, confirmed or not: what is written behind it lives and dies with it. */
+/**
+ * Reads the newest link from the primary, confirmed or not. If it is rolled back, so are the entries written after it.
+ */
 async function readLast(db: Db): Promise<ChainLink | null> {
   const options = { projection: { _id: 0, seq: 1, hash: 1 }, ...AS_WRITTEN }
   const [last] = await db
@@ -229,21 +239,21 @@ async function readTime(db: Db): Promise<Date> {
 }
 
 interface Inserted {
-  /** So many from the beginning are stored. */
+  /** How many entries are stored, counted from the beginning. */
   readonly stored: number
-  /** Whether the next one is there already, by an earlier call. */
+  /** Whether an earlier call has already stored the next one. */
   readonly isKnown: boolean
 }
 
 const DUPLICATE_KEY = 11_000
 
-/** Inserts in order and stops at the first that is not taken, so that no number is left out. */
+/** Inserts in order and stops at the first entry that is refused, so that no number is left out. */
 async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inserted> {
   const reply: Document = await db.command({ insert: AUDIT, documents, ordered: true, writeConcern: MAJORITY })
   const [error] = (reply.writeErrors ?? []) as { index: number; code: number; keyPattern?: Document }[]
   if (error === undefined) return { stored: documents.length, isKnown: false }
   if (error.code !== DUPLICATE_KEY) {
-    throw new MongoServerError({ message: 'An entry of the audit was refused', code: error.code })
+    throw new MongoServerError({ message: 'The database refused an audit entry', code: error.code })
   }
   return { stored: error.index, isKnown: error.keyPattern?._id !== undefined }
 }

@@ -16,7 +16,7 @@ const settings = { ENCRYPTION_KEYS_FILE: file.path, RETRY_MAX_AGE_MS: '1000' }
 const system = stack.use(await startOperatedSystem(database, { settings }))
 const { events } = system.operator()
 
-/** Writes the file of keys, and waits until the gateway has looked at it. */
+/** Writes the file of keys, and waits until the gateway has seen the change. */
 async function change(content: readonly string[] | string, line: 'changed' | 'refused' = 'changed'): Promise<void> {
   const seen = () => system.gateway.logs.filter(({ msg }) => msg === `encryption-keys.${line}`).length
   const before = seen()
@@ -24,7 +24,7 @@ async function change(content: readonly string[] | string, line: 'changed' | 're
   await expect.poll(seen, { timeout: 10_000 }).toBe(before + 1)
 }
 
-/** An event that is dead, with its body encrypted by the first key; answers the id of its record. */
+/** Stores a dead event whose body is encrypted with the first key. Resolves to its ids. */
 async function storeDead(): Promise<{ eventId: string; id: string }> {
   const eventId = randomUUID()
   expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))).toBe(200)
@@ -67,7 +67,7 @@ describe('an operator', () => {
     expect(await refusalOf(events.reverify.query({ id }))).toMatchObject({ reason: 'key_unknown' })
     const shown = await events.get.query({ id })
     expect(shown).toMatchObject({ eventId, state: 'dead', notReadable: 'key_unknown', headers: {}, raw: null })
-    // What was read of it at its receipt is not encrypted.
+    // The fields that were read at its receipt are not encrypted.
     await events.replay.mutate({ ids: [id], reason: 'a test' })
     const replayed = await system.until(eventId, ({ state, replays }) => state === 'dead' && replays?.length === 1)
     expect(replayed.replays?.[0]).toMatchObject({ notRead: 'key_unknown' })

@@ -4,7 +4,10 @@ import { changingProcedure, procedure } from './operator-trpc.ts'
 import { reasonSchema } from './replay-procedures.ts'
 import { dryRunPart, rotationPart } from './rotation.ts'
 
-/** `encryption.status`: for both services, the keys that they have, and those that something is encrypted by and that they lack. */
+/**
+ * `encryption.status`: for both services, their keys, and the keys that they lack although something is encrypted with
+ * them.
+ */
 export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {
   const context = { requestId: ctx.requestId }
   const [gateway, fulfilment] = await Promise.all([
@@ -15,9 +18,9 @@ export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {
 })
 
 /**
- * `encryption.rotate`: a part of the records of both services is encrypted by the first key; to be called until `next` is null. The
- * gateway remembers how far it is, so that any call continues a rotation that was cut off. With `dryRun` nothing is changed, and
- * `position` is the `next` of the call before.
+ * `encryption.rotate`: encrypts a part of the records of both services with the first key. Call it until `next` is
+ * null. The gateway remembers the progress, so that any call continues an interrupted rotation. With `dryRun` nothing
+ * is changed, and `position` is the `next` of the previous call.
  */
 export const rotateEncryptionProcedure = changingProcedure
   .input(

@@ -10,7 +10,7 @@ import { eraseEvents, findErasableEvents } from '../inbox/erase-events.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
@@ -34,7 +34,7 @@ async function dump(db: Db): Promise<string> {
     .join('\n')
 }
 
-/** All that is kept anywhere. */
+/** Everything that is stored anywhere. */
 async function everything(): Promise<string> {
   const [gateway, fulfilment] = await Promise.all([dump(database.db), dump(system.fulfilment.db)])
   return [gateway, fulfilment, await readFile(receipts, 'latin1')].join('\n')
@@ -42,7 +42,7 @@ async function everything(): Promise<string> {
 
 const items = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
 
-/** A customer with a paid order whose receipt was sent, and nothing of whom is told but by these texts. */
+/** A customer with a paid order whose receipt was sent. Only these texts identify the customer. */
 async function paidCustomer() {
   const mark = randomUUID()
   const person = { customerId: `cus_${mark}`, email: `${mark}@example.com`, body: `Name ${mark}` }
@@ -205,7 +205,7 @@ describe('erase', () => {
     expect(await dump(database.db)).toContain(`Name ${mark}`)
     await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)
-    // A process that does not remember the delivery.
+    // This process does not remember the delivery.
     await using fresh = await openInbox(database)
     expect(await deliver(fresh.inbox)).toEqual(['duplicate', 'duplicate'])
     expect(await dump(database.db)).not.toContain(`Name ${mark}`)

@@ -19,10 +19,11 @@ const eraseSchema = z.union([
 type Erasure = z.output<typeof eraseSchema>
 
 /**
- * `erase`: what is kept of an order, of a customer's orders or of one event is removed in both databases, but for keys and
- * hashes. Refused while something of it is under way, before anything is changed. Called again it finishes what an earlier call
- * began; `more` says that one call was not enough. `orders` are those found: of a deleted one only its id leads to later
- * events. Not `complete`: to be called again when fulfilment has looked through the orders of an earlier release.
+ * `erase`: removes what is stored about an order, a customer's orders or one event from both databases, except keys and
+ * hashes. If something of it is in progress, the call is refused before anything is changed. Another call finishes what
+ * an earlier one began; `more` means that one call was not enough. `orders` are the orders found: only the id of a
+ * deleted one leads to later events. If the answer is not `complete`, call this again when fulfilment has looked
+ * through the orders of an earlier release.
  */
 export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
   const found = await findAll(ctx, input)
@@ -33,7 +34,7 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
   try {
     refuseUnsettled(found)
-    // The entry first: whatever dies in between, nothing is erased that nobody has answered for.
+    // The audit entry comes first. After a crash in between, nothing is erased without an entry.
     await ctx.audit.record({ ...entry, details })
     const erased = await eraseAll(ctx, { found, input })
     ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')
@@ -49,9 +50,9 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
 interface Found {
   readonly events: Awaited<ReturnType<typeof findErasableEvents>>
   readonly orders: readonly { readonly id: string; readonly isSettled: boolean }[]
-  /** Whether there may be more than one call takes. */
+  /** Whether there may be more than one call can erase. */
   readonly isFull: boolean
-  /** False: orders of an earlier release are not found yet by their former customers. */
+  /** False: orders of an earlier release cannot be found yet by their former customers. */
   readonly isComplete: boolean
 }
 
@@ -62,12 +63,12 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
     return { events, orders: [], isFull: false, isComplete: true }
   }
   const whose = 'customerId' in input ? { customerId: input.customerId } : { orderIds: [input.orderId] }
-  // Not in the URL: the id of a customer is often an e-mail.
+  // Not in the URL: the id of a customer is often an email address.
   const context = { requestId: ctx.requestId, byPost: true }
   const { orders, isComplete } = await ask(ctx.fulfilment.erasures.find.query(whose, { context }))
   const orderIds = 'orderId' in input ? [input.orderId] : orders.map(({ id }) => id)
   const events = await findErasableEvents(ctx.db, { orderIds })
-  // As long as an order has events left, it is what leads to them.
+  // As long as an order has events left, it is needed to find them.
   const isFull = events.length === MOST_EVENTS
   const found = { events, orders: isFull ? [] : orders, isComplete }
   return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
@@ -77,7 +78,7 @@ function refuseUnsettled({ events, orders }: Found): void {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
 }
 
-/** Fulfilment last: it is what leads to the events of a customer when this is done again. */
+/** Fulfilment comes last, because its orders lead to the events of a customer if this is repeated. */
 async function eraseAll(
   ctx: OperatorContext,
   { found: { events, orders }, input }: { readonly found: Found; readonly input: Erasure },
@@ -92,7 +93,7 @@ async function eraseAll(
   return erased + answer.erased
 }
 
-/** What the audit keeps of the question: of a customer only a hash. */
+/** What the audit log keeps of the input. Of a customer it keeps only a hash. */
 function named(input: Erasure): Readonly<Record<string, string>> {
   if ('customerId' in input) return { customerHash: hash('sha256', input.customerId) }
   if ('orderId' in input) return { orderId: input.orderId }

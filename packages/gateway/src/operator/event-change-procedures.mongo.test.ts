@@ -15,7 +15,7 @@ const operator = system.operator()
 const DAYS_MS = 30 * 86_400_000
 const reason = 'refunded by hand'
 
-/** Delivers a payment of the wrong amount and waits until it is dead. */
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. */
 async function deadEvent(): Promise<{ id: string; eventId: string; body: object }> {
   const eventId = randomUUID()
   const body = paymentEvent(eventId, { orderId: await system.order(), amount: 600 })
@@ -24,7 +24,7 @@ async function deadEvent(): Promise<{ id: string; eventId: string; body: object 
   return { id: String(_id), eventId, body }
 }
 
-/** An event in the hands of a process that never ends, with the lease of a live process. */
+/** An event held by a process that hangs, with the lease of a live process. */
 async function heldEvent(members: Partial<EventDocument> = {}): Promise<EventDocument> {
   const leaseUntil = new Date(Date.now() + 50_000)
   const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', leaseUntil, begun: true, ...members })

@@ -16,7 +16,7 @@ const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
 
 type Change = z.output<typeof changeSchema>
 
-/** `events.close`: a dead event stays as it is for good. No delivery revives it; a replay that names it still does. */
+/** `events.close`: a dead event stays dead permanently. No delivery revives it; a replay that names it still does. */
 export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const close = (_id: ObjectId): Promise<boolean> =>
     closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
@@ -25,7 +25,7 @@ export const closeEventProcedure = changingProcedure.input(changeSchema).mutatio
   return { id: input.id, state: 'closed' as const }
 })
 
-/** `events.release`: an event that is being processed is due at once; what its holder still writes has no effect. */
+/** `events.release`: an event that is being processed is due at once. Later writes of its holder have no effect. */
 export const releaseEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const release = (_id: ObjectId): Promise<boolean> => releaseEvent(ctx.db, _id)
   const kind = { action: 'events.release', from: 'processing', change: release, refusal: eventNotProcessing } as const
@@ -41,7 +41,7 @@ interface ChangeKind {
   readonly refusal: () => AppError
 }
 
-/** Every call for an event that exists leaves an entry in the audit, also one that was refused. */
+/** Every call for an existing event leaves an entry in the audit log, even if it was refused. */
 async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: ChangeKind): Promise<void> {
   const { action, from, change, refusal } = kind
   const _id = toObjectId(id)
@@ -60,7 +60,7 @@ async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: C
     throw error
   }
   if (state !== from) return refuse()
-  // The entry first: whatever dies in between, nothing changes that nobody has answered for.
+  // The audit entry comes first. After a crash in between, nothing is changed without an entry.
   await ctx.audit.record({ by: ctx.operator, action, reason, details: { id, provider, eventId } })
   if (!(await change(_id))) return refuse()
 }

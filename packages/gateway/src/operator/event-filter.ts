@@ -5,7 +5,7 @@ import { EVENT_STATES, EVENTS, type EventDocument } from '../inbox/event-documen
 const text = z.string().min(1).max(255)
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
 
-/** Which events an operator means; members that are left out mean all. `from` is part of the span, `to` is not. */
+/** Which events an operator selects. Omitted properties match all events. `from` is part of the span, `to` is not. */
 export const eventFilterSchema = z.strictObject({
   provider: text.optional(),
   eventId: text.optional(),
@@ -18,13 +18,13 @@ export const eventFilterSchema = z.strictObject({
   to: instant.optional(),
 })
 
-/** Which events an operator means. */
+/** Which events an operator selects. */
 export type EventFilter = z.output<typeof eventFilterSchema>
 
-/** An id, opaque to whoever sends it: a text that is the id of nothing is an id that nothing has. */
+/** Ids are opaque. A malformed id is treated as one that does not exist. */
 export const idSchema = z.string().min(1).max(64)
 
-/** A page of a list that is read in the order of ids; `after` is the `next` of the page before. */
+/** A page of a list in the order of ids. `after` is the `next` of the previous page. */
 export const pageMembers = {
   limit: z.int().min(1).max(100).default(20),
   after: z
@@ -33,19 +33,21 @@ export const pageMembers = {
     .optional(),
 }
 
-/** The id that a text stands for, or null when no record can have it. */
+/** The id in a text, or null if no record can have it. */
 export function toObjectId(id: string): ObjectId | null {
   return /^[0-9a-f]{24}$/.test(id) ? new ObjectId(id) : null
 }
 
-// One step in the index for each provider.
+// The search takes one step in the index for each provider.
 const DISTINCT_MS = 2_000
 
-/** The database's filter for what an operator means. Every value is compared as it is, never read as an operator. */
+/**
+ * The database's filter for an operator's filter. Every value is compared literally, never read as a query operator.
+ */
 export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter<EventDocument>> {
   const meant = toPlainFilter(filter)
   if (filter.eventId === undefined || filter.provider !== undefined) return meant
-  // The index of ids begins with the provider, and the providers are few.
+  // The index of event ids begins with the provider, and there are few providers.
   return {
     ...meant,
     provider: { $in: await db.collection<EventDocument>(EVENTS).distinct('provider', {}, { maxTimeMS: DISTINCT_MS }) },
@@ -57,8 +59,8 @@ function toPlainFilter({ from, to, ...equal }: EventFilter): Filter<EventDocumen
   return { ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])), ...receivedWithin(from, to) }
 }
 
-// An id begins with the second in which its record was made, right after it was received: with a margin, a span of time
-// is a range of the one index that every record is in.
+// An id begins with the second in which its record was created, right after its receipt. So, with a margin, a time span
+// is a range of the one index that contains every record.
 const MARGIN_SECONDS = 60
 
 function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<EventDocument> {
@@ -77,7 +79,10 @@ function idOfSecond(at: Date, shift: number): ObjectId {
   return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
 }
 
-/** The ids before a cursor, which is the id of the last event of the page before. No cursor can name ids of other types. */
+/**
+ * The ids before a cursor, which is the id of the last event of the previous page. A cursor cannot name ids of other
+ * types.
+ */
 export function beforeCursor(after: string | undefined): Filter<EventDocument> {
   return { _id: after === undefined ? { $type: 'objectId' } : { $lt: new ObjectId(after) } }
 }

@@ -175,7 +175,7 @@ describe('events.get', () => {
     const body = `{ "odd" : "\\u0041 é \u{1f600}",\n${JSON.stringify(paymentEvent(id, { orderId: order })).slice(1)}`
     expect(await system.deliver(body)).toBe(200)
     const record = await system.until(id, ({ state }) => state === 'done')
-    // An operator sees what a majority holds, which may be a moment later.
+    // An operator sees what a majority holds, possibly a moment later.
     await expect.poll(() => operator.events.get.query({ id: String(record._id) })).toMatchObject({ state: 'done' })
     const shown = await operator.events.get.query({ id: String(record._id), body: true })
     expect(Buffer.from(shown.raw ?? '', 'base64').equals(Buffer.from(body))).toBe(true)
@@ -192,7 +192,7 @@ describe('events.get', () => {
     const id = randomUUID()
     expect(await system.deliver(paymentEvent(id, { orderId: 'ord_nobody_made' }))).toBe(200)
     const record = await system.until(id, ({ state }) => state === 'dead')
-    // An operator sees what a majority holds, which is a little later.
+    // An operator sees what a majority holds, a little later.
     const show = () => operator.events.get.query({ id: String(record._id) })
     const dead = { state: 'dead', reason: 'order_unknown', lastError: { code: 'order_unknown' } }
     await expect.poll(show).toMatchObject(dead)

@@ -11,7 +11,7 @@ import { reasonSchema } from './replay-procedures.ts'
 import { reverifyEvent } from './reverify-event.ts'
 import { showEvent, showEventDetails } from './show-event.ts'
 
-/** `events.list`: events that a filter means, newest first. */
+/** `events.list`: events that match a filter, newest first. */
 export const listEventsProcedure = procedure
   .input(eventFilterSchema.extend(pageMembers).prefault({}))
   .query(async ({ ctx, input: { limit, after, ...filter } }) => {
@@ -23,9 +23,9 @@ export const listEventsProcedure = procedure
 const oneEvent = z.strictObject({ id: idSchema })
 
 /**
- * `events.get`: one event with every try. With `body`, which needs the role `bodies`, also its body and the headers that
- * prove it; the audit has an entry before they are shown. Without `body` an event is shown too whose key is gone, or whose body
- * was altered.
+ * `events.get`: one event with every attempt. `body` requires the role `bodies` and adds the body and the headers that
+ * prove it; the audit log has an entry before they are shown. Without `body`, an event is shown even if its key is gone
+ * or its body was altered.
  */
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))
@@ -41,7 +41,7 @@ export const getEventProcedure = procedure
     return showEventDetails(event, { withBody: body, notReadable: notReadable?.code ?? null })
   })
 
-/** `events.reverify`: the stored bytes against the secrets, as of the time of receipt. */
+/** `events.reverify`: checks the stored bytes against the secrets, as of the time of receipt. */
 export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ ctx, input }) => {
   const { valid, secretId, failure } = await reverifyEvent(await withBody(ctx, await findEvent(ctx, input.id)), ctx)
   return { valid, secretId, failure }
@@ -54,7 +54,7 @@ async function findEvent({ db }: BodySource, id: string): Promise<EventDocument>
   return withGone(found)
 }
 
-/** The event with its body, or as it is stored where the key is gone or the body was altered. */
+/** The event with its body. If the key is gone or the body was altered, the event as it is stored. */
 async function readEvent(
   source: BodySource,
   stored: EventDocument,

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await tallies.deleteMany()
 })
 
-/** A provider whose secret s1 ends after so many days, or never. */
+/** A provider whose secret s1 expires after this number of days, or never. */
 function provider(days: number | null): ReadonlyMap<string, Provider> {
   const value = 'a secret that is long enough'
   const secret = days === null ? { value } : { value, notAfter: at(days) }

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import { TALLIES, type Tally } from '../inbox/tallies.ts'
 import type { Providers } from '../providers/read-providers.ts'
 
-/** A secret that still matches deliveries and will soon count no more. */
+/** A secret that still matches deliveries and expires soon. */
 export interface ExpiringSecret {
   readonly provider: string
   readonly secretId: string
@@ -13,7 +13,7 @@ export interface ExpiringSecret {
 const SOON_MS = 7 * 86_400_000
 const STILL_USED_MS = 86_400_000
 
-/** Secrets that end within seven days of `now` (milliseconds) and have matched within the day before it. */
+/** Finds secrets that expire within seven days of `now` (milliseconds) and have matched within the day before it. */
 export async function findExpiringSecrets(db: Db, providers: Providers, now: number): Promise<ExpiringSecret[]> {
   const used = await db.collection<Tally>(TALLIES).find({ '_id.kind': 'secret' }).limit(10_000).toArray()
   const lastMatch = new Map(used.map(({ _id, lastAt }) => [`${_id.provider}\n${_id.name}`, lastAt]))

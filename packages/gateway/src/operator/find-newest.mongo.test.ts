@@ -29,7 +29,7 @@ describe('the events of one order among those of many', () => {
       .find({ ns: `${db.databaseName}.${EVENTS}` })
       .toArray()
     expect(finds.length).toBeGreaterThan(0)
-    // A plan may look at a few others while it is compared.
+    // While the server compares plans, it may examine a few other records.
     for (const { docsExamined, planSummary } of finds) expect(docsExamined, planSummary).toBeLessThan(100)
   })
 

@@ -20,8 +20,8 @@ export interface PageOfEvents {
 }
 
 /**
- * Finds the newest events that a filter means, newest first.
- * @throws MongoServerError with code 50 after 5 s, and where the index that it goes by is not built yet
+ * Finds the newest events that match a filter, newest first.
+ * @throws MongoServerError with code 50 after 5 s, and if the index that it uses is not built yet
  */
 export async function findNewest(db: Db, page: PageOfEvents): Promise<EventDocument[]> {
   const meant = { $and: [await toMongoFilter(db, page.filter), beforeCursor(page.after)] }
@@ -30,11 +30,11 @@ export async function findNewest(db: Db, page: PageOfEvents): Promise<EventDocum
 }
 
 /**
- * The index of orders holds settled records only. So a search for an order asks for these, and for each of the other
- * states by that state's own index, which holds few records.
+ * The index of orders contains settled records only. So a search for an order searches these, and each of the other
+ * states with that state's own index, which contains few records.
  */
 function searchesOf({ orderId, eventId, state }: EventFilter): readonly PartialSearch[] {
-  // The index of ids is the best.
+  // The index of event ids is the best.
   if (eventId !== undefined) return [{ states: {} }]
   if (orderId === undefined) return [{ states: {}, ...(isListed(state) ? { hint: state } : {}) }]
   if (state !== undefined) return [{ states: {}, hint: indexOfOrder(state) }]
@@ -42,19 +42,22 @@ function searchesOf({ orderId, eventId, state }: EventFilter): readonly PartialS
   return [{ states: { state: { $in: [...SETTLED_STATES] } }, hint: ORDER_INDEX }, ...open]
 }
 
-/** The index by which the events of an order are found in a state. */
+/** The index that finds the events of an order in a state. */
 function indexOfOrder(state: EventState): string {
   if (state === 'pending') return PENDING_INDEX
   return state === 'processing' ? PROCESSING_INDEX : ORDER_INDEX
 }
 
-/** A part of a search. The hint names an index: while it is being built, the server refuses instead of reading every record. */
+/**
+ * A part of a search. The hint names an index: while it is being built, the server refuses the search instead of
+ * reading every record.
+ */
 interface PartialSearch {
   readonly states: Filter<EventDocument>
   readonly hint?: string
 }
 
-// Each has an index of its name.
+// Each state has an index of the same name.
 const LISTED_STATES = ['dead', 'closed', 'unhandled'] as const
 
 function isListed(state: EventState | undefined): state is (typeof LISTED_STATES)[number] {

@@ -5,18 +5,18 @@ import { bearerToken, holderOf } from '../http/bearer-token.ts'
 import type { OperatorGrant, Role, TokenHolders } from '../token-holders.ts'
 import type { AccessTokens, IssuedIdentity } from './access-token.ts'
 
-/** An operator that calls. */
+/** The operator who makes a call. */
 export interface Operator extends Caller {
   readonly roles: ReadonlySet<Role>
-  /** Null for one of `OPERATOR_TOKENS`. */
+  /** Null for a token of `OPERATOR_TOKENS`. */
   readonly identity: IssuedIdentity | null
 }
 
-/** Whose tokens are taken. */
+/** The tokens that are accepted. */
 export interface OperatorTokens {
-  /** Those of the settings. */
+  /** The tokens of the settings. */
   readonly holders: TokenHolders<OperatorGrant>
-  /** Those of the issuer; null: there is none. */
+  /** The tokens of the issuer. Null if there is no issuer. */
   readonly accessTokens: AccessTokens | null
   readonly clock: Clock
 }
@@ -24,9 +24,10 @@ export interface OperatorTokens {
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * The operator whose token an `Authorization` header carries. A token of the settings is found without the issuer.
- * @throws unauthenticated, alike for every reason; the reason is in the details, for the log
- * @throws unavailable where the issuer would have to be asked and cannot be
+ * Identifies the operator by the token of an `Authorization` header. A token of the settings is found without the
+ * issuer.
+ * @throws unauthenticated, the same for every reason; the reason is in the details, for the log
+ * @throws unavailable if the issuer must be asked and cannot be reached
  */
 export async function identifyOperator(
   authorization: string | undefined,

@@ -34,7 +34,7 @@ async function codeOf(call: Promise<unknown>): Promise<unknown> {
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-/** A token that names a key which no issuer has. */
+/** A token that names a key that no issuer has. */
 function forge(claims: JWTPayload, kid: string): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey)
 }

@@ -8,39 +8,40 @@ import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { isSafeAddress } from '../operator-issuer.ts'
 
-/** What the keys of an issuer are read with. */
+/** Dependencies of the keys of an issuer. */
 export interface IssuerKeysDeps {
   readonly issuer: string
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock
   readonly logger: Logger
-  /** Milliseconds until both answers must be there. Default: 5000. */
+  /** Milliseconds until both answers must have arrived. Default: 5000. */
   readonly timeoutMs?: number
 }
 
-/** The keys of an issuer. Both throw unavailable where it cannot be asked now. */
+/** The keys of an issuer. Both functions throw unavailable if it cannot be asked now. */
 export interface IssuerKeys {
   /** Finds the key that a token names. */
   readonly find: JWTVerifyGetKey
-  /** Asks the issuer, whatever is known. */
+  /** Asks the issuer, even if its keys are known. */
   reload(): Promise<void>
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 262_144
 const KEPT_MS = 600_000
-/** How long an unknown key is not asked for again. */
+/** How long an unknown key is not requested again, in milliseconds. */
 export const COOL_DOWN_MS = 30_000
-/** How long an issuer that failed is not asked again. */
+/** How long an issuer is not asked again after a failure, in milliseconds. */
 export const RETRY_MS = 10_000
 
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
 const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
 
 /**
- * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). They are kept for 10 minutes. The issuer
- * is asked for its document and its keys within 5 s, without redirects, 256 KiB each; for a key that it did not name, once
- * in 30 s; after a failure, once in 10 s: so that nobody can have it asked at will.
+ * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). Keys are kept for 10 minutes. The
+ * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. It is asked for a key that
+ * it did not name once in 30 s, and after a failure once in 10 s, so that clients cannot trigger requests to it at
+ * will.
  */
 export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys> {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
@@ -50,7 +51,7 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
   let readAt = Number.NEGATIVE_INFINITY
   let isKnown = false
   const askForKeys: FetchImplementation = async (_, { signal }) => {
-    // The clock may be set back meanwhile.
+    // The clock may have been set back in the meantime.
     if (Math.abs(clock.now() - failedAt) < RETRY_MS) throw unreachable()
     try {
       const keys = await readKeys(discoveryUrl, { ...deps, signal })
@@ -71,7 +72,7 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
   })
   return {
     async find(header, token) {
-      // The library would keep what it knows for as much longer as the clock was set back.
+      // Otherwise the library would keep the keys longer, by the time that the clock was set back.
       if (clock.now() < readAt) await keys.reload()
       return await keys(header, token)
     },
@@ -84,7 +85,7 @@ function unreachable(cause?: unknown) {
   return unavailable({ reason: 'issuer_unreachable' }, { cause, headers, says: SAYS })
 }
 
-const SAYS = 'The issuer of the token cannot be asked now: try again later, or use a token of OPERATOR_TOKENS'
+const SAYS = 'The issuer of the token is unavailable: try again later, or use a token of OPERATOR_TOKENS'
 
 interface Reading extends Pick<IssuerKeysDeps, 'issuer' | 'fetch'> {
   readonly signal: AbortSignal
@@ -93,13 +94,14 @@ interface Reading extends Pick<IssuerKeysDeps, 'issuer' | 'fetch'> {
 async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<typeof keysSchema>> {
   const found = discoverySchema.safeParse(await readJson(discoveryUrl, reading))
   if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
-  if (found.data.issuer !== reading.issuer) throw new Error('The discovery document is one of another issuer')
+  if (found.data.issuer !== reading.issuer) throw new Error('The discovery document names another issuer')
   const url = URL.parse(found.data.jwks_uri)
-  // An issuer elsewhere has its keys elsewhere: what this machine says in the clear is not its word.
+  // The keys of an https issuer must use https too. Plain HTTP is safe on this machine only, and that issuer is
+  // elsewhere.
   const isInClear = url?.protocol === 'http:' && discoveryUrl.protocol === 'https:'
-  if (url === null || isInClear || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https address')
+  if (url === null || isInClear || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https URL')
   const keys = keysSchema.safeParse(await readJson(url, reading))
-  if (!keys.success) throw new Error('The keys are no JSON Web Key Set')
+  if (!keys.success) throw new Error('The keys are not a JSON Web Key Set')
   return keys.data
 }
 

@@ -11,7 +11,7 @@ import { identifyOperator, type Operator, type OperatorTokens } from './identify
 import { operatorRouter } from './operator-router.ts'
 import type { OperatorParts } from './operator-trpc.ts'
 
-/** Who may call the operator's procedures, and what these work with. */
+/** Who may call the operator's procedures, and the dependencies of these. */
 export interface OperatorApiDeps {
   readonly tokens: Omit<OperatorTokens, 'clock'>
   readonly failedLogins: FailedLogins
@@ -19,10 +19,10 @@ export interface OperatorApiDeps {
   readonly parts: OperatorParts
 }
 
-/** Answers a call of the operator API; the answer has its `X-Request-Id` already. */
+/** Answers a call of the operator API. The response already has its `X-Request-Id`. */
 export type OperatorApi = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** Creates the operator API: each call with an operator's token, and with a line in the log that says what it was about. */
+/** Creates the operator API. Each call needs an operator's token, and its log line names its subject. */
 export function createOperatorApi({ tokens, failedLogins, errors, parts }: OperatorApiDeps): OperatorApi {
   const authenticate = async (request: IncomingMessage): Promise<Operator> => {
     try {
@@ -63,7 +63,10 @@ export function createOperatorApi({ tokens, failedLogins, errors, parts }: Opera
   }
 }
 
-/** An audit whose entries show what the issuer says about the operator: the subject alone tells a reader little. */
+/**
+ * An audit log whose entries show what the issuer states about the operator. The subject alone means little to a
+ * reader.
+ */
 function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
   if (identity === null) return audit
   const shown = (entry: NewAuditEntry): NewAuditEntry => ({

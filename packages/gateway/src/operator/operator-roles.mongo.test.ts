@@ -37,7 +37,7 @@ const clientOf = (name: keyof typeof tokens) => createOperatorClient(system.gate
 const FORBIDDEN = { code: 'FORBIDDEN', httpStatus: 403, reason: 'role_missing' }
 const audit = database.db.collection('audit')
 
-/** A delivery that is stored and will never have an effect; answers the id of its record. */
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. Resolves to its ids. */
 async function deadEvent(): Promise<{ id: string; eventId: string }> {
   const eventId = randomUUID()
   await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))

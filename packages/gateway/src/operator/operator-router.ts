@@ -28,5 +28,5 @@ export const operatorRouter = router({
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })
 
-/** What a client of the operator API is typed by. */
+/** The type for clients of the operator API. */
 export type OperatorRouter = typeof operatorRouter

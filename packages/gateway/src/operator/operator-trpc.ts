@@ -18,16 +18,16 @@ import type { IssuedIdentity } from './access-token.ts'
 import type { Audit } from './audit.ts'
 import type { Replays } from './replays.ts'
 
-/** What the operator's procedures work with. */
+/** Dependencies of the operator's procedures. */
 export interface OperatorParts {
   readonly db: Db
-  /** By which bodies are read that are encrypted. */
+  /** Decrypts encrypted bodies. */
   readonly encryption: Encryption
   readonly keyRegister: KeyRegister
   readonly audit: Audit
   readonly replays: Replays
   readonly providers: () => Providers
-  /** By which certificates are read that a check needs. */
+  /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch
   readonly retention: Retention
   readonly fulfilment: FulfilmentClient
@@ -35,13 +35,13 @@ export interface OperatorParts {
   readonly logger: Logger
 }
 
-/** One call: the parts, whose token it carried, and what that one may do. */
+/** One call: the dependencies, the operator that the token belongs to, and what this operator may do. */
 export interface OperatorContext extends OperatorParts {
   readonly operator: string
   readonly roles: ReadonlySet<Role>
-  /** What the issuer of the token says about the operator; null for a token of `OPERATOR_TOKENS`. */
+  /** What the issuer of the token states about the operator. Null for a token of `OPERATOR_TOKENS`. */
   readonly identity: IssuedIdentity | null
-  /** What a call was about, for its line in the log. */
+  /** The subject of a call, for its log line. */
   readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string
 }
@@ -51,10 +51,10 @@ const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormat
 /** Joins the operator's procedures into a router. */
 export const router = t.router
 
-/** Milliseconds that a search of an operator may take the database. */
+/** Milliseconds that an operator's search may take in the database. */
 export const SEARCH_MS = 5_000
 
-/** Refuses an operator without a role. */
+/** Throws if an operator does not have a role. */
 export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role): void {
   if (!roles.has(role)) throw roleMissing({ role }, { says: `The token does not have the role ${role}` })
 }
@@ -62,7 +62,7 @@ export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role
 const ABOUT = ['id', 'replayId', 'key', 'provider'] as const
 const PLAIN = /^[\w.:~-]{1,255}$/
 
-/** What the input of a call names, where it is plain text. */
+/** What the input of a call names, if it is plain text. */
 function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
   if (typeof input !== 'object' || input === null) return {}
   const given = input as Readonly<Record<string, unknown>>
@@ -73,8 +73,8 @@ function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Catalogue errors keep their status; a database that is away is 503, and so is an index that is still being built. The log
- * gets what the call was about.
+ * Catalogue errors keep their status. An unavailable database is 503, and so is an index that is still being built. The
+ * log gets the subject of the call.
  */
 const guarded = t.procedure.use(async ({ next, ctx, getRawInput }) => {
   ctx.call.about = aboutOf(await getRawInput())
@@ -85,13 +85,13 @@ const guarded = t.procedure.use(async ({ next, ctx, getRawInput }) => {
   return result
 })
 
-/** The base of the procedures that only look: they need the role `read`. */
+/** The base of procedures that only read. They need the role `read`. */
 export const procedure = guarded.use(({ next, ctx }) => {
   demandRole(ctx, 'read')
   return next()
 })
 
-/** The base of the procedures that change something: they need the role `operate`. */
+/** The base of procedures that change something. They need the role `operate`. */
 export const changingProcedure = procedure.use(({ next, ctx }) => {
   demandRole(ctx, 'operate')
   return next()

@@ -4,10 +4,10 @@ import { ObjectId } from 'mongodb'
 import type { OrderChange } from '../http/order-context.ts'
 import type { Audit } from './audit.ts'
 
-/** Brings changes of orders into the audit, behind the answers to their callers. */
+/** Writes changes of orders to the audit log, after their callers were answered. */
 export interface OrderAudit {
   record(change: OrderChange): void
-  /** Resolves when every change that was recorded is stored or given up. */
+  /** Resolves when every recorded change is stored or given up. */
   stop(): Promise<void>
 }
 
@@ -16,14 +16,14 @@ const ATTEMPTS = 5
 
 /**
  * Creates the record. The order itself names who changed it, in the same write; this copy is the one that cannot be
- * rewritten unnoticed. A caller does not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
+ * rewritten unnoticed. Callers do not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
  */
 export function createOrderAudit(
   audit: Pick<Audit, 'record' | 'has'>,
   { logger, wait }: { readonly logger: Logger; readonly wait: (ms: number) => Promise<unknown> },
 ): OrderAudit {
   const pending = new Set<Promise<void>>()
-  // What may not have come about has nobody looking for it.
+  // A warning is enough for a change that may not have happened: nobody looks for it.
   const warn = (change: Partial<OrderChange>, error?: unknown): void => {
     const line = error === undefined ? { ...change } : { ...change, error }
     logger[change.unconfirmed === true ? 'warn' : 'error'](line, 'audit.not-recorded')
@@ -57,7 +57,10 @@ export function createOrderAudit(
   }
 }
 
-/** The same for every request that says that it made this order, so that one entry tells of it; in the order of time. */
+/**
+ * The same id for every request that reports that it made this order, so that there is one entry. The ids are in the
+ * order of time.
+ */
 function idOfMaking(orderId: string | null, madeAt: string): ObjectId {
   const seconds = Math.floor(Date.parse(madeAt) / 1_000)
   const digest = hash('sha256', JSON.stringify(['orders.create', orderId, madeAt]))

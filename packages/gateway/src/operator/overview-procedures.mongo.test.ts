@@ -15,7 +15,7 @@ describe('overview', () => {
   it('counts the events by state, the dead by reason, and tells the age of the oldest unsettled one', async () => {
     const now = Date.now()
     const ago = (seconds: number): Date => new Date(now - seconds * 1_000)
-    // Later than any delay or lease that is ever set would count as passed.
+    // A time later than any delay or lease that is ever set would count as past.
     const later = new Date(now + 50_000)
     await system.events.insertMany([
       ...Array.from({ length: 3 }, () => sampleRecord({ receivedAt: ago(3_600) })),

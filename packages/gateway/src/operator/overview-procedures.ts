@@ -8,9 +8,9 @@ const MINUTE_MS = 60_000
 const COUNTED_AT_MOST = 1_000_000
 
 /**
- * `overview`: counts by state, what is dead by its reason, the age in seconds of the oldest unsettled event, and how many
- * events were stored within the last minute. A member is null where the database could not tell in time; `done` is what
- * is left of an estimate.
+ * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event, and the number
+ * of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
+ * rest of an estimated total.
  */
 export const overviewProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const { db, clock } = ctx

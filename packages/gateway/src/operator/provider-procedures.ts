@@ -5,8 +5,8 @@ import { TALLIES, type Tally } from '../inbox/tallies.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
 /**
- * `providers.list`: every configured provider with its secrets, never their values, and what came from it. The age of
- * its oldest unsettled event in seconds is null where there is none, or where the database could not tell in time.
+ * `providers.list`: every configured provider with its secrets, never their values, and its deliveries. The age of its
+ * oldest unsettled event in seconds is null if there is none, or if the database did not answer in time.
  */
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const [tallies, { oldest }] = await Promise.all([

@@ -5,27 +5,27 @@ import type { Confirmed } from '@oncehook/webhooks/scheme'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from './reverify-event.ts'
 
-/** The members of a record that are read out of its body. */
+/** The fields of a record that are read from its body. */
 type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
 
 /**
- * What a body says by today's settings, or why it cannot be read now: what `reverifyEvent` found, `unreadable` (it is no
- * event by today's settings), `event_missing` (it holds another one) or what the provider answered (`not_confirmed`, …;
- * `unavailable` where it did not answer).
+ * What a body contains by today's settings, or why it cannot be read now: the failure that `reverifyEvent` found,
+ * `unreadable` (it is no event by today's settings), `event_missing` (it contains another one) or the answer of the
+ * provider (`not_confirmed`, …; `unavailable` if it did not answer).
  */
 export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: string }
 
 const CONFIRM_MS = 3_000
 
-/** What the events of a delivery are by today's settings, or why it cannot be read now. */
+/** The events of a delivery by today's settings, or why it cannot be read now. */
 export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readonly failure: string }
 
-/** Reads a stored body by today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
+/** Reads a stored body with today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
 export async function readAgain(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
   return pickEvent(await readDelivery(record, deps), record.eventId)
 }
 
-/** Reads all events of a stored body by today's settings. Never throws. */
+/** Reads all events of a stored body with today's settings. Never throws. */
 export async function readDelivery(record: EventDocument, deps: ReverifyDeps): Promise<DeliveryRead> {
   try {
     const provider = deps.providers().get(record.provider)
@@ -38,7 +38,7 @@ export async function readDelivery(record: EventDocument, deps: ReverifyDeps): P
   }
 }
 
-/** One event of a delivery that was read. */
+/** Picks one event of a delivery that was read. */
 export function pickEvent(read: DeliveryRead, eventId: string): ReadAgain {
   if ('failure' in read) return read
   const event = read.answers
@@ -56,7 +56,7 @@ export function pickEvent(read: DeliveryRead, eventId: string): ReadAgain {
   return { members: { type, objectId, orderId, facts } }
 }
 
-/** What is not signed well enough counts only as its provider says, at a replay as at the receipt. */
+/** If the signature is not strong enough, only the provider's answer counts, at a replay as at the receipt. */
 async function confirmAll(
   { confirm }: Provider,
   events: readonly WebhookEvent[],

@@ -7,7 +7,7 @@ import { paymentEvent, startOperatedSystem } from '../testing/start-operated-sys
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-/** The keys of the receipts that were posted, each time that they were. */
+/** The keys of the posted receipts, once for each post. */
 const posted: unknown[] = []
 const mailbox = await listen({
   host: '127.0.0.1',
@@ -42,7 +42,7 @@ async function sentReceipt(): Promise<{ orderId: string; key: string }> {
   return { orderId, key: items[0]?.key ?? '' }
 }
 
-/** A receipt of which nobody knows whether it left, as the worker parks it. */
+/** A receipt as the worker parks it, when it is unknown whether it was sent. */
 async function parkedReceipt(): Promise<{ orderId: string; key: string }> {
   const receipt = await sentReceipt()
   const lastError = { code: 'receipt_outcome_unknown', at: new Date() }

@@ -18,11 +18,11 @@ export const listReceiptsProcedure = procedure
   )
   .query(({ ctx, input }) => ask(ctx.fulfilment.receipts.list.query(input, { context: { requestId: ctx.requestId } })))
 
-/** `receipts.release`: a parked receipt is to be sent after all; the operator answers for a second copy. */
+/** `receipts.release`: a parked receipt is sent after all. The operator is responsible for a second copy. */
 export const releaseReceiptProcedure = changingProcedure
   .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
-    // The entry first: whatever dies in between, no receipt leaves that nobody has answered for.
+    // The audit entry comes first. After a crash in between, no receipt is sent without an entry.
     const entry = { by: ctx.operator, action: 'receipts.release', reason } as const
     await ctx.audit.record({ ...entry, details: { key } })
     const call = ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } })

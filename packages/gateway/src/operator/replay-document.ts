@@ -1,21 +1,21 @@
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { ObjectId } from 'mongodb'
 
-/** A replay: a list of events that become due again, at a rate, by whichever process finds it. */
+/** A replay: a list of events that become due again, at a rate. Any process may run it. */
 export interface ReplayDocument {
   readonly _id: ObjectId
   readonly state: 'running' | 'finished' | 'cancelled'
   readonly by: string
   readonly reason: string
-  /** The filter as extended JSON: in a document of ours names that begin with $ would be trouble. */
+  /** The filter as extended JSON, because names that begin with $ cause problems in a stored document. */
   readonly filter: string
   readonly ratePerSecond: number | null
   readonly matched: number
-  /** How many of its events could not be read by the settings of that time. Absent means none. */
+  /** The number of its events that could not be read with the settings of that time. Absent means none. */
   readonly notRead?: number
-  /** The newest event that was handed on; the next slice begins behind it. */
+  /** The newest event that was examined. The next slice begins after it. */
   readonly cursor: ObjectId | null
-  /** Newer events came after the replay was asked for and are not part of it. Null where ids were named. */
+  /** Newer events arrived after the replay was requested and are not part of it. Null if the request named ids. */
   readonly until: ObjectId | null
   readonly leaseUntil: Date
   readonly startedAt: Date
@@ -25,7 +25,7 @@ export interface ReplayDocument {
 /** The collection of replays. */
 export const REPLAYS = 'replays'
 
-/** The indexes that replays need beside the one that finds the events of each. */
+/** The indexes that replays need besides the one that finds the events of each. */
 export const REPLAY_INDEXES: readonly NeededIndexes[] = [
   {
     collection: REPLAYS,

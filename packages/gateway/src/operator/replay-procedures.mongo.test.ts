@@ -26,7 +26,7 @@ beforeEach(async () => {
   await Promise.all([audit.deleteMany(), replays.deleteMany()])
 })
 
-/** Delivers a payment of the wrong amount and waits until it is dead. */
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. */
 async function deadEvent(): Promise<{ id: string; eventId: string; orderId: string }> {
   const eventId = randomUUID()
   const orderId = await system.order()
@@ -36,7 +36,7 @@ async function deadEvent(): Promise<{ id: string; eventId: string; orderId: stri
   return { id: String(_id), eventId, orderId }
 }
 
-/** Makes the order cost what was paid. */
+/** Changes the order so that it costs what was paid. */
 async function mendOrder(orderId: string): Promise<void> {
   const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
   await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
@@ -57,12 +57,12 @@ async function insertDead(count: number, members: Partial<EventDocument> = {}): 
   return records
 }
 
-/** What must be as before when nothing changes: everything about an event that a replay touches. */
+/** Everything about an event that a replay changes. It must be the same if nothing changes. */
 async function untouched(id: string): Promise<unknown> {
   return system.events.findOne({ _id: new ObjectId(id) })
 }
 
-/** Replays another event to its end: what a replay that came before had begun would show by then. */
+/** Replays another event to its end. By then, an earlier replay would have shown an effect. */
 async function replayAnother(): Promise<void> {
   const [other] = await insertDead(1, { provider: 'another' })
   const { replayId } = await alice.events.replay.mutate({ ids: [String(other?._id)], reason })
@@ -126,7 +126,7 @@ describe('events.replay', () => {
     const { id, eventId, orderId } = await deadEvent()
     await mendOrder(orderId)
     const people = [alice, bob]
-    // Whoever comes while it is being processed is told so, and has asked all the same.
+    // A request during the processing is refused, but it is still recorded.
     const asked = await Promise.allSettled(people.map(({ events }) => events.replay.mutate({ ids: [id], reason })))
     expect(asked.some(({ status }) => status === 'fulfilled')).toBe(true)
     await system.until(eventId, ({ state }) => state === 'done')
@@ -285,7 +285,7 @@ describe('replays.cancel', () => {
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBeGreaterThan(0)
     const cancelled = await bob.replays.cancel.mutate({ replayId: replayId ?? '' })
     expect(cancelled).toMatchObject({ state: 'cancelled', matched: 20, finishedAt: expect.any(String) })
-    // Whoever hands on a slice holds the replay meanwhile.
+    // The process that works on a slice holds the replay in the meantime.
     const held = { $expr: { $gt: ['$leaseUntil', '$$NOW'] } }
     await expect.poll(() => replays.countDocuments(held)).toBe(0)
     const after = await finished(replayId)

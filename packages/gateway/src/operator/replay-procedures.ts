@@ -5,7 +5,7 @@ import { eventFilterSchema, idSchema, toMongoFilter } from './event-filter.ts'
 import { changingProcedure, type OperatorContext, procedure } from './operator-trpc.ts'
 import type { ReplayRequest } from './replays.ts'
 
-/** Why an operator does something: 3 to 200 characters, for whoever reads the audit. */
+/** Why an operator does something: 3 to 200 characters, for readers of the audit log. */
 export const reasonSchema = z.string().trim().min(3).max(200)
 
 const replaySchema = z
@@ -22,8 +22,9 @@ const replaySchema = z
   })
 
 /**
- * `events.replay`: makes settled events due again. They go the usual way, so one that had its effect has no second one.
- * Every call but a dry run leaves an entry in the audit, also one that was refused or came too late to change anything.
+ * `events.replay`: makes settled events due again. They are processed as usual, so an event that had its effect has no
+ * second one. Every call except a dry run leaves an entry in the audit log, even if it was refused or came too late to
+ * change anything.
  */
 export const replayEventsProcedure = changingProcedure.input(replaySchema).mutation(async ({ ctx, input }) => {
   const { ids, filter, reason, dryRun, ratePerSecond, includeDone } = input
@@ -38,7 +39,7 @@ export const replayEventsProcedure = changingProcedure.input(replaySchema).mutat
     await audit(ctx, reason, { ...meant, refused: toAppError(error).code })
     throw error
   })
-  // The entry first: whatever dies in between, nothing happens that nobody has answered for.
+  // The audit entry comes first. After a crash in between, nothing is replayed without an entry.
   const replayId = new ObjectId()
   const replay = { matched, replayId: String(replayId), includeDone }
   await audit(ctx, reason, { ...meant, ...replay })
@@ -53,12 +54,12 @@ function audit(ctx: OperatorContext, reason: string, details: Record<string, unk
 
 const oneReplay = z.strictObject({ replayId: idSchema })
 
-/** `replays.get`: how a replay stands. */
+/** `replays.get`: the progress of a replay. */
 export const getReplayProcedure = procedure
   .input(oneReplay)
   .query(({ ctx, input }) => ctx.replays.progress(input.replayId))
 
-/** `replays.cancel`: hands on no more events of a replay. */
+/** `replays.cancel`: makes no more events of a replay due again. */
 export const cancelReplayProcedure = changingProcedure.input(oneReplay).mutation(async ({ ctx, input }) => {
   const { state } = await ctx.replays.progress(input.replayId)
   await ctx.audit.record({ by: ctx.operator, action: 'replays.cancel', reason: null, details: { ...input, state } })

@@ -52,7 +52,7 @@ async function startReplay(count: number, ratePerSecond: number | null = null): 
   return id
 }
 
-/** How often each event was handed on: [0, 1] for some not at all and the others once. */
+/** How many times events were made due again: [0, 1] if some were not, and the others once. */
 async function handedOn(): Promise<number[]> {
   const found = await events.find().toArray()
   return [...new Set(found.map(({ replays: made }) => made?.length ?? 0))].sort()
@@ -62,7 +62,7 @@ async function stateOf(id: ObjectId): Promise<string | undefined> {
   return (await jobs.findOne({ _id: id }))?.state
 }
 
-/** Has a runner look for work until a replay with a rate has come to its end. */
+/** Lets a runner look for work until a replay with a rate has finished. */
 async function untilFinished(id: ObjectId, runner: ReplayRunner): Promise<void> {
   const look = async (): Promise<string | undefined> => {
     await runner.tick()
@@ -242,7 +242,7 @@ it('says which events it could not read again, in the log, with the events and i
   expect(await replays.progress(String(id))).toMatchObject({ started: 150, notRead: 150 })
 })
 
-/** Inserts events that nobody asks for, in the server. */
+/** Inserts events that no replay selects, inside the server. */
 async function insertOthers(count: number): Promise<void> {
   const { _id, eventId: _, ...record } = sampleRecord()
   const sources = db.collection('sources')
@@ -268,10 +268,10 @@ it('gets through records that match nothing in parts, each behind the one before
   const target = { filter: { type: { $eq: 'wanted' } } }
   const id = new ObjectId()
   await replays.start(id, { by: 'alice', reason: 'a test', target, ratePerSecond: null, includeDone: true }, 3)
-  // Long enough for no part, and too short for all records at once.
+  // Too short for a search of all records at once.
   const runner = makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 5_000 })
   await using changes = jobs.watch([{ $match: { 'documentKey._id': id } }])
-  // Opened by it: what comes from now on is seen.
+  // This opens the stream: it sees all later changes.
   await changes.tryNext()
   await runner.tick()
   expect(await stateOf(id)).toBe('finished')
@@ -283,7 +283,7 @@ it('gets through records that match nothing in parts, each behind the one before
     if (cursor) cursors.push(String(cursor))
     if (state === 'finished') break
   }
-  // 30,003 records in parts of 5,000 at most.
+  // 30,003 records in parts of at most 5,000.
   expect(cursors.length).toBeGreaterThanOrEqual(6)
   expect(cursors).toEqual(cursors.toSorted())
 })

@@ -13,7 +13,7 @@ import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 import { createSliceReader } from './slice-reader.ts'
 
-/** What the runner works with. */
+/** Dependencies of the runner. */
 export interface ReplayRunnerDeps {
   readonly db: Db
   readonly encryption: Encryption
@@ -22,26 +22,28 @@ export interface ReplayRunnerDeps {
   readonly random: () => number
   readonly logger: Logger
   readonly onError: (error: unknown) => void
-  /** Milliseconds that a search may take before it goes on in parts of a bounded number of records. Default: 1,000. */
+  /**
+   * Milliseconds that a search may take before it continues in parts of a limited number of records. Default: 1,000.
+   */
   readonly searchMs?: number
-  /** How many records a part of such a search examines at most. Default: 50,000. */
+  /** The maximum number of records that a part of such a search examines. Default: 50,000. */
   readonly partRecords?: number
 }
 
 const LOOK_MS = 250
 const REST_MS = 1_000
 const LEASE_MS = 15_000
-// A lease that ends later than any that is given was given by a clock that was ahead.
+// A lease that ends later than any that is granted comes from a clock that was ahead.
 const LEASE_HAS_ENDED = {
   $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', { $add: ['$$NOW', LEASE_MS + CLOCK_STEP_MS] }] }],
 }
 const SLICE = 100
-// Well below the lease: reading an event again may mean to ask its provider.
+// Well below the lease: to read an event again, its provider may have to be asked.
 const SLICE_MS = 5_000
-// Then others of this process have their turn.
+// After this, other replays of this process take their turn.
 const TURN_EVENTS = 1_000
 const TURN_MS = 5_000
-// Together with a slice below the lease.
+// Together with a slice, this is below the lease.
 const SEARCH_MS = 1_000
 const PART_MS = 4_000
 const PART_RECORDS = 50_000
@@ -49,8 +51,8 @@ const LEAST_RECORDS = 100
 const NEWEST_REPLAYS = 50
 
 /**
- * Makes the events of running replays due again, in order and at the rate asked for. Where a process dies, another goes
- * on behind the last slice; an event that was handed on already is passed over.
+ * Makes the events of running replays due again, in order and at the requested rate. If a process dies, another
+ * continues after the last slice. Events that were already made due again are skipped.
  */
 export class ReplayRunner {
   readonly #deps: ReplayRunnerDeps
@@ -68,15 +70,15 @@ export class ReplayRunner {
     this.#timer = runPeriodically({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
   }
 
-  /** Ends after the slice under way; whoever runs next goes on behind it. */
+  /** Ends after the current slice. The next runner continues after it. */
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#timer?.stop()
   }
 
   /**
-   * One round: each running replay that nobody else is busy with hands on a second's worth of events; those without a
-   * rate take turns until they end.
+   * One round. Each running replay that no other process works on makes a second's worth of events due again. Replays
+   * without a rate take turns until they end.
    */
   async tick(): Promise<void> {
     while (!this.#stopping) {
@@ -105,14 +107,14 @@ export class ReplayRunner {
       inParts = slice.inParts
       budget -= slice.updates.length
       const endsTurn = budget <= 0 || slice.isSlow || performance.now() > turnEndsAt || this.#stopping
-      // Where a rate is used up, so that no two processes hurry together.
+      // If a rate is used up, the replay rests, so that two processes together do not exceed it.
       const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
       open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
       if (endsTurn) return
     }
   }
 
-  /** An event whose change the server refuses would be refused again: it is logged and passed over. */
+  /** If the server refuses a change to an event, it would refuse it again. So the event is logged and skipped. */
   async #handOn({ _id }: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
     if (updates.length === 0) return
     const { db, logger } = this.#deps
@@ -121,15 +123,15 @@ export class ReplayRunner {
     for (const { index, code } of refused) {
       logger.warn({ replayId, id: String(updates[index]?.q._id), code }, 'replay.event-refused')
     }
-    // One line for a slice and reason: there may be millions of them.
+    // One line per slice and reason: there may be millions of events.
     for (const [why, ids] of Map.groupBy(notRead, (one) => one.why)) {
       logger.warn({ replayId, why, events: ids.length, first: ids[0]?.id }, 'replay.events-not-read')
     }
   }
 
   /**
-   * The next events with what is to become of them. A search for which there is no index could examine all records from
-   * the cursor on, in vain and again and again: where it takes too long, it goes on in parts.
+   * The next events and their changes. A search without a suitable index could examine all records after the cursor, in
+   * vain and again and again. If it takes too long, it continues in parts.
    */
   async #nextSlice(replay: ReplayDocument, { limit, inParts }: { limit: number; inParts: boolean }): Promise<Slice> {
     const { db, searchMs = SEARCH_MS } = this.#deps
@@ -144,7 +146,7 @@ export class ReplayRunner {
     return { ...slice, inParts: true }
   }
 
-  /** Reads events one by one: a slice of bodies may be large. */
+  /** Reads events one by one, because the bodies of a slice may be large. */
   async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
     const updates: EventUpdate[] = []
     const notRead: NotRead[] = []
@@ -155,7 +157,8 @@ export class ReplayRunner {
       for await (const record of found) {
         const read = await readRecord(record)
         if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
-        // Only as it was read, and once for each replay: what is being processed, or was handed on already, stays as it is.
+        // An event is changed only in the state in which it was read, and once for each replay. If it is being
+        // processed, or was already made due again, it stays as it is.
         const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
         updates.push({ q, u: dueAgain(replay, read) })
         last = record._id
@@ -171,7 +174,10 @@ export class ReplayRunner {
     return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
   }
 
-  /** Moves the cursor on. Null when another process has moved it; a replay that was cancelled meanwhile says so. */
+  /**
+   * Moves the cursor forward. Null if another process has moved it. If the replay was cancelled in the meantime, the
+   * result has that state.
+   */
   #note(
     { _id, cursor }: ReplayDocument,
     { last, isLast, notRead, leaseMs }: Slice & { readonly leaseMs: number },
@@ -196,7 +202,7 @@ interface EventUpdate {
   readonly u: readonly Document[]
 }
 
-/** An event whose body could not be read by today's settings: what was read at its receipt counts. */
+/** An event whose body could not be read with today's settings. The reading at its receipt then applies. */
 interface NotRead {
   readonly id: string
   readonly why: string
@@ -205,15 +211,15 @@ interface NotRead {
 interface Slice {
   readonly updates: readonly EventUpdate[]
   readonly notRead: readonly NotRead[]
-  /** The id up to which everything is examined, for the cursor. */
+  /** The id up to which everything has been examined, for the cursor. */
   readonly last: ObjectId | null
-  /** Whether the replay ends with it. */
+  /** Whether the replay ends with this slice. */
   readonly isLast: boolean
-  /** Whether others have their turn now. */
+  /** Whether other replays take their turn now. */
   readonly isSlow: boolean
-  /** Whether the database gave up the search. */
+  /** Whether the database aborted the search. */
   readonly hasExpired: boolean
-  /** Whether the next slice of this turn searches in parts at once. */
+  /** Whether the next slice of this turn begins with a search in parts. */
   readonly inParts: boolean
 }
 

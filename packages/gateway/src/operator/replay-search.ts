@@ -2,25 +2,25 @@ import { BSON, type Db, type Filter, type FindCursor, MongoServerError, type Obj
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { ReplayDocument } from './replay-document.ts'
 
-/** A part of a replay's search: events that match, in order, and the id up to which nothing else does. */
+/** A part of a replay's search: matching events in order, and the id up to which nothing else matches. */
 export interface SearchPart {
   readonly found: FindCursor<EventDocument>
-  /** Null where the search goes to the end. */
+  /** Null if the search goes to the end. */
   readonly end: ObjectId | null
 }
 
-/** How much a part of a search may cost: matching events, and milliseconds of the database. */
+/** The limits of a part of a search: matching events, and milliseconds in the database. */
 export interface SearchLimits {
   readonly limit: number
   readonly maxTimeMS: number
 }
 
-/** Searches behind the cursor of a replay by whatever index fits. Where none does, it can expire without any match. */
+/** Searches after the cursor of a replay, with any suitable index. Without one, it can expire without any match. */
 export function searchToEnd(db: Db, replay: ReplayDocument, limits: SearchLimits): SearchPart {
   return { found: find(db, { replay, end: replay.until, limits }), end: null }
 }
 
-/** Searches the next `records` records behind the cursor, whether they match or not: its cost has a bound. */
+/** Searches the next `records` records after the cursor, whether they match or not. So its cost is limited. */
 export async function searchRecords(
   db: Db,
   replay: ReplayDocument,
@@ -38,7 +38,7 @@ export async function searchRecords(
   return { found: find(db, { replay, end: end ?? replay.until, limits }).hint(BY_ID), end }
 }
 
-/** Whether the database gave up a search because it took too long. */
+/** Whether the database aborted a search because it took too long. */
 export function hasExpired(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
 }

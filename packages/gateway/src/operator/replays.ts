@@ -8,28 +8,28 @@ import { AS_WRITTEN } from './as-written.ts'
 import { toObjectId } from './event-filter.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 
-/** What is to be replayed, by whom and why. */
+/** What to replay, who requests it, and why. */
 export interface ReplayRequest {
   readonly by: string
   readonly reason: string
   readonly target: { readonly ids: readonly string[] } | { readonly filter: Filter<EventDocument> }
   readonly ratePerSecond: number | null
   readonly includeDone: boolean
-  /** Whether a filter also means closed events. Ids do in any case. Default: false. */
+  /** Whether a filter also selects closed events. Ids always do. Default: false. */
   readonly includeClosed?: boolean
 }
 
-/** How a replay stands. Times are ISO 8601, UTC. */
+/** The progress of a replay. Times are ISO 8601, UTC. */
 export interface ReplayProgress {
   readonly state: ReplayDocument['state']
-  /** What the request meant when it was made. */
+  /** The number of events that the request selected when it was made. */
   readonly matched: number
-  /** Events made due again so far; fewer than matched in the end where others were faster. */
+  /** Events made due again so far. At the end they may be fewer than `matched`, if other requests were faster. */
   readonly started: number
-  /** Those of them that are settled now, and those that are dead or closed now. */
+  /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
   readonly done: number
   readonly failed: number
-  /** Events whose body could not be read by today's settings: what was read before counts. */
+  /** Events whose body could not be read with today's settings. The earlier reading then applies. */
   readonly notRead: number
   readonly by: string
   readonly reason: string
@@ -37,27 +37,31 @@ export interface ReplayProgress {
   readonly finishedAt: string | null
 }
 
-/** Asking for replays and watching them. */
+/** Starts replays and shows their progress. */
 export interface Replays {
   /**
-   * Counts what a request means, changing nothing.
+   * Counts the events that a request selects. It changes nothing.
    * @throws notFound for an unknown id, eventsBusy for one that is being processed
    */
   match(request: ReplayRequest): Promise<number>
-  /** Starts a replay under a new id; what it means has been counted by `match`. */
+  /** Starts a replay under a new id. `matched` is the result of `match`. */
   start(_id: ObjectId, request: ReplayRequest, matched: number): Promise<void>
   /** @throws notFound */
   progress(id: string): Promise<ReplayProgress>
-  /** Hands on no more events; those that are due again stay so. @throws notFound */
+  /**
+   * Makes no more events due again. Events that are already due stay due.
+   * @throws notFound
+   */
   cancel(id: string): Promise<ReplayProgress>
 }
 
-// Below the 5.5 s of a socket: beyond that the driver would ask again, and the answer would be `unavailable` after 11 s.
+// Below the socket timeout of 5.5 s. After that the driver would ask again, and the answer would be `unavailable` after
+// 11 s.
 const COUNT_MS = 4_500
 
 /**
- * Which events a request means: those that are settled or waiting; done and closed ones only when it says so, and none of
- * which only the key is left.
+ * The events that a request selects: settled or waiting ones. Done and closed events must be included explicitly, and
+ * events with nothing left but their key are never selected.
  */
 function replayable({
   target,
@@ -117,7 +121,7 @@ async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void
     .find({ _id: { $in: toIds([...wanted]) } }, AS_WRITTEN)
     .project<{ state: EventState }>({ _id: 0, state: 1 })
     .toArray()
-  if (found.length < wanted.size) throw notFound({}, { says: 'One of the ids is not that of an event' })
+  if (found.length < wanted.size) throw notFound({}, { says: 'Unknown event id' })
   if (found.some(({ state }) => state === 'processing')) throw eventsBusy()
 }
 
@@ -127,7 +131,7 @@ interface StateCounts {
   readonly failed: number
 }
 
-/** Counted and not added up as it goes: a process may die between handing events on and noting how many. */
+/** Counted, and not added up along the way: a process may die between making events due and writing their number. */
 async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
   const count = (more: Filter<EventDocument>): Promise<number> =>
     db

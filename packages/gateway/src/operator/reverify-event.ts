@@ -3,16 +3,16 @@ import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
 import type { EventDocument } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
 
-/** Whether stored bytes and headers are authentic by the secrets of today, as of the time of receipt. */
+/** Whether stored bytes and headers are authentic by today's secrets, as of the time of receipt. */
 export interface Reverified {
   readonly valid: boolean
   readonly secretId: string | null
-  /** Why not: `provider_unknown` (not configured any more), `body_expired`, or what the check refused. */
+  /** Why not: `provider_unknown` (no longer configured), `body_expired`, or the reason of the check. */
   readonly failure: string | null
   readonly verified: VerifiedDelivery | null
 }
 
-/** What a stored event is checked with. */
+/** Dependencies of the check. */
 export interface ReverifyDeps {
   readonly providers: () => Providers
   readonly fetch: typeof globalThis.fetch
@@ -24,7 +24,7 @@ export async function reverifyEvent(record: EventDocument, { providers, fetch }:
   if (provider === undefined) return failed('provider_unknown')
   const rawBody = Buffer.from(record.raw.value())
   const rawHeaders = Object.entries(record.headers).flat()
-  // An empty form may be signed: only its hash tells it from one that is gone.
+  // An empty form may be signed. Only its hash distinguishes it from a body that is gone.
   if (rawBody.length === 0 && record.bodyHash !== hash('sha256', rawBody, 'base64')) return failed('body_expired')
   const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
   const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)

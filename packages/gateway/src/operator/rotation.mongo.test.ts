@@ -22,7 +22,7 @@ const system = stack.use(
 const { encryption, audit } = system.operator()
 const reason = 'a change of keys'
 
-/** Waits until the first keys of gateway and fulfilment are these. */
+/** Waits until gateway and fulfilment have these first keys. */
 async function untilFirst(first: readonly [gateway: string, fulfilment: string]): Promise<void> {
   const firstKeys = async () => {
     const { gateway, fulfilment } = await encryption.status.query()

@@ -8,16 +8,16 @@ import { ask } from '../http/order-requests.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/rotate-evidence.ts'
 import type { OperatorContext } from './operator-trpc.ts'
 
-/** What a call of a rotation did, or would do, and where the next one begins; null: there is nothing left. */
+/** What a call of a rotation did, or would do, and where the next one begins. `next` is null if nothing is left. */
 export interface RotationAnswer extends RotationCounts {
   readonly next: string | null
   /** The first key of the gateway. */
   readonly key: string
-  /** At the end: other keys that a process has encrypted by since the rotation began. They are needed. */
+  /** At the end: other keys with which a process has encrypted since the rotation began. They are still needed. */
   readonly inUse?: readonly string[]
 }
 
-/** A rotation works with one key, whatever the file says meanwhile. */
+/** A rotation works with one key, even if the file changes in the meantime. */
 interface PinnedContext extends OperatorContext {
   readonly key: string
 }
@@ -32,7 +32,7 @@ function pin(ctx: OperatorContext): PinnedContext {
 
 type Rotate = (ctx: PinnedContext, request: RotationRequest) => Promise<RotationPart>
 
-/** The collections in their order, each with what rotates a part of it. */
+/** The collections in their order, each with the function that rotates a part of it. */
 const STAGES: readonly (readonly [collection: string, rotate: Rotate])[] = [
   ['events', rotateEvents],
   ['bodies', rotateBodies],
@@ -45,7 +45,7 @@ function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
     ask(fulfilment.encryption.rotate.mutate({ collection, key, ...request }, { context: { requestId } }))
 }
 
-/** How far the rotation is that was begun last. */
+/** The progress of the latest rotation. */
 interface RotationProgress extends Omit<RotationCounts, 'altered'> {
   readonly altered?: number
   readonly _id: 'last'
@@ -53,7 +53,7 @@ interface RotationProgress extends Omit<RotationCounts, 'altered'> {
   readonly position: string
   readonly by: string
   readonly startedAt: Date
-  /** Null while it is not through. */
+  /** Null until it is finished. */
   readonly finishedAt: Date | null
 }
 
@@ -69,8 +69,8 @@ export async function dryRunPart(context: OperatorContext, position = FIRST): Pr
 }
 
 /**
- * Makes the next part of the rotation that is under way, or of a new one. It is begun anew where the first key is another than at its
- * beginning. The audit has an entry before a rotation begins, and one when it is through.
+ * Runs the next part of the current rotation, or of a new one. A rotation begins again if the first key has changed
+ * since its beginning. The audit log has an entry before a rotation begins, and one when it is finished.
  * @throws encryptionOff, encryptionKeyDiffers
  */
 export async function rotationPart(context: OperatorContext, reason: string): Promise<RotationAnswer> {
@@ -84,12 +84,12 @@ export async function rotationPart(context: OperatorContext, reason: string): Pr
     examined: progress.examined + part.examined,
     changed: progress.changed + part.changed,
     unknown: progress.unknown + part.unknown,
-    // A rotation that an earlier release has begun counts none.
+    // A rotation that an earlier release began has no such count.
     altered: (progress.altered ?? 0) + part.altered,
   }
   const inUse = part.next === null ? await finish(ctx, { reason, sum }) : []
   const end = part.next === null ? { finishedAt: new Date(ctx.clock.now()) } : { position: part.next }
-  // Another call may have made the same part: then it is counted once.
+  // Another call may have run the same part. Then it is counted once.
   const expected = { _id: 'last', key, position, finishedAt: null } as const
   await rotations.updateOne(expected, { $set: { ...sum, ...end } }, { writeConcern: MAJORITY })
   return { ...part, key, ...(inUse.length === 0 ? {} : { inUse }) }
@@ -115,7 +115,7 @@ async function begin(ctx: PinnedContext, { rotations, reason }: Beginning): Prom
   return { _id: 'last', ...progress, ...counts }
 }
 
-/** Before anything is changed: a rotation that fulfilment refuses in the end makes no key superfluous. */
+/** Checked before anything is changed: a rotation that fulfilment refuses in the end makes no key superfluous. */
 async function demandSameKey({ fulfilment, requestId, key }: PinnedContext): Promise<void> {
   const { firstKey } = await ask(fulfilment.encryption.status.query({}, { context: { requestId } }))
   if (firstKey !== key) throw encryptionKeyDiffers({ key, firstKey })
@@ -127,8 +127,8 @@ interface Ending {
 }
 
 /**
- * Where a key was unknown, it is still needed: what it has encrypted is not rotated. Resolves to the keys that are needed though every
- * record was rotated: another process encrypts by them.
+ * If a key was unknown, no key is retired: what the unknown key has encrypted is not rotated. Resolves to the keys that
+ * are needed although every record was rotated, because another process encrypts with them.
  */
 async function finish(ctx: PinnedContext, { reason, sum }: Ending): Promise<readonly string[]> {
   const { retired, inUse } = sum.unknown > 0 ? { retired: [], inUse: [] } : await retireKeys(ctx)
@@ -137,7 +137,7 @@ async function finish(ctx: PinnedContext, { reason, sum }: Ending): Promise<read
   return inUse
 }
 
-/** A key of which one service lets go may still be needed by the other one. */
+/** A key that one service no longer needs may still be needed by the other one. */
 async function retireKeys({ keyRegister, fulfilment, requestId, key }: PinnedContext): Promise<RetiredKeys> {
   const there = await ask(fulfilment.encryption.retire.mutate({ key }, { context: { requestId } }))
   const here = await keyRegister.retire(key)
@@ -146,12 +146,12 @@ async function retireKeys({ keyRegister, fulfilment, requestId, key }: PinnedCon
   return { retired: [...retired].filter((id) => !inUse.includes(id)), inUse }
 }
 
-/** A position is a collection and the id of the last record that was looked at. */
+/** A position is a collection and the id of the last record examined. */
 async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): Promise<RotationPart> {
   const [, name = '', after = ''] = /^(\w+):(.*)$/s.exec(position) ?? []
   const index = STAGES.findIndex(([collection]) => collection === name)
   const [, rotate] = STAGES[index] ?? []
-  if (rotate === undefined) throw invalidRequest({}, { says: 'The position is none of a rotation' })
+  if (rotate === undefined) throw invalidRequest({}, { says: 'The position is not one of a rotation' })
   const part = await rotate(ctx, { after: after === '' ? null : after, dryRun })
   if (part.next !== null) return { ...part, next: `${name}:${part.next}` }
   const [following] = STAGES[index + 1] ?? []

@@ -19,10 +19,10 @@ export interface ShownEvent {
   readonly settledAt: string | null
 }
 
-/** The members that a list needs: the bodies stay where they are. */
+/** Leaves out the fields that a list does not need, above all the bodies. */
 export const LIST_PROJECTION = { raw: 0, headers: 0, sealed: 0, attempts: 0, facts: 0 } as const
 
-/** Shows a record in the form of a list. */
+/** Shows a record as an item of a list. */
 export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>): ShownEvent {
   const { _id, provider, eventId, type, objectId, orderId, state, reason, starts, deliveries, mismatches } = record
   return {
@@ -45,7 +45,10 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
 
 const UNKNOWN_TIME = new Date(0).toISOString()
 
-/** A stored time; null where there is none. A record that something else wrote must not hide the others of its list. */
+/**
+ * A stored time; null if there is none. A record that was written by other software must not hide the others of its
+ * list.
+ */
 function instantOf(stored: unknown): string | null {
   return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
 }
@@ -62,15 +65,15 @@ function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> &
   return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
 }
 
-/** An event with everything that is kept of it. */
+/** An event with everything that is stored about it. */
 export interface ShownEventDetails extends ShownEvent {
-  /** Without the body, only those that cannot prove a delivery. */
+  /** Without the body, only headers that cannot prove a delivery. */
   readonly headers: Readonly<Record<string, string>>
-  /** The exact bytes of the body, base64; null unless it was asked for. */
+  /** The exact bytes of the body, base64. Null unless requested. */
   readonly raw: string | null
-  /** The length of the body; 0 where it cannot be read. */
+  /** The length of the body. 0 if it cannot be read. */
   readonly bytes: number
-  /** `key_unknown` or `record_altered` where body and headers are encrypted and cannot be read; null where they can. */
+  /** `key_unknown` or `record_altered` if body and headers are encrypted and cannot be read. Null if they can. */
   readonly notReadable: string | null
   readonly secretId: string
   readonly attempts: readonly {
@@ -84,31 +87,31 @@ export interface ShownEventDetails extends ShownEvent {
   readonly outcome: { readonly kind: string; readonly version: number | null } | null
   /** Who closed it and why; null unless it is closed. */
   readonly closed: { readonly at: string; readonly by: string; readonly reason: string } | null
-  /** How often a repeated delivery has revived it. */
+  /** How many times a redelivery has revived it. */
   readonly revivals: number
   readonly replays: readonly {
     readonly at: string
     readonly by: string
     readonly reason: string
-    /** Why the body could not be read again; null where it was. */
+    /** Why the body could not be read again. Null if it was read. */
     readonly notRead: string | null
   }[]
 }
 
-// The others may be what proves a delivery.
+// Other headers may prove a delivery.
 const HARMLESS = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
 
 function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
 }
 
-/** What of a record is shown, and why its body cannot be read; null where it can. */
+/** Which parts of a record to show, and why its body cannot be read. Null if it can. */
 interface ShownParts {
   readonly withBody: boolean
   readonly notReadable: string | null
 }
 
-/** Shows a whole record; its body and the headers that prove it only where they are asked for. */
+/** Shows a whole record. The body and the headers that prove it are shown only if requested. */
 export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
   return {
     ...showEvent(record),
@@ -131,7 +134,8 @@ export function showEventDetails(record: EventDocument, { withBody, notReadable 
   }
 }
 
-// PayPal's signature fits other bodies with the same checksum: it is kept to check a record again, and shown to nobody.
+// PayPal's signature also fits other bodies with the same checksum. It is kept to check a record again, and never
+// shown.
 const REUSABLE: ReadonlySet<string> = new Set(['paypal-transmission-sig'])
 
 function withoutReusable(headers: EventDocument['headers']): EventDocument['headers'] {

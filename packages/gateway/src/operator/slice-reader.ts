@@ -7,7 +7,7 @@ import type { ReverifyDeps } from './reverify-event.ts'
 /**
  * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked
  * and parsed once, and only one body is kept.
- * @throws MongoError when a body cannot be fetched
+ * @throws MongoError if a body cannot be fetched
  */
 export function createSliceReader(
   source: BodySource,
@@ -25,7 +25,7 @@ export function createSliceReader(
       last = { key, read: 'failure' in record ? record : await readDelivery(record, deps) }
     }
     const { read } = last
-    // The next event asks the provider again.
+    // Forgotten, so that the next event asks the provider again.
     if (isUnavailable(read)) last = undefined
     return pickEvent(read, stored.eventId)
   }
@@ -43,7 +43,7 @@ async function readStored(
   }
 }
 
-/** Everything that a check and a reading depend on; the times of receipt differ by milliseconds in one delivery. */
+/** Everything that checking and reading depend on. The times of receipt differ by milliseconds within one delivery. */
 function deliveryKeyOf({ provider, bodyId, requestId, headers, query }: EventDocument): string {
   return JSON.stringify([provider, bodyId, requestId, headers, query])
 }

@@ -1,15 +1,18 @@
 import type { Collection } from 'mongodb'
 import { type ChainedEntry, type ChainLink, continuesChain } from './audit-chain.ts'
 
-/** What checking a part of the chain has shown. */
+/** The result of checking a part of the chain. */
 export interface Verification {
   /** Whether every entry of this part is unchanged and follows the one before. */
   readonly ok: boolean
-  /** The entries that were checked and fit. */
+  /** The number of entries that were checked and fit. */
   readonly entries: number
-  /** The id of the first entry that does not fit; null also where the newest entries, or that of `after`, are gone. */
+  /**
+   * The id of the first entry that does not fit. It is also null if the newest entries, or the entry of `after`, are
+   * gone.
+   */
   readonly brokenAt: string | null
-  /** The last entry that fits: compare it with the log, where each entry leaves its number and hash. */
+  /** The last entry that fits. Compare it with the log, which has the number and hash of each entry. */
   readonly last: ChainLink | null
   /** Where to continue; null at the end of the chain. */
   readonly next: ChainLink | null
@@ -21,8 +24,8 @@ const AT_ONCE = 500
 const SEARCH_MS = 5_000
 
 /**
- * Checks the entry of `after`, which must be there, and those behind it, 20,000 at most. `seen` is a link that this process
- * has seen stored: without it the newest entries could be removed unnoticed.
+ * Checks the entry of `after`, which must exist, and the entries after it, 20,000 at most. `seen` is a link that this
+ * process has seen stored. Without it, the newest entries could be removed unnoticed.
  */
 export async function verifyChain(
   entries: Collection<ChainedEntry>,
