@@ -1,13 +1,16 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy before a server that can stand still, as a stopped server does: connections stay, nothing goes through. */
+/**
+ * A TCP proxy in front of a server. It can freeze like a stopped server: connections stay open, but nothing gets
+ * through.
+ */
 export interface FreezingProxy extends AsyncDisposable {
   readonly port: number
-  /** From now on nothing goes through, in either direction. */
+  /** From now on nothing gets through, in either direction. */
   freeze(): void
 }
 
-/** Starts a proxy before a port of this machine. */
+/** Starts a proxy in front of a port of this machine. */
 export async function startFreezingProxy(target: number): Promise<FreezingProxy> {
   const sockets = new Set<Socket>()
   let frozen = false

@@ -1,27 +1,30 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import type { ApplyResult, PaymentProcedures } from '../dispatch/apply-payments.ts'
 
-/** A command as it reaches fulfilment. */
+/** A command as fulfilment receives it. */
 export type ReceivedCommand = Parameters<PaymentProcedures['applyEvents']>[0][number]
 
-/** The other side of the dispatcher: orders with versions, and the faults that a test asks for. */
+/** A fake fulfilment for the dispatcher: orders with versions, and the faults that a test requests. */
 export interface FulfilmentStandIn {
   readonly procedures: PaymentProcedures
-  /** Order -> version. An order that is not here is unknown. */
+  /** Order -> version. An order that is missing here is unknown. */
   readonly orders: Map<string, number>
-  /** The events of each `applyEvents` call, by their ids. */
+  /** The ids of the events in each `applyEvents` call. */
   readonly calls: string[][]
-  /** How often versions were read. */
+  /** How many times versions were read. */
   readonly reads: () => number
-  /** Events that had an effect, in order; one that stands here twice was applied twice. */
+  /** Events that had an effect, in order. An event that is listed twice was applied twice. */
   readonly applied: string[]
-  /** Called before each call is answered; what it throws is the answer. */
+  /** Called before each call is answered. If it throws, its error is the answer. */
   onCall: (commands: readonly ReceivedCommand[]) => Promise<void> | void
-  /** Answers for one command in place of the usual ones. */
+  /** Answers one command instead of the usual rules. Null means the usual answer. */
   answer: (command: ReceivedCommand) => ApplyResult | null
 }
 
-/** Creates a fulfilment that keeps the rules of its interface: versions are compared, an event has one effect. */
+/**
+ * Creates a fake fulfilment that follows the rules of its interface: versions are compared, and an event has one
+ * effect.
+ */
 export function createFulfilmentStandIn(orders: Iterable<[string, number]> = []): FulfilmentStandIn {
   let reads = 0
   const seen = new Map<string, ApplyResult & { outcome: string }>()
@@ -60,7 +63,7 @@ export function createFulfilmentStandIn(orders: Iterable<[string, number]> = [])
   return standIn
 }
 
-/** Makes a fault: every call fails with it until it is called with null. */
+/** Makes every call fail with this error, until it is called with null. */
 export function failWith(standIn: FulfilmentStandIn, error: AppError | null): void {
   standIn.onCall = () => {
     if (error !== null) throw error

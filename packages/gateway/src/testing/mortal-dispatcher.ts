@@ -8,10 +8,10 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { ProcessedBatch } from '../dispatch/process-batch.ts'
 import { type Claim, createClaims } from '../inbox/claims.ts'
 
-/** The event that ends the process in whose hands it is. */
+/** The event that kills the process that handles it. */
 export const KILLER = 'killer'
 
-/** What a mortal dispatcher is started with, as JSON in its first argument. */
+/** The options of a mortal dispatcher, as JSON in its first argument. */
 export interface MortalOptions {
   readonly uri: string
   readonly database: string
@@ -21,7 +21,7 @@ export interface MortalOptions {
   readonly concurrency: number
 }
 
-// Long enough that others are under way when the killer strikes.
+// Long enough that other events are in progress when the killer strikes.
 const TRY_MS = 40
 
 async function tryBatch(batch: readonly Claim[]): Promise<ProcessedBatch> {
@@ -33,7 +33,7 @@ async function tryBatch(batch: readonly Claim[]): Promise<ProcessedBatch> {
   return { settled: batch.map((claim) => ({ claim, settlement, attempt })), asked: true, failure: null }
 }
 
-/** Runs a dispatcher as this process, until an event ends it. */
+/** Runs a dispatcher in this process, until an event kills it. */
 async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promise<void> {
   const logger = createLogger({ service: 'gateway', level: 'warn' })
   const connection = createMongoConnection({

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import Provider, { type Configuration } from 'oidc-provider'
 import { z } from 'zod'
 
-/** For whom the issuer makes access tokens. */
+/** The audience of the issuer's access tokens. */
 export const AUDIENCE = 'https://oncehook.example/operator'
 
 const tokenSchema = z.object({ access_token: z.string() })
@@ -13,19 +13,21 @@ const tokenSchema = z.object({ access_token: z.string() })
 /** A real issuer (oidc-provider) in this process, on loopback. */
 export interface OidcIssuer extends AsyncDisposable {
   readonly issuer: string
-  /** The paths that were asked for, in their order. */
+  /** The requested paths, in order. */
   readonly asked: string[]
   /** An access token (RFC 9068) by client credentials. */
   token(client: string): Promise<string>
-  /** Signs with a new key from now on, and names the old one no more. */
+  /** From now on, signs with a new key and no longer names the old one. */
   rotateKeys(): Promise<void>
-  /** Refuses connections from now on. */
+  /** From now on, refuses connections. */
   stop(): Promise<void>
-  /** Listens again, where it did before. */
+  /** Listens again, on the same port. */
   restart(): Promise<void>
 }
 
-/** Starts an issuer with one client for each entry, whose tokens have these groups; undefined: they have no such claim. */
+/**
+ * Starts an issuer with one client for each entry. Its tokens have these groups; undefined: they have no such claim.
+ */
 export async function startOidcIssuer(
   clients: Readonly<Record<string, readonly string[] | undefined>>,
 ): Promise<OidcIssuer> {

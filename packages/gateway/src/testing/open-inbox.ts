@@ -13,23 +13,23 @@ import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbo
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 
-/** An inbox as one process of the gateway has it, on a database of a test, with everything it does in sight. */
+/** The inbox of one gateway process on a test database. A test can see everything that it does. */
 export interface OpenInbox extends AsyncDisposable {
   readonly inbox: Inbox
   readonly counts: DeliveryCounts
-  /** The connection under test; `appName` names it to fail points. */
+  /** The connection under test. Fail points refer to it by `appName`. */
   readonly db: Db
   readonly appName: string
   readonly events: Collection<EventDocument>
-  /** Every command that went to the server over the connection under test. */
+  /** Every command that was sent to the server over the connection under test. */
   readonly commands: CommandStartedEvent[]
-  /** The claims that were born. */
+  /** The claims that were made on insert. */
   readonly born: Claim[]
-  /** Deliveries with another body under the same id, by provider. */
+  /** Deliveries with another body but the same id, by provider. */
   readonly mismatched: [provider: string, times: number][]
-  /** What went to the audit before it was revived. */
+  /** What was written to the audit log before a revival. */
   readonly revivals: Revival[]
-  /** Claims of this process; another `owner` is another process. */
+  /** Claims of this process. Another `owner` means another process. */
   claims(deps?: Partial<ClaimsDeps>): Claims
   /** The record of an event. */
   record(eventId: string): Promise<EventDocument>
@@ -38,7 +38,7 @@ export interface OpenInbox extends AsyncDisposable {
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
 
-/** Opens an inbox on a database of a test. Counts are flushed only when the test asks for it. */
+/** Opens an inbox on a test database. Counts are flushed only when the test requests it. */
 export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps> = {}): Promise<OpenInbox> {
   const { logger } = memoryLogger()
   const appName = `inbox-${randomUUID()}`
@@ -103,7 +103,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
   }
 }
 
-/** An authentic delivery of an event, with the given members in place of the usual ones. */
+/** An authentic delivery of an event. The given properties replace the usual ones. */
 export function sampleArrival(eventId: string, members: Partial<Arrival> = {}): Arrival {
   return {
     provider: 'acme',

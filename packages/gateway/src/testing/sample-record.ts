@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { Binary, ObjectId } from 'mongodb'
 import type { EventDocument } from '../inbox/event-document.ts'
 
-/** A record of an event of a type without effect that nothing touches, with the given members in place of its own. */
+/**
+ * A record of an event whose type has no effect, and that nothing changes. The given properties replace the usual ones.
+ */
 export function sampleRecord(members: Partial<EventDocument> = {}): EventDocument {
   const receivedAt = members.receivedAt ?? new Date()
   return {

@@ -3,28 +3,28 @@ import { listen } from '@oncehook/kernel/http/listen'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { FulfilmentStandIn, ReceivedCommand } from './fulfilment-stand-in.ts'
 
-/** One call as it came in. */
+/** One call as it was received. */
 interface ReceivedCall {
   readonly procedure: string
   readonly method: string | undefined
   readonly headers: IncomingMessage['headers']
-  /** Bytes of the request line and the header lines together. */
+  /** The length of the request line and the header lines together, in bytes. */
   readonly headBytes: number
 }
 
-/** An answer in place of the stand-in's own; `hang` never answers. */
+/** An answer that replaces the usual one. `hang` never answers. */
 type CannedAnswer = { readonly status: number; readonly body: string } | 'hang' | 'reset'
 
-/** A stand-in for fulfilment behind HTTP, in tRPC's own form. */
+/** A fake fulfilment behind HTTP, in the format of tRPC. */
 export interface ServedStandIn extends AsyncDisposable {
   readonly url: string
   readonly received: ReceivedCall[]
-  /** Asked first for each call; null: the stand-in answers. */
+  /** Called first for each call. If it returns null, the fake fulfilment answers. */
   canned: (call: ReceivedCall) => CannedAnswer | null
   close(): Promise<void>
 }
 
-/** Serves the two procedures that carry events, on a listener with the same bounds as the real one. */
+/** Serves the two procedures that carry events, on a listener with the same limits as the real one. */
 export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedStandIn> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '', 'http://stand-in')

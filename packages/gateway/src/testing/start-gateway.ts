@@ -8,18 +8,18 @@ import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { startGateway as startParts } from '../gateway.ts'
 import { readGatewaySettings } from '../settings.ts'
 
-/** The database a test gives to a gateway, and what it wants otherwise than usual. */
+/** The database that a test gives to a gateway, and its changes to the defaults. */
 export interface StartOptions {
   readonly database: Pick<TestDatabase, 'uri' | 'name'>
-  /** Default: where nobody listens. */
+  /** Default: an address where nothing listens. */
   readonly fulfilmentUrl?: string
-  /** The secret of its service tokens. Default: one that is good for this process only. */
+  /** The secret of its service tokens. Default: one for this process only. */
   readonly secret?: Secret
-  /** The file of `SERVICE_TOKEN_SECRETS`, in place of `secret`. */
+  /** The file of `SERVICE_TOKEN_SECRETS`, instead of `secret`. */
   readonly serviceKeysFile?: string
   /** As in `PROVIDERS`. Default: none. */
   readonly providers?: object
-  /** Other settings, by the names of the environment. */
+  /** Other settings, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly fetch?: typeof globalThis.fetch
@@ -31,7 +31,7 @@ export interface RunningGateway extends AsyncDisposable {
   readonly url: string
   /** The private listener. */
   readonly adminUrl: string
-  /** What it has logged, parsed. */
+  /** The lines that it has logged, parsed. */
   readonly logs: readonly Record<string, unknown>[]
   /** Stops it in order. Resolves to whether everything ended well and in time. */
   close(): Promise<boolean>

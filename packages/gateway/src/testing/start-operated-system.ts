@@ -13,19 +13,19 @@ import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import type { OperatorRouter } from '../operator/operator-router.ts'
 import { type RunningGateway, startGateway } from './start-gateway.ts'
 
-/** What a test of the operator's side wants otherwise than usual. */
+/** A test's changes to the defaults of an operated system. */
 export interface OperatedOptions {
-  /** Settings of the gateway, by the names of the environment. */
+  /** Settings of the gateway, by their environment variables. */
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly fetch?: typeof globalThis.fetch
   readonly receiptSink?: string
   readonly receiptLeaseMs?: number
-  /** The file of fulfilment's keys of encryption. Default: nothing is encrypted. */
+  /** The file of fulfilment's encryption keys. Default: nothing is encrypted. */
   readonly encryptionKeysFile?: string
 }
 
-/** A delivery as a provider under test makes it. */
+/** How a provider under test makes a delivery. */
 interface TestDelivery {
   /** `acme` signs a time (the scheme of Stripe), `shop` signs none (a bare HMAC). Default: acme. */
   readonly provider?: 'acme' | 'shop'
@@ -39,7 +39,7 @@ export interface OperatedSystem extends AsyncDisposable {
   readonly gateway: RunningGateway
   readonly fulfilment: RunningFulfilment
   readonly events: Collection<EventDocument>
-  /** The file of the providers, and the one that holds acme's newer secret. */
+  /** The file of the providers. */
   readonly providersFile: string
   readonly secrets: typeof SECRETS
   readonly tokens: typeof TOKENS
@@ -47,9 +47,9 @@ export interface OperatedSystem extends AsyncDisposable {
   operator(name?: keyof typeof TOKENS.operators): TRPCClient<OperatorRouter>
   /** Any call of the operator API. */
   call(path: string, init?: RequestInit): Promise<{ status: number; headers: Headers; body: string }>
-  /** Delivers a body, signed. Answers the status. */
+  /** Sends a delivery with a signed body. Resolves to the status. */
   deliver(body: object | string, how?: TestDelivery): Promise<number>
-  /** Makes an order over EUR 3.00 and answers its id. */
+  /** Creates an order over EUR 3.00 and resolves to its id. */
   order(): Promise<string>
   record(eventId: string): Promise<EventDocument>
   /** Waits until a record is as wanted. */
@@ -61,7 +61,7 @@ const canary = (name: string): string => `canary-${name}-${randomBytes(16).toStr
 const SECRETS = { older: canary('older'), newer: canary('newer'), shop: canary('shop') }
 const TOKENS = { operators: { alice: canary('alice'), bob: canary('bob') }, api: canary('api') }
 
-/** The providers that an operated system begins with. */
+/** The providers that an operated system starts with. */
 export const PROVIDERS = {
   acme: {
     scheme: 'stripe',
@@ -78,7 +78,7 @@ export const PROVIDERS = {
   },
 }
 
-/** Starts the system; its retries are quick. */
+/** Starts the system. Its retries have short waits. */
 export async function startOperatedSystem(
   database: TestDatabase,
   { settings, receiptSink, receiptLeaseMs, encryptionKeysFile, ...parts }: OperatedOptions = {},
@@ -134,14 +134,14 @@ export async function startOperatedSystem(
   }
 }
 
-/** A typed client of the operator API at an address. */
+/** Creates a typed client of the operator API at this URL. */
 export function createOperatorClient(adminUrl: string, token: string): TRPCClient<OperatorRouter> {
   return createTRPCClient<OperatorRouter>({
     links: [httpLink({ url: `${adminUrl}/operator`, headers: { authorization: `Bearer ${token}` } })],
   })
 }
 
-/** An event of a payment over EUR 3.00, with the given members of its object in place of its own. */
+/** A payment event over EUR 3.00. The given properties of its object replace the usual ones. */
 export function paymentEvent(id: string, object: object = {}, type = 'payment.succeeded'): object {
   const data = { object: { id: `pay_${id}`, amount: 300, currency: 'EUR', ...object } }
   return { id, type, livemode: true, data }
