@@ -31,7 +31,7 @@ export function orderUpdate({ order, markers, state, versionsUp }: OrderChange):
     $inc: { version: versionsUp },
   }
   const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state }) : {}
-  return { q, u: { ...effect, $push: { applied, ...pays } } }
+  return { q: { ...q, ...sameKey(pays.receipts?.email) }, u: { ...effect, $push: { applied, ...pays } } }
 }
 
 /**
@@ -46,7 +46,20 @@ function withoutMarkers(order: OrderChange['order'], markers: OrderChange['marke
   return { $nor: isMarked }
 }
 
-function paymentPushes({ order, state }: { order: OrderChange['order']; state: PaymentState }) {
+/**
+ * A rotation encrypts the order's email by another key without a new version. The receipt must not get the email as it was
+ * before: the rotation would have passed the order already, and the old key may be retired.
+ */
+function sameKey(email: StoredReceipt['email'] | undefined): object {
+  return typeof email === 'object' && email !== null ? { 'email.key': { $eq: email.key } } : {}
+}
+
+interface PaymentPushes {
+  readonly paidBy?: PaymentKey
+  readonly receipts?: StoredReceipt
+}
+
+function paymentPushes({ order, state }: { order: OrderChange['order']; state: PaymentState }): PaymentPushes {
   const payment = state.payment
   if (payment === null || order.status === 'paid') return {}
   const key = { provider: payment.provider, id: payment.id }

@@ -121,12 +121,14 @@ describe('many addresses whose forgeries have taken a quarter of a second togeth
 describe('many addresses whose small forgeries have taken half a second together', () => {
   it('have those of all unknown addresses refused, and none of known addresses', async () => {
     await using gateway = await start({ RATE_LIMIT_FAILED: '100000' })
-    const [, costly] = hostileBodies(16_000).find(([what]) => what === 'items of Adyen and deep lists') ?? []
+    const [, costly] =
+      hostileBodies(16_000).find(([what]) => what === 'items of Adyen and objects of different names') ?? []
     const body = String(costly)
     const json = { 'content-type': 'application/json' }
     expect((await deliver(gateway, sentBy('198.51.100.1'))).status).toBe(200)
     let answer = { status: 401, policy: null as string | null }
-    for (let n = 0; answer.status === 401 && n < 4_000; n += 1) {
+    // The clock stands still, so their time adds up however fast this machine is.
+    for (let n = 0; answer.status === 401 && n < 20_000; n += 1) {
       answer = await deliver(gateway, { address: `10.2.${n % 250}.1`, provider: 'adyen', headers: json, body })
     }
     expect(answer).toEqual({ status: 429, policy: '"strangers";q=250;w=1' })

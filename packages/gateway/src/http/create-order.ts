@@ -11,6 +11,7 @@ import {
   sendOrder,
   trace,
 } from './order-context.ts'
+import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
@@ -25,7 +26,9 @@ export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
   const input = { order: 'json' in body ? body.json : null, ...idempotency, ...ownerOf(ctx) }
   const what = { action: 'orders.create', orderId: null } as const
   const call = fulfilment.orders.create.mutate(input, trace(ctx))
-  const { order, replayed } = await askForChange({ deps, ctx }, what, call).catch((thrown: unknown) => {
+  // A body that is no JSON makes no order, whatever becomes of the call.
+  const answer = 'invalid' in body ? ask(call) : askForChange({ deps, ctx }, what, call)
+  const { order, replayed } = await answer.catch((thrown: unknown) => {
     throw explain(thrown, body)
   })
   if (replayed) ctx.set('Idempotent-Replayed', 'true')

@@ -18,7 +18,7 @@ const agent = stack.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), (one) =
 interface Answer {
   readonly status: number | undefined
   readonly connection: string | undefined
-  readonly isReused: boolean
+  readonly port: number | undefined
 }
 
 /** Sends a delivery without a signature over the one connection that is kept. */
@@ -27,7 +27,7 @@ function deliver(body: string, headers: IncomingHttpHeaders = { 'content-length'
     const sent: ClientRequest = request(`${gateway.url}/api/webhooks/shop`, { method: 'POST', agent, headers })
     sent.on('error', reject).on('response', (response) => {
       const { statusCode: status, headers: answered } = response
-      const answer = { status, connection: answered.connection, isReused: sent.reusedSocket }
+      const answer = { status, connection: answered.connection, port: sent.socket?.localPort }
       response.resume().on('end', () => resolve(answer))
     })
     sent.end(body)
@@ -35,9 +35,10 @@ function deliver(body: string, headers: IncomingHttpHeaders = { 'content-length'
 }
 
 it('a delivery of up to 64 KiB that is refused unread keeps its connection, and the next one is understood', async () => {
-  expect(await deliver('{}')).toEqual({ status: 401, connection: 'keep-alive', isReused: false })
+  const { port, ...first } = await deliver('{}')
+  expect(first).toEqual({ status: 401, connection: 'keep-alive' })
   for (const bytes of [65_536, 100, 65_536, 0]) {
-    expect(await deliver('x'.repeat(bytes))).toEqual({ status: 429, connection: 'keep-alive', isReused: true })
+    expect(await deliver('x'.repeat(bytes))).toEqual({ status: 429, connection: 'keep-alive', port })
   }
 })
 

@@ -126,7 +126,7 @@ const NOT_CONNECTED = [
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]
-const REFUSED: readonly unknown[] = [401, 403, 429]
+const REFUSED: readonly unknown[] = [401, 403, 408, 429]
 
 function mayHaveArrived({ details, cause }: AppError): boolean {
   return !REFUSED.includes(details.status) && !codesOf(cause).some((code) => NOT_CONNECTED.includes(code))

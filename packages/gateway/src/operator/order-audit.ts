@@ -62,7 +62,9 @@ export function createOrderAudit(
  * order of time.
  */
 function idOfMaking(orderId: string | null, madeAt: string): ObjectId {
-  const seconds = Math.floor(Date.parse(madeAt) / 1_000)
+  const parsed = Math.floor(Date.parse(madeAt) / 1_000)
+  // A stored answer that something else has changed may have a time that fits into no id.
+  const seconds = parsed >= 0 && parsed < 2 ** 32 ? parsed : 0
   const digest = hash('sha256', JSON.stringify(['orders.create', orderId, madeAt]))
   return new ObjectId(seconds.toString(16).padStart(8, '0') + digest.slice(0, 16))
 }
