@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -65,6 +65,20 @@ async function checkOut(commit: string, folder: string): Promise<void> {
   await rm(join(folder, 'docker'), { recursive: true, force: true })
   await cp(join(REPOSITORY, 'docker'), join(folder, 'docker'), { recursive: true })
   await cp(join(REPOSITORY, '.dockerignore'), join(folder, '.dockerignore'))
+  await forgetPackages(await newPackages(folder), join(folder, 'docker/Dockerfile'))
+}
+
+/** The packages of today that an earlier tree lacks. */
+async function newPackages(folder: string): Promise<string[]> {
+  const [present, earlier] = await Promise.all([REPOSITORY, folder].map((root) => readdir(join(root, 'packages'))))
+  return (present ?? []).filter((name) => !earlier?.includes(name))
+}
+
+/** Drops the lines of a Dockerfile that copy packages which do not exist. */
+async function forgetPackages(names: readonly string[], dockerfile: string): Promise<void> {
+  const isAbsent = (line: string) => line.startsWith('COPY ') && names.some((name) => line.includes(`packages/${name}`))
+  const lines = (await readFile(dockerfile, 'utf8')).split('\n')
+  await writeFile(dockerfile, lines.filter((line) => !isAbsent(line)).join('\n'))
 }
 
 async function git(...args: string[]): Promise<string> {
