@@ -4,8 +4,8 @@ import type { Context } from 'koa'
 const RANGE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/
 
 /**
- * How much a media type is wanted, 0 to 1, by the closest range of an Accept that names it (RFC 9110 section 12.5.1);
- * 0 where none does, 1 where nothing can be read from it.
+ * Returns the quality (0 to 1) of a media type, by the most specific matching range of an Accept header (RFC 9110 section
+ * 12.5.1). It is 0 if no range matches, and 1 if the header contains no valid range.
  */
 export function qualityOf(accept: string | undefined, type: string): number {
   const qualities = new Map<string, number>()
@@ -20,7 +20,7 @@ export function qualityOf(accept: string | undefined, type: string): number {
 }
 
 /**
- * Refuses a caller that takes no JSON.
+ * Rejects a request whose Accept header excludes JSON.
  * @throws notAcceptable
  */
 export function refuseUnwanted(ctx: Context): void {

@@ -5,27 +5,27 @@ import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { startOf } from '@oncehook/kernel/http/request-start'
 
 const MOST_MS = 10_000
-// What is left for the answer itself.
+// The time that is left for the answer itself.
 const RESERVE_MS = 500
 
-/** How long a request may wait from its first octet on, in milliseconds; longer where its body may take longer. */
+/** The longest wait of a request from its first octet, in milliseconds. It is longer if bodies may take longer. */
 export function answerWithin(requestTimeoutMs: number): number {
   return Math.max(MOST_MS, requestTimeoutMs) - RESERVE_MS
 }
 
-/** The instant of `performance.now()` at which a request has to be answered, whatever it waits for. */
+/** The value of `performance.now()` at which a request must be answered, whatever it waits for. */
 export function endOf(request: IncomingMessage, withinMs: number): number {
   return startOf(request) + withinMs
 }
 
-/** The refusal of a body that has not come by then. */
+/** The error for a body that has not arrived by then. */
 export function bodyTooLate(): AppError {
   return requestTimeout({}, { headers: { Connection: 'close' } })
 }
 
 /**
- * Reads a body that has to be whole by an instant of `performance.now()`.
- * @throws requestTimeout, payloadTooLarge, or badRequest when the sender broke off
+ * Reads a body that must be complete when `performance.now()` reaches `endsAt`.
+ * @throws requestTimeout, payloadTooLarge, or badRequest if the sender aborted
  */
 export async function readBodyBy(
   request: IncomingMessage,

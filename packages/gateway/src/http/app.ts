@@ -11,7 +11,7 @@ import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
 import { createWebhookChecks } from './webhook-checks.ts'
 import type { WebhookRouteDeps } from './webhook-route.ts'
 
-/** What the application works with. */
+/** The dependencies of the application. */
 export interface AppDeps {
   readonly logger: Logger
   readonly origins: ReadonlySet<string>
@@ -19,7 +19,7 @@ export interface AppDeps {
   readonly orders: OrderRoutesDeps
 }
 
-/** Creates the handler of everything but deliveries: its stack, in the order in which a request meets it. */
+/** Creates the handler for all requests except deliveries. The middleware runs in the order of these lines. */
 export function createApp(deps: AppDeps): RequestListener {
   const app = new Koa<RequestState>()
   app.silent = true
@@ -36,7 +36,7 @@ export function createApp(deps: AppDeps): RequestListener {
   return app.callback()
 }
 
-/** Says that the process answers, and nothing else. */
+/** Shows that the process responds, and nothing else. */
 const answerHealth: Middleware<RequestState> = async (ctx, next) => {
   if (ctx.path !== '/healthz') return next()
   ctx.set('Cache-Control', 'no-store')

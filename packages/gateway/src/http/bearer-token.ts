@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
 import type { TokenHolder, TokenHolders } from '../token-holders.ts'
 
-/** What goes with a refusal: how to prove who one is (RFC 6750 section 3). */
+/** The challenge of a 401: how to authenticate (RFC 6750 section 3). */
 export const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }
 
 /**
- * The holder of the bearer token (RFC 6750) that a request carries. Tokens are looked up by their hash, so that neither a
- * comparison nor the memory reveals anything about them.
- * @throws unauthenticated, alike for every reason; the reason is in the details, for the log
+ * Finds the holder of a request's bearer token (RFC 6750). Tokens are looked up by their hash, so that neither a comparison
+ * nor the memory reveals anything about them.
+ * @throws unauthenticated, the same for every reason; the reason is in the details, for the log
  */
 export function holderOf<Grant>(
   authorization: string | undefined,
@@ -24,7 +24,7 @@ export function holderOf<Grant>(
   return holder
 }
 
-/** The bearer token (RFC 6750) in an `Authorization` header; null where there is none. */
+/** The bearer token (RFC 6750) in an `Authorization` header; null if there is none. */
 export function bearerToken(authorization: string | undefined): string | null {
   return /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? null
 }

@@ -11,7 +11,7 @@ function budgetOf(capacity: number) {
 const KNOWN = '203.0.113.7'
 const SMALL = { address: '192.0.2.1', announced: 1_000 }
 
-/** A share, and the codes that its reading was ended with. */
+/** A share, and the error codes that ended its reading. */
 function watched(budget: BodyBudget, origin: Partial<BodyOrigin> = {}) {
   const ends: string[] = []
   const share = budget.open({ ...SMALL, ...origin })
@@ -19,7 +19,7 @@ function watched(budget: BodyBudget, origin: Partial<BodyOrigin> = {}) {
   return { share, ends }
 }
 
-/** Whether the memory for another body of so many bytes is there; nothing of it is kept. */
+/** Whether there is memory for another body of this size. Keeps none of it. */
 function fits(budget: BodyBudget, bytes: number, origin: Partial<BodyOrigin> = {}): boolean {
   try {
     const share = budget.open({ ...SMALL, ...origin })

@@ -3,46 +3,48 @@ import type { BodyWatch } from '@oncehook/kernel/http/raw-body'
 import { overloaded } from '@oncehook/webhooks/errors'
 import { bodyTooLate } from './answer-deadline.ts'
 
-// What a body costs beside its bytes: the request, its headers, the record.
+// The cost of a body besides its bytes: the request, its headers, the record.
 const OVERHEAD_BYTES = 4_096
-// Any network brings a genuine delivery in less.
+// On any network, a genuine delivery arrives faster.
 const GIVES_WAY_AFTER_MS = 1_000
-// Hardly a genuine delivery is larger.
+// Hardly any genuine delivery is larger.
 const SMALL_BYTES = 65_536
 const LARGE_SHARE = 0.75
 
-/** What one body takes of the budget; it watches while the body arrives. */
+/** The share of one body in the budget. It grows while the body arrives. */
 export interface BodyShare extends BodyWatch {
-  /** The body is whole and will be checked now: it stays until its answer. */
+  /** The body is complete and is checked now. It keeps its memory until its answer. */
   complete(): void
-  /** Gives everything back. */
+  /** Releases all memory of the body. */
   release(): void
 }
 
-/** How much memory there is in bytes, and the time in milliseconds. */
+/** The available memory in bytes, and a clock in milliseconds. */
 export interface BodyBudgetOptions {
   readonly capacity: number
   readonly now: () => number
-  /** Whether an address delivered something authentic: its bodies do not give way to those of others. */
+  /** Whether an address has delivered something authentic. Its bodies are not dropped for those of unknown addresses. */
   readonly isKnown: (address: string) => boolean
 }
 
-/** Whose body it is. */
+/** The origin of a body. */
 export interface BodyOrigin {
-  /** The instant of `now` at which it has to be whole. Default: none. */
+  /** The value of `now` at which the body must be complete. Default: none. */
   readonly endsAt?: number
-  /** Where it comes from. */
+  /** The client address. */
   readonly address: string
-  /** The bytes that were announced. Default: as many as there may be. */
+  /** The announced length in bytes. Default: unlimited. */
   readonly announced?: number
 }
 
 /**
- * Memory that bodies may take together, from their first byte until their answer. What has arrived counts, for anybody
- * can announce anything. A quarter is kept for bodies that were announced as small. Where it is full, a body that is still
- * arriving, or waits for its check, gives way, of unknown addresses first: the oldest one of the address that holds most, if that is more than the
- * one that needs memory holds, or if only that one is known; else the oldest body of all, once it has been arriving for a
- * second. Bodies of known addresses give way to those of other known addresses only.
+ * The memory that all bodies may use together, from their first byte until their answer. Only received bytes count, because
+ * anybody can announce any length. A quarter is reserved for bodies that are announced as small.
+ *
+ * If the memory is full, another body is dropped: one that is still arriving, or that waits for its check. Bodies of unknown
+ * addresses are dropped first. The choice is the oldest body of the address that holds the most, if this address holds more
+ * than the one that needs memory, or if only the latter is known. Otherwise it is the oldest body of all, if it has been
+ * arriving for a second. Bodies of known addresses are dropped only for other known addresses.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions
@@ -55,7 +57,7 @@ export class BodyBudget {
   }
 
   /**
-   * Opens the share of a body that is about to be read. One body always fits.
+   * Opens the share of a body that is about to be read. A single body always fits.
    * @throws overloaded
    */
   open({ address, endsAt = Number.POSITIVE_INFINITY, announced = Number.POSITIVE_INFINITY }: BodyOrigin): BodyShare {
@@ -76,7 +78,7 @@ export class BodyBudget {
     return share
   }
 
-  /** Ends the reading of bodies that are not whole in time; to be called regularly, for a timer for each would cost more. */
+  /** Ends the reading of bodies that are past their deadline. Call it regularly: one timer per body would cost more. */
   endLate(): void {
     const now = this.#options.now()
     for (const share of this.#arriving) if (share.endsAt <= now) share.giveWay(bodyTooLate())
@@ -96,7 +98,7 @@ export class BodyBudget {
     this.#add(share.address, bytes)
   }
 
-  /** The body that gives way to another one that needs so many bytes more. */
+  /** Selects the body to drop for another one that needs this number of bytes more. */
   #yieldingTo(share: Share, bytes: number): Share | undefined {
     const { isKnown } = this.#options
     const held = this.#heldOf(share.address) + bytes
@@ -106,7 +108,7 @@ export class BodyBudget {
     return this.#heaviest(strangers, 0) ?? this.#heaviest(arriving, held) ?? this.#oldest(arriving, share)
   }
 
-  /** The oldest body of the address that holds most, if it holds more than that. */
+  /** The oldest body of the address that holds the most, if it holds more than `than` bytes. */
   #heaviest(candidates: readonly Share[], than: number): Share | undefined {
     let heaviest: Share | undefined
     let most = than
@@ -119,7 +121,7 @@ export class BodyBudget {
     return heaviest
   }
 
-  /** The oldest body, if it has been arriving for long and is another one. */
+  /** The oldest body, if it has been arriving for a second and is not `share`. */
   #oldest([oldest]: readonly Share[], share: Share): Share | undefined {
     const isOld = oldest !== undefined && this.#options.now() - oldest.since >= GIVES_WAY_AFTER_MS
     return isOld && oldest !== share ? oldest : undefined
@@ -147,7 +149,7 @@ class Share implements BodyShare {
   readonly since: number
   readonly endsAt: number
   readonly address: string
-  /** How much all bodies may take together for this one to grow. */
+  /** The memory that all bodies may use together while this one still grows. */
   readonly capacity: number
   bytes = 0
   readonly #account: Account

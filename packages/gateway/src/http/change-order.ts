@@ -15,13 +15,13 @@ import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
 import { type BodyRules, parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 import { RESOURCES } from './resources.ts'
 
-/** `PUT /api/orders/<id>`: replaces an order, or makes it under the caller's id. */
+/** `PUT /api/orders/<id>`: replaces an order, or creates it under the caller's id. */
 export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   const id = orderIdOf(ctx)
   const rules = { maxBytes: deps.maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
   refuseMediaTypes(ctx, rules)
   if (ctx.req.headers['content-range'] !== undefined) {
-    throw invalidRequest({}, { says: 'A part of an order cannot be put: send it without Content-Range' })
+    throw invalidRequest({}, { says: 'Partial PUT is not supported: remove Content-Range' })
   }
   const order = await readAfterConditions(deps, ctx, rules)
   const what = { action: 'orders.put', orderId: id } as const
@@ -48,7 +48,7 @@ export async function patchOrder(deps: OrderDeps, ctx: OrderContext): Promise<vo
   sendOrder(ctx, 200, order)
 }
 
-/** `DELETE /api/orders/<id>`: 204 whether or not it was there. */
+/** `DELETE /api/orders/<id>`: 204 whether or not the order existed. */
 export async function deleteOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   const id = orderIdOf(ctx)
   ctx.state.orderId = id
@@ -60,8 +60,8 @@ export async function deleteOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
 }
 
 /**
- * Reads a body. Where it cannot be parsed, the conditions still have their say first (RFC 9110 section 13.2.1); a body
- * that can be parsed goes to fulfilment, which judges in the same order.
+ * Reads a body. If it cannot be parsed, the preconditions are still checked first (RFC 9110 section 13.2.1). A body that can
+ * be parsed goes to fulfilment, which checks in the same order.
  */
 async function readAfterConditions(deps: OrderDeps, ctx: OrderContext, rules: BodyRules): Promise<unknown> {
   const rawBody = await readBytes(ctx, rules)
@@ -88,7 +88,7 @@ async function judgeConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Pr
   if (failed) throw preconditionFailed({}, version === null ? {} : { headers: { ETag: `"${version}"` } })
 }
 
-/** A missing order ends a PATCH with 404; for a PUT it is a version that nothing matches. */
+/** If the order is missing, a PATCH fails with 404. For a PUT the version is null, which matches no tag. */
 async function currentVersion(reading: Promise<{ version: number }>, method: string): Promise<number | null> {
   try {
     return (await ask(reading)).version

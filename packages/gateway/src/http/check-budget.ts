@@ -3,37 +3,37 @@ import { rateLimited } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { KnownAddresses } from './known-addresses.ts'
 
-/** What the budget works with. */
+/** The dependencies of the budget. */
 export interface CheckBudgetOptions {
   readonly clock: Clock
-  /** The addresses that delivered something new and authentic. */
+  /** The addresses that have delivered something new and authentic. */
   readonly known: Pick<KnownAddresses, 'has'>
   /** False: nothing is ever refused. */
   readonly isLimited: boolean
 }
 
-/** Processor time that some senders may take, in milliseconds for each second. */
+/** The processor time that some senders may use, in milliseconds per second. */
 interface Share {
   /** The policy's name in the headers. */
   readonly name: string
   readonly msPerSecond: number
 }
 
-// A tenth of a core for the forgeries of one address.
+// A tenth of a core for the forged deliveries of one address.
 const STRANGER: Share = { name: 'work', msPerSecond: 100 }
-// Strangers may share the address of a provider: behind a NAT, or behind a proxy that is not in TRUSTED_PROXY_HOPS.
+// Strangers can share the address of a provider: behind a NAT, or behind a proxy that TRUSTED_PROXY_HOPS does not count.
 const KNOWN: Share = { name: 'work', msPerSecond: 300 }
-// A quarter of a core for the forgeries of all addresses together that never delivered anything authentic.
+// A quarter of a core for the forged deliveries of all unknown addresses together.
 const STRANGERS: Share = { name: 'strangers', msPerSecond: 250 }
 
 const MOST_ADDRESSES = 20_000
-// All unknown ones beyond that many share one account. The number of known ones is bounded.
+// Unknown addresses beyond this number share one account. The number of known addresses is bounded.
 const OVERFLOW = '\u0000overflow'
 
 /**
- * Processor time for deliveries that turn out not to be authentic: a share of each address, and a share of all unknown
- * addresses together. Used time comes back evenly, not all at once at the end of a window: a flood is paced. Small
- * deliveries are refused only to unknown addresses, when these have taken their share twice.
+ * Limits the processor time for deliveries that are not authentic: a share per address, and a share for all unknown
+ * addresses together. Used time is returned evenly, not all at once at the end of a window, so that a flood is paced. Small
+ * deliveries are rejected only from unknown addresses, once these have used twice their common share.
  */
 export class CheckBudget {
   readonly #options: CheckBudgetOptions
@@ -45,7 +45,7 @@ export class CheckBudget {
     this.#options = options
   }
 
-  /** The refusal of a delivery for which there is no time left, by its address and whether it is small; else null. */
+  /** The error for a delivery for which no time is left, by its address and whether it is small; otherwise null. */
   refusalOf(address: string, isSmall: boolean): AppError | null {
     const { clock, known, isLimited } = this.#options
     if (!isLimited) return null
@@ -84,7 +84,7 @@ export class CheckBudget {
     return account
   }
 
-  /** Forgets the accounts that owe nothing any more, once a second where there are too many. */
+  /** Removes the accounts that owe nothing, at most once a second, if there are too many accounts. */
   #sweep(now: number): void {
     if (this.#accounts.size < MOST_ADDRESSES || Math.abs(now - this.#sweptAt) < 1_000) return
     this.#sweptAt = now
@@ -95,23 +95,23 @@ export class CheckBudget {
 
 const MOST_WORK_MS = 20
 const SMALLEST_WORK_MS = 1
-// Twice of what the most costly scheme takes.
+// Twice the time of the most expensive scheme.
 const COSTLY_BYTES_PER_MS = 4_096
 
 /**
- * The processor time of the check of a body, from what passed meanwhile, in milliseconds. Never more than a body of its length
- * can take: the machine may have done something else, and a stall is not the sender's doing.
+ * Estimates the processor time of a body's check from the time that passed, in milliseconds. It is never more than a body of
+ * this length can need: the machine may have done other work, and a stall is not the sender's fault.
  */
 export function workOf(passedMs: number, bytes: number): number {
   return Math.min(passedMs, SMALLEST_WORK_MS + bytes / COSTLY_BYTES_PER_MS, MOST_WORK_MS)
 }
 
-/** What was taken and has not come back yet. */
+/** The used time that is not returned yet. */
 class Account {
   #ms = 0
   #at = 0
 
-  /** A share is spent when a second of it was taken. */
+  /** A share is spent if as much is owed as it grants per second. */
   isSpent(share: Share, now: number): boolean {
     return this.#owed(share, now) >= share.msPerSecond
   }
@@ -124,13 +124,13 @@ class Account {
     return this.#owed(share, now) === 0
   }
 
-  /** Three seconds of it are the most that is owed, so that a flood is not remembered for longer. */
+  /** An account owes at most three seconds of its share, so that a flood is not remembered for longer. */
   charge(ms: number, share: Share, now: number): void {
     this.#ms = Math.min(this.#owed(share, now) + ms, 3 * share.msPerSecond)
     this.#at = now
   }
 
-  /** A clock that was set back gives nothing back; from then on it counts again. */
+  /** If the clock is set back, no time is returned. Counting continues from the new time. */
   #owed({ msPerSecond }: Share, now: number): number {
     this.#at = Math.min(this.#at, now)
     return Math.max(0, this.#ms - ((now - this.#at) * msPerSecond) / 1_000)

@@ -76,7 +76,7 @@ describe('CheckTurns', () => {
   })
 
   it('does not let known addresses wait for cheap deliveries, whoever waits already', async () => {
-    // The flood goes on for as long as the test does.
+    // The flood continues for as long as the test does.
     const turns = new CheckTurns(() => 0)
     turns.enter()
     turns.rest(0)

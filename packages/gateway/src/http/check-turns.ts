@@ -1,13 +1,13 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises'
 
-// After a check in vain, so long is a flood expected to go on.
+// A flood is expected to continue for this long after a check in vain.
 const FLOOD_MS = 1_000
-// So long a costly check waits for cheap deliveries to be answered. Under steady load there are always some.
+// The longest wait of a costly check for cheap deliveries. Under steady load there are always some.
 const PATIENCE_MS = 50
-// Then strangers get a turn, however many known addresses wait.
+// After this number of turns, a stranger gets one, however many known addresses wait.
 const KNOWN_IN_A_ROW = 3
 
-/** A costly delivery that wants a turn. */
+/** A costly delivery that waits for a turn. */
 export interface TurnRequest {
   /** Whether its address has delivered something new and authentic. */
   readonly isKnown: boolean
@@ -18,9 +18,9 @@ export interface TurnRequest {
 type Waiting = PromiseWithResolvers<void>
 
 /**
- * Lets costly deliveries be checked one by one, so that others are served between them. Without turns, many that arrive
- * together are checked in one turn of the event loop, for as long as their budget lasts. Known addresses do not wait behind
- * strangers: of four turns they get three.
+ * Schedules the checks of costly deliveries one by one, so that other deliveries are served between them. Without turns,
+ * costly deliveries that arrive together would be checked in one turn of the event loop, for as long as their budget lasts.
+ * Known addresses do not wait behind strangers: they get three of four turns.
  */
 export class CheckTurns {
   readonly #now: () => number
@@ -32,14 +32,14 @@ export class CheckTurns {
   #cheap = 0
   #idle: PromiseWithResolvers<void> | null = null
 
-  /** `now` in milliseconds, from a clock that is never set. */
+  /** `now` in milliseconds, from a monotonic clock. */
   constructor(now: () => number) {
     this.#now = now
   }
 
   /**
-   * Resolves when it is the caller's turn: among known addresses, and among strangers, in the order of the calls. The check is
-   * to begin at once. Rejects with the reason of the signal.
+   * Resolves when it is the caller's turn. Known addresses get their turns in the order of their calls, and so do strangers.
+   * The caller must start its check at once. Rejects with the reason of the signal.
    */
   next({ isKnown, signal }: TurnRequest): Promise<void> {
     const queue = isKnown ? this.#known : this.#strangers
@@ -56,19 +56,19 @@ export class CheckTurns {
   }
 
   /**
-   * Tells that a check was in vain. The next turn waits as long as it took: such checks take at most half of the time. For
-   * a second from then, turns of strangers also wait until the cheap deliveries under way are answered, 50 ms at most.
+   * Reports that a check was in vain. The next turn waits as long as that check took, so that such checks use at most half of
+   * the time. For a second after that, turns of strangers also wait for the cheap deliveries in progress, at most 50 ms.
    */
   rest(ms: number): void {
     this.#restsUntil = this.#now() + ms
   }
 
-  /** Tells that a cheap delivery is under way; `leave` is to be called once for each. */
+  /** Reports that a cheap delivery is in progress. Call `leave` once for each. */
   enter(): void {
     this.#cheap += 1
   }
 
-  /** Tells that a cheap delivery has its answer. */
+  /** Reports that a cheap delivery is answered. */
   leave(): void {
     this.#cheap -= 1
     if (this.#cheap === 0) this.#idle?.resolve()
@@ -95,7 +95,7 @@ export class CheckTurns {
     this.#knownInARow = isOfKnown ? this.#knownInARow + 1 : 0
     const queue = isOfKnown ? this.#known : this.#strangers
     const [first] = queue
-    // All may have left meanwhile.
+    // All may have left in the meantime.
     if (first === undefined) return
     queue.delete(first)
     first.resolve()

@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 
-/** What tells where a request comes from. */
+/** The parts of a request that show its origin. */
 export interface Addressed extends Pick<IncomingMessage, 'headers'> {
   readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>
 }
 
 /**
- * The address that a request counts for: the socket's, or with trusted proxies the one that the outermost of them saw. An
- * IPv6 address counts by its /64, which is what one customer gets; one that holds an IPv4 address counts as that one. An
- * entry that is no address counts as the socket's.
+ * The client address to which a request counts: the address of the socket or, with trusted proxies, the address that the
+ * outermost proxy saw. An IPv6 address is reduced to its /64, the network of one customer. If it contains an IPv4 address,
+ * that one counts. If the entry is not an address, the address of the socket counts.
  */
 export function clientAddress(request: Addressed, trustedHops: number): string {
   const claimed = trustedHops > 0 ? claimedAddress(request, trustedHops) : null
   const address = claimed ?? request.socket.remoteAddress ?? ''
-  // The form of nearly all of them where the listener is for both kinds.
+  // Nearly all IPv4 addresses have this form if the listener accepts both kinds.
   const dotted = address.replace(/^::ffff:(?=\d+\.)/i, '')
   return isIPv6(dotted) ? networkOf(dotted) : dotted
 }
@@ -30,7 +30,7 @@ function claimedAddress({ headers }: Addressed, trustedHops: number): string | n
   return isIP(address) === 0 ? null : address
 }
 
-// Some proxies add the port, which differs with every connection.
+// Some proxies add the port, which changes with every connection.
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]{7,15}):\d{1,5})$/
 
 /** The first half of an IPv6 address, or the IPv4 address in it. */
@@ -47,7 +47,7 @@ function networkOf(address: string): string {
 // Mapped addresses (RFC 4291 section 2.5.5.2), and those of a NAT64 (RFC 6052 section 2.1): 64:ff9b::/96.
 const HOLDING_IPV4 = new Set([[0, 0, 0, 0, 0, 0xffff].join(':'), [0x64, 0xff9b, 0, 0, 0, 0].join(':')])
 
-/** The eight groups of an IPv6 address, however it is written. */
+/** The eight groups of an IPv6 address in any notation. */
 function groupsOf(address: string): readonly number[] {
   // A zone names an interface of this machine.
   const [written = ''] = address.split('%')

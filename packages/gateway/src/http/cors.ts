@@ -9,8 +9,8 @@ const MAX_AGE_SECONDS = '600'
 const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
 
 /**
- * Creates the CORS protocol (Fetch standard, section 3.2) for an allow-list of origins, without credentials. It sets its
- * headers before anything can fail, so that errors carry them; an origin that is not listed gets none.
+ * Creates the CORS middleware (Fetch standard, section 3.2) for an allow-list of origins, without credentials. It sets its
+ * headers before anything can fail, so that errors have them too. An origin that is not listed gets none.
  */
 export function createCors(origins: ReadonlySet<string>): Middleware<RequestState> {
   return (ctx, next) => {

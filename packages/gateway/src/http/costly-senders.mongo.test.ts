@@ -45,7 +45,7 @@ async function deliver({ url }: Gateway, { address, provider = 'shop', headers =
   return { status: response.status, policy: response.headers.get('ratelimit-policy') }
 }
 
-/** A delivery of the shop, padded to about so many bytes. */
+/** A delivery of the shop, padded to about `bytes` bytes. */
 function sentBy(address: string, { bytes = 0, key = value, isChunked = false } = {}): Sent {
   const event = { id: randomUUID(), type: 'payment.succeeded', data: { object: { id: randomUUID() } } }
   const body = JSON.stringify(event) + ' '.repeat(bytes)
@@ -92,7 +92,7 @@ describe('a flood from many addresses, each below its limit', () => {
       const sent = await Promise.all(Array.from({ length: 50 }, (_, n) => deliverFrom(from + n)))
       expect(sent.every(({ status }) => status === 401)).toBe(true)
     }
-    // The turn of a late timer is longer, and has no more lines.
+    // If a timer is late, its turn is longer, but has no more lines.
     const turns = 1 + Math.ceil((performance.now() - startedAt) / 1_000)
     const lines = () => gateway.logs.filter(({ msg }) => msg === 'webhook.refused')
     await expect.poll(() => lines().reduce((sum, { times }) => sum + Number(times ?? 1), 0)).toBe(1_000)
@@ -107,7 +107,7 @@ describe('many addresses whose forgeries have taken a quarter of a second togeth
       await deliver(gateway, sentBy(address, form))
     expect((await deliverFrom('198.51.100.1', {})).status).toBe(200)
     let answer = { status: 401, policy: null as string | null }
-    // None of them takes a tenth of a second.
+    // No single address takes a tenth of a second.
     for (let n = 0; answer.status === 401 && n < 4_000; n += 1) answer = await deliverFrom(`10.0.${n % 250}.1`, forged)
     expect(answer).toEqual({ status: 429, policy: '"strangers";q=250;w=1' })
     expect((await deliverFrom('203.0.113.10', { bytes: 100_000 })).status).toBe(429)
@@ -219,7 +219,7 @@ describe('a provider that is asked on a stranger’s word', () => {
     await using gateway = await start({ RATE_LIMIT_ASKED: '0' })
     const id = payment('tr_bought', 'paid')
     const [before, startedAt] = [api.requests.length, performance.now()]
-    // More than the things that may be asked for strangers at once.
+    // More than the questions that strangers may have in progress at once.
     const calls = Array.from({ length: 100 }, () => call(gateway, id, FORGER))
     calls.push(call(gateway, payment('tr_other'), '198.51.100.2'))
     expect(new Set(await Promise.all(calls))).toEqual(new Set([200]))

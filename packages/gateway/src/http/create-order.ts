@@ -14,7 +14,7 @@ import {
 import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
-/** `POST /api/orders`: makes an order, once for each Idempotency-Key of a principal. */
+/** `POST /api/orders`: creates an order, once for each Idempotency-Key of a principal. */
 export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {
   const { fulfilment, maxBodyBytes } = deps
   const rules = { maxBytes: maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
@@ -40,7 +40,7 @@ export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
 
 type Body = { readonly json: unknown } | { readonly raw: Buffer; readonly invalid: AppError }
 
-/** A body that is no JSON may still come under a key that was used before, and that is what the caller must hear. */
+/** Parses a body. It does not throw for invalid JSON: if the key was used before, the caller must get that error instead. */
 function readable(rawBody: Buffer): Body {
   try {
     return { json: parseBody(rawBody) }

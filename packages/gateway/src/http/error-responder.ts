@@ -8,7 +8,7 @@ import type { RequestState } from './request-context.ts'
 import { resourceAt } from './resources.ts'
 import { writeError } from './write-error.ts'
 
-/** Creates the outermost middleware: where a refusal becomes an answer, and a line in the log. */
+/** Creates the middleware that turns errors into answers and log lines. */
 export function createErrorResponder(
   logger: Logger,
   { isSummarised }: Pick<FailedLogins, 'isSummarised'>,

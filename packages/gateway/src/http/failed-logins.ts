@@ -3,11 +3,11 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { type Addressed, clientAddress } from './client-address.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** What failed authentication is judged and recorded with. */
+/** The dependencies of `createFailedLogins`. */
 export interface FailedLoginsDeps {
   /** Which API it is, for the log and the metric. */
   readonly api: 'orders' | 'operator'
-  /** Failures of each address. */
+  /** The limit of failures per address. */
   readonly limit: RateLimit
   readonly trustedProxyHops: number
   readonly logger: Logger
@@ -17,22 +17,22 @@ export interface FailedLoginsDeps {
 /** Counts and limits failed authentication by address. */
 export interface FailedLogins {
   /**
-   * Counts a failure. The refusal to answer with: the given one, with the address for its line in the log; or, beyond
-   * the limit of the address, `rate_limited`, which gets no line.
+   * Counts a failure, and returns the error to send. It is the given one, with the address for the log line. If the
+   * address is over its limit, it is `rate_limited`, which gets no log line.
    */
   refuse(request: Addressed, error: AppError): AppError
-  /** Whether a refusal is part of a summary, and has no line of its own in the log. */
+  /** Whether an error is part of a summary. It then has no separate log line. */
   isSummarised(error: unknown): boolean
 }
 
 const SUMMARY_MS = 1_000
-// Further addresses of one second share a line.
+// Addresses beyond this number share a line in the same second.
 const MAX_LINES = 100
 
 /**
- * Creates the record of failed authentication. Beyond its limit an address leaves one line a second
- * (`authentication.failing`), with the number of its failures. A valid token always passes: an attacker behind the same
- * address must not lock its holder out.
+ * Creates the record of failed authentication. An address over its limit gets one log line per second
+ * (`authentication.failing`), with the number of its failures. A valid token is always accepted: an attacker behind the
+ * same address must not lock out its holder.
  */
 export function createFailedLogins(deps: FailedLoginsDeps): FailedLogins {
   const { api, limit, trustedProxyHops, logger, count } = deps

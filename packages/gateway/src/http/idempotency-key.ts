@@ -6,13 +6,13 @@ import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'
 
 const BARE = /^[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}$/
-/** Where the rules of the key are written down, for `Link` (RFC 8288). */
+/** The documentation of the key, for `Link` (RFC 8288). */
 const DOCUMENTATION = '</api/openapi.json>; rel="describedby"'
 
 /**
  * The Idempotency-Key of a request, or null without one (draft-ietf-httpapi-idempotency-key-header-07): a structured
  * string of 1 to 255 characters, or the bare form that many clients send; `"k"` and `k` are the same key.
- * @throws invalidRequest for anything else, and for two lines
+ * @throws invalidRequest for anything else, and for two header lines
  */
 export function idempotencyKeyOf(rawHeaders: readonly string[]): string | null {
   const lines = headerLines(rawHeaders, 'idempotency-key')
@@ -36,16 +36,16 @@ function readKey(value: string): string | null {
   }
 }
 
-/** What makes two requests the same one: method, path with sorted query, media type, body in canonical JSON (RFC 8785). */
+/** The parts that identify a request: method, path with sorted query, media type, body in canonical JSON (RFC 8785). */
 export interface FingerprintedRequest {
   readonly method: string
   readonly target: string
   readonly mediaType: string
-  /** The parsed body, or the raw bytes where it cannot be parsed. */
+  /** The parsed body, or the raw bytes if it cannot be parsed. */
   readonly body: { readonly json: unknown } | { readonly raw: Buffer }
 }
 
-/** The SHA-256 of a request's meaning, base64: white space and the order of members do not matter. */
+/** The SHA-256 of a request's meaning, in base64. Whitespace and the order of properties do not matter. */
 export function fingerprintOf({ method, target, mediaType, body }: FingerprintedRequest): string {
   const url = new URL(target, 'http://localhost')
   url.searchParams.sort()
@@ -54,7 +54,7 @@ export function fingerprintOf({ method, target, mediaType, body }: Fingerprinted
   return createHash('sha256').update(`${head}\n`).update(content).digest('base64')
 }
 
-/** An error of the key's family, with the link to its documentation (section 2.7 of the draft). */
+/** Adds the link to the key's documentation to an error about the key (section 2.7 of the draft). */
 export function withDocumentation(error: AppError): AppError {
   const { code, status, retry, message: says, details, headers } = error
   return new AppError(

@@ -21,7 +21,7 @@ interface Answer {
   readonly port: number | undefined
 }
 
-/** Sends a delivery without a signature over the one connection that is kept. */
+/** Sends a delivery without a signature over the one kept connection. */
 function deliver(body: string, headers: IncomingHttpHeaders = { 'content-length': String(body.length) }) {
   return new Promise<Answer>((resolve, reject) => {
     const sent: ClientRequest = request(`${gateway.url}/api/webhooks/shop`, { method: 'POST', agent, headers })

@@ -1,8 +1,8 @@
 const MOST = 10_000
 
 /**
- * Addresses that delivered something new and authentic. Not more than 20,000: the ones that were not seen for the longest
- * time are forgotten.
+ * The addresses that have delivered something new and authentic. There are at most 20,000: the ones that were not seen for
+ * the longest time are forgotten.
  */
 export class KnownAddresses {
   #newer = new Set<string>()

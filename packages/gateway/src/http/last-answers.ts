@@ -1,12 +1,12 @@
 import { notStored } from '../errors.ts'
 
-/** The deliveries that wait for their answers, for the end of the process: a closed connection would answer nothing. */
+/** The deliveries that wait for their answers. At the end of the process they get an error, not just a closed connection. */
 export class LastAnswers {
   readonly #waiting = new Set<(error: Error) => void>()
 
   /**
-   * The outcome of the work of a delivery.
-   * @throws notStored when `end` is called first; the work itself continues
+   * Resolves to the outcome of a delivery's work.
+   * @throws notStored if `end` is called first; the work itself continues
    */
   outcomeOf<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -24,7 +24,7 @@ export class LastAnswers {
     })
   }
 
-  /** Ends the wait of all: the provider delivers them again. */
+  /** Ends all waits with an error. The providers deliver again. */
   end(): void {
     for (const refuse of this.#waiting) refuse(notStored({ stopping: true }))
     this.#waiting.clear()

@@ -4,7 +4,7 @@ import { readBodyBy } from './answer-deadline.ts'
 import type { OrderContext } from './order-context.ts'
 import type { RequestState } from './request-context.ts'
 
-/** Refuses what announces more than `maxBytes`, before anything else of the request is looked at. */
+/** Rejects a request that announces more than `maxBytes`, before anything else of the request is checked. */
 export function refuseLargeBody(maxBytes: number): Middleware<RequestState> {
   return (ctx, next) => {
     if (Number(ctx.req.headers['content-length'] ?? 0) <= maxBytes) return next()
@@ -13,8 +13,8 @@ export function refuseLargeBody(maxBytes: number): Middleware<RequestState> {
 }
 
 /**
- * Reads past a body that means nothing to the method (RFC 9110 sections 9.3.1 and 9.3.5); the announced ones are below
- * the limit by then.
+ * Reads and discards a body that has no meaning for the method (RFC 9110 sections 9.3.1 and 9.3.5). Announced lengths were
+ * already checked against the limit.
  * @throws payloadTooLarge, requestTimeout
  */
 export async function passOverBody({ req, state }: OrderContext, maxBytes: number): Promise<void> {

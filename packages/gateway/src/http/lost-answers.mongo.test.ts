@@ -23,7 +23,7 @@ async function askInVain(gateway: RunningGateway, [method, path, body]: readonly
 it('a change of an order whose answer got lost is in the audit, and one that was never sent is not', async () => {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await testDatabase(process.env))
-  // Reads every call and breaks off.
+  // Reads every call, and closes the connection without an answer.
   const lossy = createServer((request) => void request.resume().on('end', () => request.socket.destroy()))
   await once(lossy.listen(0, '127.0.0.1'), 'listening')
   stack.defer(() => void lossy.close())
@@ -41,7 +41,7 @@ it('a change of an order whose answer got lost is in the audit, and one that was
   await askInVain(gateway, ['POST', '', '{"customerId":'])
   await gateway.close()
 
-  // Nobody listens there.
+  // No server listens on this port.
   const cutOff = await startGateway({ database, settings: { API_TOKENS }, fulfilmentUrl: 'http://127.0.0.1:2' })
   await askInVain(cutOff, ['DELETE', '/ord_4'])
   await cutOff.close()

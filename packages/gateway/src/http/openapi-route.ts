@@ -2,7 +2,7 @@ import type { Middleware } from 'koa'
 import { createOpenApiDocument } from './openapi/openapi-document.ts'
 import type { RequestState } from './request-context.ts'
 
-/** Creates `GET /api/openapi.json`; every other path goes on to the next middleware. */
+/** Creates `GET /api/openapi.json`. Every other path is passed to the next middleware. */
 export function createOpenApiRoute(settings: { readonly maxBodyBytes: number }): Middleware<RequestState> {
   const document = JSON.stringify(createOpenApiDocument(settings))
   return async (ctx, next) => {

@@ -9,44 +9,44 @@ import { ask } from './order-requests.ts'
 import { returnPreference } from './prefer.ts'
 import type { RequestState } from './request-context.ts'
 
-/** What the routes of `/api/orders` ask of fulfilment, and how large a body may be. */
+/** The dependencies of the handlers of `/api/orders`, and the limit of a body in bytes. */
 export interface OrderDeps {
   readonly fulfilment: FulfilmentClient
   readonly maxBodyBytes: number
-  /** Takes note of a change for the audit; never throws. */
+  /** Records a change in the audit log; never throws. */
   readonly recordChange: (change: OrderChange) => void
 }
 
-/** A change of an order: who made it, and what it led to. */
+/** A change of an order: its author, and its result. */
 export interface OrderChange {
   readonly action: 'orders.create' | 'orders.put' | 'orders.patch' | 'orders.delete'
   readonly principal: string
-  /** Null where no id was given and none has been heard of. */
+  /** Null if no id was given and none was returned. */
   readonly orderId: string | null
   readonly requestId: string
-  /** The version that the order has now; null after its end, and where that is not known. */
+  /** The version of the order after the change; null if it is deleted, or if the version is unknown. */
   readonly version: number | null
-  /** There was no answer: nobody knows whether the change came about. */
+  /** There was no answer: nobody knows whether the change happened. */
   readonly unconfirmed?: true
-  /** When the order was made, ISO 8601: by `orders.create` only. */
+  /** When the order was created, in ISO 8601. Only for `orders.create`. */
   readonly madeAt?: string
-  /** The change is one of an earlier request, whose answer may have got lost before anybody took note of it. */
+  /** An earlier request made the change. Its answer may have been lost before the change was recorded. */
   readonly isRepetition?: boolean
 }
 
-/** What an authenticated request carries with it. */
+/** The state of an authenticated request. */
 export interface OrderState extends RequestState {
   principal: string
-  /** What the token of the principal allows. */
+  /** The rights of the principal's token. */
   grant: ApiGrant
-  /** The order that the answer is about. */
+  /** The id of the order in the answer. */
   orderId?: string
 }
 
 /** The Koa context of an authenticated request. */
 export type OrderContext = Context & { state: OrderState }
 
-/** An order as fulfilment shows it. */
+/** An order as fulfilment returns it. */
 export type Order = inferRouterOutputs<FulfilmentRouter>['orders']['get']
 
 /** The inputs of the procedures behind the routes. */
@@ -56,14 +56,14 @@ export type OrderInputs = inferRouterInputs<FulfilmentRouter>['orders']
 export const ORDERS_PATH = '/api/orders'
 
 /**
- * No cache may keep what is personal, and none may recode the body: that would weaken the tag, and every later If-Match
- * fails.
+ * Caches must not store personal data, and must not recode the body: that would weaken the tag, and every later If-Match
+ * would fail.
  */
 export const CACHE_CONTROL = 'no-store, no-transform'
 
 /**
- * Answers with an order and its tag; a `Prefer: return=minimal` leaves the representation out (RFC 7240 section 4.2). The
- * answer to a write is the order as it is now, not as it was sent: Content-Location says so (RFC 9110 section 8.7).
+ * Answers with an order and its tag. `Prefer: return=minimal` omits the representation (RFC 7240 section 4.2). The answer to
+ * a write is the order as it is now, not as it was sent. Content-Location indicates this (RFC 9110 section 8.7).
  */
 export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): void {
   ctx.state.orderId = order.id
@@ -86,20 +86,21 @@ export function sendOrder(ctx: OrderContext, status: 200 | 201, order: Order): v
   }
 }
 
-/** Where a change comes from. */
+/** The origin of a change. */
 interface Changing {
   readonly deps: OrderDeps
   readonly ctx: OrderContext
 }
 
-/** Takes note for the audit of what a request has changed. */
+/** Records the change of a request in the audit log. */
 export function recordChange({ deps, ctx }: Changing, change: Omit<OrderChange, 'principal' | 'requestId'>): void {
   const { principal, requestId } = ctx.state
   deps.recordChange({ ...change, principal, requestId })
 }
 
 /**
- * The answer of fulfilment to a change. Where there is none, the audit has that it was asked for: it may have come about.
+ * Waits for fulfilment's answer to a change. If there is none, the audit log records the request: the change may have
+ * happened.
  * @throws AppError
  */
 export async function askForChange<T>(
@@ -117,7 +118,7 @@ export async function askForChange<T>(
   }
 }
 
-// No connection came about, or the call was refused before anything: nothing has changed.
+// There was no connection, or the call was rejected before it did anything: nothing has changed.
 const NOT_CONNECTED = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -138,7 +139,7 @@ function codesOf(thrown: unknown): string[] {
   return [...own, ...codesOf(thrown.cause)]
 }
 
-/** What a call carries along: the id and the principal for the records of the other side, and the end of the wait for it. */
+/** The options of a call: the request id and the principal for the records of fulfilment, and the end of the wait. */
 export function trace(ctx: OrderContext): { context: { requestId: string; principal: string }; signal: AbortSignal } {
   const { requestId, principal, endsAt } = ctx.state
   const leftMs = Math.max(0, Math.ceil(endsAt - performance.now()))
@@ -146,8 +147,8 @@ export function trace(ctx: OrderContext): { context: { requestId: string; princi
 }
 
 /**
- * Whose orders a call may touch; empty for a token without `own`. It is part of the input, so that a release of fulfilment
- * that does not know it refuses the call.
+ * The owner whose orders a call may use; empty for a token without `own`. It is part of the input, so that a release of
+ * fulfilment that does not know it rejects the call.
  */
 export function ownerOf({ state }: OrderContext): { owner?: string } {
   return state.grant.own ? { owner: state.principal } : {}

@@ -15,10 +15,10 @@ import type { RateLimit } from './rate-limit.ts'
 import { getOrder, listOrders } from './read-orders.ts'
 import { resourceAt } from './resources.ts'
 
-/** What the routes of `/api/orders` work with. */
+/** The dependencies of the routes of `/api/orders`. */
 export interface OrderRoutesDeps extends OrderDeps {
   readonly tokens: TokenHolders<ApiGrant>
-  /** Requests of each principal. */
+  /** The limit of requests per principal. */
   readonly limit: RateLimit
   readonly failedLogins: FailedLogins
   readonly clock: Clock
@@ -28,7 +28,7 @@ export interface OrderRoutesDeps extends OrderDeps {
 type Next = () => Promise<unknown>
 type Step = (ctx: OrderContext, next: Next) => Promise<unknown>
 
-/** Creates the routes of `/api/orders`: each method is one procedure of fulfilment, which decides everything. */
+/** Creates the routes of `/api/orders`. Each method calls one procedure of fulfilment, which makes all decisions. */
 export function createOrderRoutes(deps: OrderRoutesDeps): Router<OrderState> {
   const router = new Router<OrderState>({ sensitive: true, strict: true })
   const item = `${ORDERS_PATH}/:id`
@@ -76,7 +76,7 @@ function demand(scope: Scope): Step {
   }
 }
 
-/** One line for each request that was answered well: who asked for what. A refused one has its line already. */
+/** Logs one line for each successful request, with its principal. The error responder logs the others. */
 function logAnswered({ logger }: OrderRoutesDeps): Step {
   return async (ctx, next) => {
     const startedAt = performance.now()

@@ -1,10 +1,10 @@
 const PREFERENCE = /^[ \t]*return[ \t]*=[ \t]*(?:"(minimal|representation)"|(minimal|representation))[ \t]*(?:;|$)/i
-// Commas inside a quoted text do not end a preference.
+// Commas inside a quoted string do not end a preference.
 const PARTS = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g
 
 /**
- * What `Prefer` asks for (RFC 7240): the representation, the least, or nothing said. Of several the first counts, other
- * preferences are passed over.
+ * The `return` preference of a `Prefer` header (RFC 7240); null if there is none. If there are several, the first one
+ * counts. Other preferences are ignored.
  */
 export function returnPreference(header: string | string[] | undefined): 'minimal' | 'representation' | null {
   const parts = String(header ?? '').match(PARTS) ?? []

@@ -2,42 +2,42 @@ import type { Clock } from '@oncehook/kernel/clock'
 import { rateLimited } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 
-/** A limit: so many in a window. 0 means no limit. */
+/** A limit per key and window. A `limit` of 0 means no limit. */
 export interface RateLimitOptions {
   /** The policy's name in the headers. */
   readonly name: string
   readonly limit: number
   readonly windowSeconds: number
   readonly clock: Clock
-  /** Keys that always have their own count. Their number is bounded. Default: none. */
+  /** Keys that always have a separate count. Their number is bounded. Default: none. */
   readonly hasOwnCount?: (key: string) => boolean
 }
 
-/** How a key stands: what is left in this window, and the seconds until the next. */
+/** The rest of a key's limit in this window, and the seconds until the next window. */
 export interface Allowance {
   readonly remaining: number
   readonly resetSeconds: number
 }
 
-/** Counts by key in fixed windows; in memory, bounded whatever keys come. */
+/** Counts by key in fixed windows. The counts are in memory, which is bounded whatever keys arrive. */
 export interface RateLimit {
-  /** How a key stands, without counting. */
+  /** The allowance of a key, without counting. */
   peek(key: string): Allowance
-  /** Counts one for a key, or an amount, which may be a fraction. */
+  /** Adds one to the count of a key, or an amount, which may be a fraction. */
   count(key: string, amount?: number): Allowance
-  /** The header fields of a standing (draft-ietf-httpapi-ratelimit-headers-10); none where there is no limit. */
+  /** The header fields for an allowance (draft-ietf-httpapi-ratelimit-headers-10); none if there is no limit. */
   headers(allowance: Allowance): Record<string, string>
-  /** The refusal of a key that has nothing left; the details are for the log. */
+  /** The error for a key that has nothing left; the details are for the log. */
   refusal(allowance: Allowance, details?: AppError['details']): AppError
 }
 
-// Keys beyond this many in one window share one count: they are limited together, memory does not grow.
+// Keys beyond this number in one window share one count: they are limited together, and memory does not grow.
 const MAX_KEYS = 20_000
 const OVERFLOW = '\u0000overflow'
 
 /**
- * Creates a limit. Own code because the usual library keeps a timer and an entry for every key that anybody sends: here
- * a window is one map, thrown away as a whole.
+ * Creates a limit. This is own code because the usual library keeps a timer and an entry for every key that anybody sends.
+ * Here a window is one map that is discarded as a whole.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { name, limit, windowSeconds, clock, hasOwnCount = () => false } = options

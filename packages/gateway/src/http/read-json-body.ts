@@ -6,17 +6,17 @@ import { refuseUnwanted } from './accept.ts'
 import { readBodyBy } from './answer-deadline.ts'
 import type { OrderContext } from './order-context.ts'
 
-/** Which bodies a route takes. */
+/** The bodies that a route accepts. */
 export interface BodyRules {
   readonly maxBytes: number
-  /** Media types in lower case; without a list, JSON and every `+json` type. */
+  /** The accepted media types in lower case. Default: JSON and every `+json` type. */
   readonly types?: readonly string[]
-  /** What a refused type is answered with beside the error. */
+  /** The headers of the answer to a rejected type. */
   readonly refusalHeaders: Readonly<Record<string, string>>
 }
 
 /**
- * Refuses what is no JSON in UTF-8, then a caller that takes none, before a byte of the body is read.
+ * Rejects a body that is not JSON in UTF-8, then a client that does not accept JSON, before a byte of the body is read.
  * @throws unsupportedMediaType, notAcceptable
  */
 export function refuseMediaTypes(ctx: Context, rules: BodyRules): void {
@@ -36,7 +36,7 @@ function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): voi
 }
 
 /**
- * The bytes of a body.
+ * Reads the bytes of a body.
  * @throws payloadTooLarge, badRequest, requestTimeout
  */
 export function readBytes(ctx: OrderContext, { maxBytes }: BodyRules): Promise<Buffer> {
@@ -44,10 +44,10 @@ export function readBytes(ctx: OrderContext, { maxBytes }: BodyRules): Promise<B
 }
 
 /**
- * Reads bytes as strict JSON; numbers that a double cannot hold exactly are refused, not bent.
+ * Parses bytes as strict JSON. Numbers that a double cannot represent exactly are rejected, not rounded.
  * @throws invalidBody
  */
 export function parseBody(rawBody: Buffer): unknown {
-  if (rawBody.length === 0) throw invalidBody({ reason: 'empty' }, { says: 'A JSON body is needed' })
+  if (rawBody.length === 0) throw invalidBody({ reason: 'empty' }, { says: 'A JSON body is required' })
   return parseStrictJson(rawBody, { exactNumbers: true })
 }

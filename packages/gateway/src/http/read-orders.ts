@@ -20,7 +20,7 @@ export async function listOrders({ fulfilment }: OrderDeps, ctx: OrderContext): 
   ctx.body = page
 }
 
-/** `GET /api/orders/<id>`: the order, or 304 where the caller has it; If-Match is looked at first (RFC 9110 section 13.2.2). */
+/** `GET /api/orders/<id>`: the order, or 304 if the caller has it. If-Match is checked first (RFC 9110 section 13.2.2). */
 export async function getOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
   const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
   const match = listOf(ifMatch)

@@ -1,14 +1,14 @@
 import type { Logger } from '@oncehook/kernel/logger'
 
-/** A delivery that was refused, and is counted in place of having a line of its own. */
+/** A rejected delivery that is counted instead of logged in a separate line. */
 export interface CountedRefusal {
   readonly requestId: string
   readonly provider: string
-  /** Where it came from. */
+  /** The client address. */
   readonly address: string
   readonly status: number
   readonly code: string
-  /** Why it was not authentic, where that is known. */
+  /** Why the delivery was not authentic, if that is known. */
   readonly reason?: unknown
 }
 
@@ -19,9 +19,9 @@ const MOST_ALARMS = 10
 const OTHERS = 'others'
 
 /**
- * Bounds the lines that refused deliveries write, whatever addresses they come from: else a flood would rotate the log
- * away. In a turn 100 have a line of their own and 10 an alarm. The others are counted, one line for each address,
- * provider and code; beyond 100 of these, all others share one.
+ * Limits the log lines of rejected deliveries, whatever addresses they come from. Otherwise a flood would push all older
+ * lines out of a rotated log. In each turn, 100 deliveries get a separate line and 10 get an alarm. The others are counted
+ * in one line per address, provider and code. Beyond 100 of these lines, all others share one.
  */
 export class RefusalSummary {
   readonly #logger: Pick<Logger, 'warn'>
@@ -33,7 +33,7 @@ export class RefusalSummary {
     this.#logger = logger
   }
 
-  /** Takes a line of its own for a refusal; false if this turn has none left. */
+  /** Takes a separate line for a rejected delivery; false if this turn has none left. */
   takeLine(): boolean {
     this.#lines += 1
     return this.#lines <= MOST_LINES
@@ -45,7 +45,7 @@ export class RefusalSummary {
     return this.#alarms <= MOST_ALARMS
   }
 
-  /** Counts one. */
+  /** Counts a rejected delivery. */
   add(refusal: CountedRefusal): void {
     const { provider, address, code } = refusal
     const own = `${provider} ${address} ${code}`
@@ -56,7 +56,7 @@ export class RefusalSummary {
     else this.#counted.set(key, { ...refusal, ...(isOther ? { provider: OTHERS, address: OTHERS } : {}), times: 1 })
   }
 
-  /** Writes the lines of the turn that ends, and begins the next; to be called every second. */
+  /** Writes the lines of this turn, and begins the next turn. Call it every second. */
   write(): void {
     this.#lines = 0
     this.#alarms = 0

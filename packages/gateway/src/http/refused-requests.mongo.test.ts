@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy in the meantime.
 vi.setConfig({ testTimeout: 30_000 })
 
 const token = `canary-${randomBytes(24).toString('hex')}`
@@ -72,7 +72,7 @@ function linesOf(requestId: string | null) {
   return gateway.logs.filter((line) => line.requestId === requestId)
 }
 
-/** Sends octets that are no request, or none that may be taken, and resolves to the id in the answer. */
+/** Sends octets that are not an acceptable request, and resolves to the id in the answer. */
 function sendBroken(octets: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -5,19 +5,19 @@ import { endOf } from './answer-deadline.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 
-/** What every request carries with it. */
+/** The state of every request. */
 export interface RequestState {
   requestId: string
-  /** The id that the caller has given the request, if any: for the log only. */
+  /** The caller's id for the request, if any. Only for the log. */
   clientRequestId?: string | undefined
-  /** The instant of `performance.now()` at which the request has to be answered. */
+  /** The value of `performance.now()` at which the request must be answered. */
   endsAt: number
 }
 
-/** The ids of a request: ours, and the caller's `X-Request-Id` where it is a plain one. */
+/** The ids of a request: ours, and the caller's `X-Request-Id` if it has a plain form. */
 export type RequestIds = Pick<RequestState, 'requestId' | 'clientRequestId'>
 
-/** Gives a request an id. The caller's own is kept beside it: an id that a stranger chooses proves nothing in a log. */
+/** Gives a request an id. The caller's id is kept separately: an id that a stranger chooses proves nothing in a log. */
 export function requestIdsOf({ headers }: IncomingMessage): RequestIds {
   const requestId = randomUUID()
   const given = headers['x-request-id']
@@ -29,7 +29,7 @@ export function commonHeaders(requestId: string): Readonly<Record<string, string
   return { 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff' }
 }
 
-/** Creates what gives every request its id, which the answer carries, and the end of its waits. */
+/** Creates the middleware that gives every request an id, which is also in the answer, and a deadline. */
 export function createRequestContext(withinMs: number): Middleware<RequestState> {
   return (ctx, next) => {
     Object.assign(ctx.state, requestIdsOf(ctx.req))

@@ -1,16 +1,16 @@
-/** The methods that this server implements (RFC 9110 section 9.1); every other one is 501. */
+/** The methods that this server implements (RFC 9110 section 9.1). Every other method gets 501. */
 export const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** A method of this server. */
 export type Method = (typeof METHODS)[number]
 
-/** A kind of resource: its paths, the methods it takes, and whether scripts of allowed origins may use it. */
+/** A kind of resource: its paths, its methods, and whether scripts of allowed origins may use it. */
 export interface Resource {
   readonly name: 'webhook' | 'orders' | 'order' | 'openapi' | 'health'
   readonly template: string
   readonly path: RegExp
   readonly methods: readonly Method[]
-  /** Methods that only some of these resources take; the others answer 405. */
+  /** Methods that only some of these resources support; the others answer 405. */
   readonly takenBySome?: readonly Method[]
   readonly cors: boolean
   /** The formats of PATCH, for `Accept-Patch` (RFC 5789 section 3.1). */
@@ -52,7 +52,7 @@ export const RESOURCES: readonly Resource[] = [
   { name: 'health', template: '/healthz', path: /^\/healthz$/, methods: ['GET', 'HEAD', 'OPTIONS'], cors: false },
 ]
 
-/** The resource at a path, if there is one; paths are compared with case. */
+/** The resource at a path, if there is one. Paths are case-sensitive. */
 export function resourceAt(path: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.path.test(path))
 }

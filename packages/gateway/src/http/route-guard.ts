@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa'
 import type { RequestState } from './request-context.ts'
 import { METHODS, type Method, type Resource, resourceAt } from './resources.ts'
 
-/** Refuses methods that nobody implements (501), and answers `OPTIONS *` for the server as a whole (RFC 9110 section 9.3.7). */
+/** Rejects methods that are not implemented (501), and answers `OPTIONS *` for the whole server (RFC 9110 section 9.3.7). */
 export const refuseUnknownMethods: Middleware<RequestState> = async (ctx, next) => {
   if (!isImplemented(ctx.method)) throw methodNotImplemented({}, { headers: { Connection: 'close' } })
   if (ctx.req.url !== '*') return next()
@@ -11,7 +11,7 @@ export const refuseUnknownMethods: Middleware<RequestState> = async (ctx, next) 
   ctx.set('Allow', METHODS.join(', '))
 }
 
-/** Refuses unknown paths (404) and methods that a resource does not take (405), and answers OPTIONS. */
+/** Rejects unknown paths (404) and methods that a resource does not support (405), and answers OPTIONS. */
 export const guardRoute: Middleware<RequestState> = async (ctx, next) => {
   const resource = resourceAt(ctx.path)
   if (resource === undefined) throw notFound()
@@ -21,7 +21,7 @@ export const guardRoute: Middleware<RequestState> = async (ctx, next) => {
   return next()
 }
 
-/** 204 with what the resource takes. */
+/** Answers 204 with the methods and patch formats of the resource. */
 export function answerOptions(ctx: Context, { methods, acceptPatch }: Resource): void {
   ctx.status = 204
   ctx.set('Allow', methods.join(', '))

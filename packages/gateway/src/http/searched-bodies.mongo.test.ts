@@ -16,7 +16,7 @@ async function start() {
 
 type Gateway = Awaited<ReturnType<typeof start>>
 
-/** Sends a delivery of Adyen, each of another payment, signed with a key. */
+/** Sends an Adyen delivery of a new payment, signed with a key. */
 async function deliver({ url }: Gateway, { key = value, padding = 0 } = {}): Promise<number> {
   const pspReference = randomUUID()
   const signed = `${pspReference}::Acme:ord_1:100:EUR:AUTHORISATION:true`

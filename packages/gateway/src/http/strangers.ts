@@ -4,32 +4,32 @@ import type { Asker } from '@oncehook/webhooks/shared-questions'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** What strangers may ask for. */
+/** The limits of strangers. */
 export interface StrangersOptions {
-  /** Objects of each address. */
+  /** The limit of objects per address. */
   readonly limit: RateLimit
-  /** The length of a window of that limit. */
+  /** The length of that limit's window, in seconds. */
   readonly windowSeconds: number
-  /** Calls of an address that may wait at once; 0 means no limit. */
+  /** The number of calls per address that may wait at once; 0 means no limit. */
   readonly atOnce: number
   readonly clock: Clock
-  /** The addresses that are no strangers. */
+  /** The addresses that are not strangers. */
   readonly known: Pick<KnownAddresses, 'has'>
 }
 
-/** A call for which a provider has to be asked. */
+/** A call for which a provider must be asked. */
 export interface StrangersCall {
   readonly address: string
-  /** What the provider is asked about; the same object has the same text. */
+  /** The objects to ask about. The same object always has the same text. */
   readonly objects: readonly string[]
 }
 
-// Beyond it each call counts, as if it were for another object.
+// Beyond this number each call counts as if it were for another object.
 const MOST_OBJECTS = 20_000
 
 /**
- * Bounds for how many objects each address may have a provider asked on nobody's word but its own. Calls for the same object
- * share their questions, so in a window it counts once; a few of an address may wait at the same time.
+ * Limits the number of objects about which each unknown address can make us ask a provider. Calls for the same object share
+ * their questions, so an object counts once per window. Only a few calls of an address may wait at the same time.
  */
 export class Strangers {
   readonly #options: StrangersOptions
@@ -42,8 +42,8 @@ export class Strangers {
   }
 
   /**
-   * Lets an address ask; `put` is told who that is.
-   * @throws rateLimited, overloaded, and what `put` throws
+   * Calls `put` with the kind of asker, if the address may ask.
+   * @throws rateLimited, overloaded, and any error of `put`
    */
   async ask<T>({ address, objects }: StrangersCall, put: (asker: Asker) => Promise<T>): Promise<T> {
     const { atOnce, known } = this.#options

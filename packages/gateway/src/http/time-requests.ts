@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { Histogram } from 'prom-client'
 import { resourceAt } from './resources.ts'
 
-/** Wraps a handler, so that a histogram holds the seconds that each answer took, by route and status. */
+/** Wraps a handler: a histogram records the duration of each answer in seconds, by route and status. */
 export function timeRequests(handler: RequestListener, timer: Histogram<'route' | 'status'>): RequestListener {
   return (request, response) => {
     const startedAt = performance.now()

@@ -23,11 +23,11 @@ const { logger } = memoryLogger()
 const clock = systemClock
 const none = () => Promise.reject(new Error('Nothing asks for this'))
 const now = (): number => performance.now()
-// Others stay strangers, whatever they deliver.
+// All other addresses stay strangers, whatever they deliver.
 const known = { has: (address: string) => address === KNOWN, add: () => undefined }
 const noLimit = createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock })
 
-// As in a flood that keeps strangers waiting until the test lets them go.
+// Like a flood: strangers wait until the test releases them.
 const held: { readonly go: () => void }[] = []
 let onHeld: () => void = () => undefined
 const turns: WebhookRouteDeps['turns'] = {
@@ -79,7 +79,7 @@ async function deliver(address: string, bytes: number): Promise<number> {
 
 const FILLING = 10
 
-/** Fills the memory with bodies of one stranger that wait for their checks. */
+/** Fills the memory with bodies of one stranger. They wait for their checks. */
 async function fill(): Promise<Promise<number>[]> {
   const { promise: areHeld, resolve } = Promise.withResolvers<void>()
   held.length = 0

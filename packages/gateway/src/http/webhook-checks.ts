@@ -6,8 +6,8 @@ import { answerOptions } from './route-guard.ts'
 import { providerNameOf, type WebhookRouteDeps } from './webhook-route.ts'
 
 /**
- * Creates what a path of deliveries answers to everything but a delivery: the GET by which some providers check it,
- * OPTIONS, unknown providers and other methods. Every other path goes on to the next middleware.
+ * Creates the middleware that answers all requests to webhook paths except deliveries: the GET with which some providers
+ * check an endpoint, OPTIONS, unknown providers and other methods. Every other path is passed to the next middleware.
  */
 export function createWebhookChecks({
   providers,

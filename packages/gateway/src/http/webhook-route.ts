@@ -27,7 +27,7 @@ import { commonHeaders, type RequestIds, requestIdsOf } from './request-context.
 import type { Strangers } from './strangers.ts'
 import { writeError } from './write-error.ts'
 
-/** What the route works with. */
+/** The dependencies of the route. */
 export interface WebhookRouteDeps extends ReceiveDeps {
   readonly providers: () => Providers
   readonly logger: Logger
@@ -35,25 +35,25 @@ export interface WebhookRouteDeps extends ReceiveDeps {
   readonly limits: DeliveryLimits
   readonly trustedProxyHops: number
   readonly budget: BodyBudget
-  /** The addresses that delivered something new and authentic. */
+  /** The addresses that have delivered something new and authentic. */
   readonly known: Pick<KnownAddresses, 'add' | 'has'>
-  /** Processor time for deliveries that are not authentic. */
+  /** The processor time for deliveries that are not authentic. */
   readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
   readonly turns: Pick<CheckTurns, 'next' | 'rest' | 'enter' | 'leave'>
   readonly strangers: Pick<Strangers, 'ask'>
   readonly summary: Pick<RefusalSummary, 'add' | 'takeLine' | 'takeAlarm'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
-  /** How long a delivery may wait for everything together, in milliseconds. */
+  /** The total time that a delivery may wait, in milliseconds. */
   readonly withinMs: number
 }
 
-/** What is counted of deliveries. */
+/** The limits of deliveries. */
 interface DeliveryLimits {
-  /** Refused ones of each address. */
+  /** Rejected deliveries per address. */
   readonly failed: RateLimit
-  /** Bodies that were read in vain for each provider, although their address was beyond its limit. */
+  /** Bodies per provider that were read in vain although their address was over its limit. */
   readonly searched: RateLimit
-  /** Authentic ones of each provider. */
+  /** Authentic deliveries per provider. */
   readonly provider: RateLimit
 }
 
@@ -62,8 +62,8 @@ const CONTENT_TYPE = 'application/json; charset=utf-8'
 const RECEIVED = '{"received":true}'
 
 /**
- * Answers `POST /api/webhooks/<provider>` in front of the application and passes everything else on to it: the layers of
- * Koa would take a fifth more time, and nothing on this way uses them.
+ * Answers `POST /api/webhooks/<provider>` in front of the application, and passes everything else to it. The layers of Koa
+ * would take a fifth more time, and deliveries do not need them.
  */
 export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: RequestListener): RequestListener {
   return (request, response) => {
@@ -77,7 +77,7 @@ export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: Reque
   }
 }
 
-/** The name of the provider whose deliveries come by a request's path, known or not; null for every other path. */
+/** The provider name in a webhook path, whether the provider is known or not; null for every other path. */
 export function providerNameOf({ url = '' }: IncomingMessage): string | null {
   if (!url.startsWith(PATH)) return null
   const query = url.indexOf('?')
@@ -88,12 +88,12 @@ interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly provider: Provider
-  /** Where the delivery counts as coming from. */
+  /** The client address to which the delivery counts. */
   readonly address: string
   readonly ids: RequestIds
 }
 
-/** Never throws: whatever goes wrong becomes an answer. */
+/** Never throws: every error becomes an answer. */
 async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void> {
   const { request, provider, address, ids } = call
   const startedAt = performance.now()
@@ -111,20 +111,20 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
     if (isCheap) deps.turns.enter()
     else await untilTurn(deps, call, { share, rawBody })
     share.complete()
-    // Others may have used the time up while it arrived.
+    // Other deliveries may have used up the time while this one arrived.
     refuseCostly(deps, call, rawBody.length)
     const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
     const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
       deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
     const checkedAt = performance.now()
     const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor })
-    // A delivery is checked before anything is waited for.
+    // The check runs before the first wait.
     workMs = performance.now() - checkedAt
     const accepted = await deps.lastAnswers.outcomeOf(receiving)
     const isNews = !isRepetition(accepted)
     if (isNews && provesAddress(accepted)) deps.known.add(address)
-    // New events come back from the database together. Repetitions are known one by one: answers of one turn of the event
-    // loop that are written one after the other wake their reader once, not each time.
+    // The database confirms new events together, but repetitions are found one by one. Answers that are written in one turn
+    // of the event loop wake their reader once, not each time.
     if (!isNews) await endOfTurn()
     sendAccepted(deps, call, accepted)
     logAccepted(deps, { ids, provider: provider.name, startedAt, accepted })
@@ -148,8 +148,8 @@ function isRepetition(accepted: Accepted): boolean {
 }
 
 /**
- * Whether a delivery shows that its address is one of the provider's. Where nothing is signed, anybody can deliver a
- * payment of their own: only money that has arrived counts.
+ * Whether a delivery proves that its address belongs to the provider. If nothing is signed, anybody can deliver one of
+ * their own payments, so only a payment that succeeded counts.
  */
 function provesAddress(accepted: Accepted): boolean {
   if (!('events' in accepted)) return false
@@ -157,7 +157,7 @@ function provesAddress(accepted: Accepted): boolean {
   return accepted.events.some(({ event, outcome }) => outcome === 'recorded' && event.type === 'payment.succeeded')
 }
 
-/** The length that a request announces; without bounds where it announces none. */
+/** The announced length of a request in bytes; infinite if it announces none. */
 function announcedBytes({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
 }
@@ -184,7 +184,7 @@ async function sendRefused({ response, ids: { requestId } }: Call, error: AppErr
   await writeError(response, error, requestId)
 }
 
-/** What the head of a request gives away needs no body. */
+/** Rejects a request by its head, before its body is read. */
 function refuseAnnounced({ headers }: IncomingMessage, { maxBytes }: Provider): void {
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge({ maxBytes }, CLOSE)
   const coding = headers['content-encoding']
@@ -193,9 +193,9 @@ function refuseAnnounced({ headers }: IncomingMessage, { maxBytes }: Provider): 
 }
 
 /**
- * Refuses before the body is read: a provider beyond its limit, and an address beyond its own that shows no signature.
- * A signed delivery is looked at, so that no flood of forgeries costs an authentic one its 200, unless it is large or its
- * address is unknown, and there is no processor time left for it.
+ * Rejects a delivery before its body is read, if its provider is over its limit, or if its address is over its limit and it
+ * has no signature. A signed delivery is still checked, so that an authentic one gets its 200 during a flood of forgeries.
+ * The exception: it is large or its address is unknown, and no processor time is left for it.
  */
 function refuseExhausted(deps: WebhookRouteDeps, call: Call): void {
   const { request, provider, address } = call
@@ -209,16 +209,16 @@ function refuseExhausted(deps: WebhookRouteDeps, call: Call): void {
   if (failed.remaining <= 0) throw unread(request, limits.failed.refusal(failed))
 }
 
-// Larger than nearly all authentic deliveries, and checked in a fraction of a millisecond by most schemes.
+// Nearly all authentic deliveries are smaller. Most schemes check this length in a fraction of a millisecond.
 const MOST_FREE_BYTES = 16_384
 
-/** Refuses a delivery for which there is no processor time left. */
+/** Rejects a delivery for which no processor time is left. */
 function refuseCostly({ checks }: WebhookRouteDeps, { request, address }: Call, bytes: number): void {
   const refusal = checks.refusalOf(address, bytes <= MOST_FREE_BYTES)
   if (refusal !== null) throw unread(request, refusal)
 }
 
-/** Reads the body; without an announced length only a small one if there is no processor time left for its address. */
+/** Reads the body. If it has no announced length and its address has no processor time left, only a small one is accepted. */
 async function readAffordable(
   { checks }: WebhookRouteDeps,
   { request, provider, address }: Call,
@@ -239,7 +239,7 @@ interface Costly {
   readonly rawBody: Buffer
 }
 
-/** Waits until a large body may be checked. Until then it gives way to other bodies, as one that is still arriving does. */
+/** Waits until a large body may be checked. Until then it can be dropped for other bodies, as if it were still arriving. */
 async function untilTurn(
   { turns, known }: WebhookRouteDeps,
   { address }: Call,
@@ -253,32 +253,32 @@ async function untilTurn(
   await turns.next({ isKnown: known.has(address), signal: leaving.signal })
 }
 
-// Far more than a provider that signs in the body sends, and read in a millisecond.
+// Providers that sign in the body send far less. This length is read in a millisecond.
 const MOST_SEARCHED_BYTES = 65_536
 
-/** Whether a body is read although its address is beyond its limit: a small one, while not too many were read in vain. */
+/** Whether to read a body although its address is over its limit: it is small, and not too many were read in vain. */
 function mayBeSearched(deps: WebhookRouteDeps, call: Call): boolean {
   const { request, provider } = call
   if (!isSearchable(deps, call) || deps.limits.searched.peek(provider.name).remaining <= 0) return false
   return Number(request.headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
 }
 
-/** The signature may be in the body; or there is none, and strangers may share the address of the provider. */
+/** Whether the signature may be in the body, or there is none and strangers may share the address of the provider. */
 function isSearchable({ known }: WebhookRouteDeps, { provider, address }: Call): boolean {
   return provider.signsInBody || (provider.signedHeaders.length === 0 && known.has(address))
 }
 
-/** A delivery that was read in vain: the milliseconds that its check took, and its length. */
+/** A delivery that was read in vain: the duration of its check in milliseconds, and its length. */
 interface Forged {
   readonly refused: AppError
   readonly workMs: number
   readonly bytes: number
 }
 
-// What it takes to read them, whatever the check takes.
+// The cost of reading them, in addition to the check.
 const BYTES_PER_MS = 1_048_576
 
-/** Counts a delivery that is not authentic; beyond the limit of its address it is told so. */
+/** Counts a delivery that is not authentic. Returns the error to send: `rate_limited` if its address is over its limit. */
 function countForged(deps: WebhookRouteDeps, call: Call, { refused, workMs, bytes }: Forged): AppError {
   const { provider, address } = call
   const { limits, metrics, checks, turns } = deps
@@ -297,7 +297,7 @@ interface Reuse {
   readonly allowance: Allowance
 }
 
-/** Beyond the limit of its address it is only counted: whoever has one delivery could fill the log. */
+/** Beyond the limit of its address, a reuse is only counted: otherwise one intercepted delivery could fill the log. */
 function alarmOfReuse(deps: WebhookRouteDeps, call: Call, { refused, allowance }: Reuse): void {
   const { metrics, logger, summary } = deps
   const { ids, provider } = call
@@ -307,7 +307,7 @@ function alarmOfReuse(deps: WebhookRouteDeps, call: Call, { refused, allowance }
   logger.error({ ...ids, provider: provider.name, transmissionId }, 'webhook.transmission-reused')
 }
 
-/** Counts a delivery that could not be checked against its address: a stranger can make as many as it likes. */
+/** Counts an unchecked delivery towards the limit of its address: a stranger can send any number of them. */
 function countUnchecked({ limits }: WebhookRouteDeps, { address }: Call, error: AppError): AppError {
   if (!notChecked.is(error)) return error
   const allowance = limits.failed.count(address)
@@ -319,7 +319,7 @@ const CLOSE = { headers: { Connection: 'close' } }
 // Discarding this many bytes costs less than another connection.
 const MOST_DISCARDED_BYTES = 65_536
 
-/** A refusal that closes the connection if a body remains that is large or of unknown length. */
+/** Returns an error that also closes the connection if the unread body is large or has no announced length. */
 function unread({ complete, headers: { 'content-length': length } }: IncomingMessage, refusal: AppError): AppError {
   if (complete || Number(length ?? Number.NaN) <= MOST_DISCARDED_BYTES) return refusal
   const { code, status, retry, message: says, headers } = refusal
@@ -360,13 +360,13 @@ function logRefused(
   const { code, status, details } = error
   metrics.delivered(provider, isAskedInVain(error) ? ASKED_IN_VAIN : code)
   const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
-  // What could not be checked may come from anybody: it is no failure of ours to wake somebody for.
+  // An unchecked delivery may come from anybody. It is not our failure, and nobody must be woken up for it.
   if (status >= 500 && !notChecked.is(error)) logger.error({ ...line, error }, 'webhook.failed')
   else if (status !== 429 && summary.takeLine()) logger.warn(line, 'webhook.refused')
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }
 
-// The sender has to wait because of what it asked for: nothing that we need is away.
+// The sender must wait because of its own requests. No dependency of ours is unavailable.
 const ASKED_IN_VAIN = 'asked_in_vain'
 
 function isAskedInVain(error: AppError): boolean {

@@ -8,12 +8,12 @@ import { qualityOf } from './accept.ts'
 const PROBLEM = 'application/problem+json'
 
 /**
- * Writes an error; headers that were set before (CORS, RateLimit) stay. Whoever asks for it gets the same members in a
- * problem document (RFC 9457). A body that has not been read is not read any more.
+ * Writes an error. Headers that were set before (CORS, RateLimit) are kept. A client that asks for it gets the same
+ * properties in a problem document (RFC 9457). An unread body is not read any more.
  */
 export async function writeError(response: ServerResponse, error: AppError, requestId: string): Promise<void> {
   const { req: request } = response
-  // What has begun cannot become another answer.
+  // An answer that has begun cannot be replaced.
   if (response.headersSent) {
     response.destroy()
     return
@@ -32,7 +32,7 @@ export async function writeError(response: ServerResponse, error: AppError, requ
   response.end(request.method === 'HEAD' ? undefined : content)
 }
 
-/** Only whoever names the type gets it, and not less gladly than plain JSON. */
+/** Whether the client lists problem+json, with a quality that is at least that of plain JSON. */
 function wantsProblem(accept: string | undefined): boolean {
   if (accept?.toLowerCase().includes(PROBLEM) !== true) return false
   const wanted = qualityOf(accept, PROBLEM)

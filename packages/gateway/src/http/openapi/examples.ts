@@ -12,16 +12,16 @@ const CONTENT = {
   metadata: { channel: 'shop' },
 }
 
-/** Orders as callers write them. */
+/** Orders as clients send them. */
 export const NEW_ORDERS: JsonObject = {
-  complete: { summary: 'With every member', value: CONTENT },
+  complete: { summary: 'With all properties', value: CONTENT },
   least: {
-    summary: 'With no more than is needed',
+    summary: 'With only the required properties',
     value: { customerId: 'cus_7Q2', currency: 'EUR', items: [{ sku: 'book', quantity: 1, unitAmount: 1_250 }] },
   },
 }
 
-/** An order as the server shows it. */
+/** An order as the server returns it. */
 export const EXAMPLE_ORDER: JsonObject = {
   id: 'ord_7w3qk5zrm2d4xv6ytn8b9cfhja',
   version: 2,
@@ -34,19 +34,19 @@ export const EXAMPLE_ORDER: JsonObject = {
   updatedAt: '2026-11-21T10:00:05.000Z',
 }
 
-/** Changes of an order. */
+/** Patches of an order. */
 export const PATCHES: JsonObject = {
   members: {
-    summary: 'Another note; one member of the metadata goes, one comes',
+    summary: 'Changes the note, removes one metadata property and adds another',
     value: { note: 'Leave it with the neighbours', metadata: { channel: null, carrier: 'bike' } },
   },
   nothing: { summary: 'Changes nothing', value: {} },
 }
 
-/** What a provider delivers. */
+/** Events that a provider delivers. */
 export const EVENTS: JsonObject = {
   'payment.succeeded': {
-    summary: 'A payment of the order that the metadata name',
+    summary: 'A payment of the order in the metadata',
     value: {
       id: 'evt_1001',
       type: 'payment.succeeded',

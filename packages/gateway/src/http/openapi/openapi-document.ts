@@ -18,16 +18,16 @@ const OPERATIONS: Readonly<Record<Resource['name'], Partial<Record<Method, Opera
   health: { GET: GET_HEALTH },
 }
 
-const DESCRIPTION = `Orders, and the receiver of the webhooks that pay them.
+const DESCRIPTION = `The orders API, and the receiver of the webhooks that report their payments.
 
-- Every error has the same three members, and a code that never changes; \`Accept: application/problem+json\` asks for a
-  problem document (RFC 9457) with them.
-- A version is a strong ETag. PATCH wants it as If-Match; PUT and DELETE honour it.
-- A 5xx and a 429 may be repeated: POST with the same Idempotency-Key, everything else as it was.
-- A known path answers another method with 405 and Allow, \`OPTIONS *\` with what the server knows at all.
-- Bodies are strict JSON (RFC 7493) in UTF-8: no member twice, no number that a double cannot hold exactly.`
+- Every error has the same three properties, and a code that never changes. With \`Accept: application/problem+json\`, a
+  problem document (RFC 9457) contains them.
+- A version is a strong ETag. PATCH requires it as If-Match; for PUT and DELETE it is optional.
+- A request that gets a 5xx or a 429 may be repeated: a POST with the same Idempotency-Key, all others unchanged.
+- A method that a path does not support gets 405 with Allow. \`OPTIONS *\` returns all methods of the server.
+- Bodies are strict JSON (RFC 7493) in UTF-8: no duplicate property names, no numbers that a double cannot hold exactly.`
 
-/** Composes the OpenAPI 3.1 document of the public listener: each resource of the table with each of its methods. */
+/** Creates the OpenAPI 3.1 document of the public listener: each method of each resource in the table. */
 export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes: number }) {
   const shared = createSharedResponses()
   const paths = RESOURCES.map((resource) => [resource.template, toPathItem(resource, shared)])
@@ -52,18 +52,18 @@ export function createOpenApiDocument({ maxBodyBytes }: { readonly maxBodyBytes:
 }
 
 const SECURITY_SCHEMES = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'A token of the setting API_TOKENS (RFC 6750)' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token from the setting API_TOKENS (RFC 6750)' },
   signature: {
     type: 'apiKey',
     in: 'header',
     name: 'webhook-signature',
     description:
-      'The signature of the delivery, by the scheme of the provider. This is the header of Standard Webhooks, which ' +
-      'goes with webhook-id and webhook-timestamp; other schemes have headers of their own, such as stripe-signature',
+      'The signature of the delivery, in the scheme of the provider. This is the header of Standard Webhooks, which is ' +
+      'used with webhook-id and webhook-timestamp. Other schemes use other headers, such as stripe-signature',
   },
 }
 
-/** The operations of a resource, one for each of its methods, also of those that not all such resources take. */
+/** The operations of a resource: one per method, including methods that only some of these resources support. */
 export function operationsOf(resource: Resource): PlacedOperation[] {
   const { methods, takenBySome = [] } = resource
   return [...methods, ...takenBySome].map((method) => ({ operation: operationOf(resource, method), method, resource }))
@@ -84,7 +84,7 @@ function operationOf(resource: Resource, method: Method): Operation {
 }
 
 function toHead(get: Operation): Operation {
-  return { ...get, operationId: `${get.operationId}Head`, summary: `${get.summary}: the head of the answer alone` }
+  return { ...get, operationId: `${get.operationId}Head`, summary: `${get.summary}: only the headers of the answer` }
 }
 
 const SEGMENTS: Partial<Record<Resource['name'], ParameterName>> = { webhook: 'Provider', order: 'OrderSegment' }
@@ -93,7 +93,7 @@ function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
   const segment = SEGMENTS[name]
   return {
     operationId: `${name}Options`,
-    summary: 'What the resource takes; also the preflight of a browser',
+    summary: 'Returns the supported methods; also answers the preflight of a browser',
     parameters: segment === undefined ? [] : [segment],
     answers: {
       204: {

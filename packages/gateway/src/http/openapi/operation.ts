@@ -4,34 +4,34 @@ import type { ParameterName } from './parameters.ts'
 /** A JSON object of the document: a JSON Schema, or a part of OpenAPI 3.1. */
 export type JsonObject = { readonly [member: string]: unknown }
 
-/** One entry of an error catalogue, as operations name it. */
+/** An entry of an error catalogue, as operations list it. */
 export interface Refusal {
   readonly code: string
   readonly status: number
   readonly says: string
 }
 
-/** What an operation answers when it does what it was asked for. */
+/** The answer of a successful operation. */
 export interface Answer {
   readonly description: string
-  /** Headers beyond those that every answer of the resource has. */
+  /** Headers in addition to those that every answer of the resource has. */
   readonly headers?: readonly HeaderName[]
-  /** The schema of a JSON body; none: there is no body. */
+  /** The schema of the JSON body; absent if there is no body. */
   readonly schema?: JsonObject
   readonly example?: unknown
-  /** What a client may do next with what it was told. */
+  /** The operations that a client can call next with values from this answer. */
   readonly links?: JsonObject
 }
 
-/** The JSON that an operation takes. */
+/** The JSON body of a request. */
 interface RequestBody {
   readonly mediaTypes: readonly string[]
   readonly schema: JsonObject
-  /** Name -> a body that is taken. */
+  /** Name -> a valid body. */
   readonly examples: JsonObject
 }
 
-/** One operation: what it takes, what it answers, and why it may refuse. */
+/** An operation: its input, its answers and its errors. */
 export interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -40,6 +40,6 @@ export interface Operation {
   readonly parameters?: readonly ParameterName[]
   readonly body?: RequestBody
   readonly answers: { readonly [status: string]: Answer }
-  /** Refusals of its own; those that any request may meet are added to them. */
+  /** The errors of this operation. The errors of any request are added to them. */
   readonly refusals?: readonly Refusal[]
 }

@@ -32,14 +32,14 @@ const LINKS_OF_KNOWN = linksTo('$request.path.id')
 export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> = {
   GET: {
     operationId: 'listOrders',
-    summary: 'A page of the orders, newest first',
+    summary: 'Lists a page of orders, newest first',
     description:
-      'An order that is made while somebody pages shows on the first page only. Other parameters are refused.',
+      'An order that is created during paging appears only on the first page. Other parameters are rejected.',
     security: 'bearer',
     parameters: ['Limit', 'After', 'Status'],
     answers: {
       200: {
-        description: 'The page; `next` is null on the last one',
+        description: 'The page; `next` is null on the last page',
         headers: ['CacheControl'],
         schema: schemaReference('OrderPage'),
         example: { items: [EXAMPLE_ORDER], next: null },
@@ -49,16 +49,16 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
   },
   POST: {
     operationId: 'createOrder',
-    summary: 'Makes an order under an id of the server’s',
+    summary: 'Creates an order with an id from the server',
     description:
-      'With an Idempotency-Key a repeat gets the stored answer, byte for byte; the key belongs to the caller’s token ' +
-      'and to this very request. Errors are not stored.',
+      'With an Idempotency-Key, a repeat gets the stored answer, byte for byte. The key is bound to the caller’s token ' +
+      'and to this exact request. Errors are not stored.',
     security: 'bearer',
     parameters: ['IdempotencyKey', 'Prefer'],
     body: ORDER_BODY,
     answers: {
       201: {
-        ...representation('The order that was made', ['Location', 'IdempotentReplayed', ...CREATED]),
+        ...representation('The created order', ['Location', 'IdempotentReplayed', ...CREATED]),
         links: LINKS_OF_NEW,
       },
     },
@@ -70,8 +70,8 @@ export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> 
 export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE', Operation>> = {
   GET: {
     operationId: 'getOrder',
-    summary: 'An order',
-    description: 'If-Match is looked at first, then If-None-Match (RFC 9110 section 13.2.2).',
+    summary: 'Returns an order',
+    description: 'If-Match is checked first, then If-None-Match (RFC 9110 section 13.2.2).',
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: {
@@ -82,18 +82,18 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
   },
   PUT: {
     operationId: 'putOrder',
-    summary: 'Replaces an order, or makes it under the caller’s id',
+    summary: 'Replaces an order, or creates it under the caller’s id',
     description:
-      'Members that are left out are gone afterwards; an equal order changes nothing, not even its version. The ETag ' +
-      'belongs to the body of the answer, which has more members than the one that was sent. A deleted id goes on with ' +
-      'the next version. Content-Range is refused.',
+      'Omitted properties are removed. An equal order changes nothing, not even its version. The ETag belongs to the ' +
+      'body of the answer, which has more properties than the body that was sent. A deleted id continues with the next ' +
+      'version. Content-Range is rejected.',
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch', 'Prefer'],
     body: ORDER_BODY,
     answers: {
-      200: { ...representation('The order after it was replaced', REPLACED), links: LINKS_OF_KNOWN },
-      201: { ...representation('The order that was made', CREATED), links: LINKS_OF_KNOWN },
-      204: without('Replaced; `Prefer: return=minimal` was honoured'),
+      200: { ...representation('The order after the replacement', REPLACED), links: LINKS_OF_KNOWN },
+      201: { ...representation('The created order', CREATED), links: LINKS_OF_KNOWN },
+      204: without('Replaced; `Prefer: return=minimal` was applied'),
     },
     refusals: [
       ...ANY,
@@ -108,8 +108,8 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
   },
   PATCH: {
     operationId: 'patchOrder',
-    summary: 'Changes members of an order, all or nothing',
-    description: 'Of several callers with the same If-Match one gets through, the others get 412.',
+    summary: 'Changes properties of an order, all or nothing',
+    description: 'If several callers send the same If-Match, one succeeds and the others get 412.',
     security: 'bearer',
     parameters: ['OrderId', 'RequiredIfMatch', 'IfNoneMatch', 'Prefer'],
     body: {
@@ -119,7 +119,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     },
     answers: {
       200: { ...representation('The order after the change', REPLACED), links: LINKS_OF_KNOWN },
-      204: without('Changed; `Prefer: return=minimal` was honoured'),
+      204: without('Changed; `Prefer: return=minimal` was applied'),
     },
     refusals: [
       ...ANY,
@@ -136,10 +136,10 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
   DELETE: {
     operationId: 'deleteOrder',
     summary: 'Deletes an order',
-    description: 'Also what is gone already, or never was, is answered with 204, whatever the condition.',
+    description: 'An order that is already deleted, or never existed, also gets 204, whatever the condition.',
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
-    answers: { 204: { description: 'There is no such order any more' } },
+    answers: { 204: { description: 'The order no longer exists' } },
     refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
   },
 }
@@ -157,7 +157,7 @@ function without(description: string): Answer {
   return { description, headers: ['ETag', 'CacheControl', ...REPLACED] }
 }
 
-/** The next steps with an order whose id is found by this expression; the versioned ones take its ETag along. */
+/** Links to the next operations on an order. The expression selects its id; PATCH also gets its ETag. */
 function linksTo(id: string) {
   const ifMatch = { 'header.If-Match': '$response.header.ETag' }
   return {

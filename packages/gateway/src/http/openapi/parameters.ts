@@ -4,7 +4,7 @@ import orderSchemas from './order-schemas.json' with { type: 'json' }
 const { limit, after, status } = orderSchemas.schemas.ListRequest.properties
 const TAG = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
 const BLANK = '[ \\t]*'
-// RFC 9110 section 13.1.1: `*`, or a list, whose empty members are passed over (section 5.6.1).
+// RFC 9110 section 13.1.1: `*`, or a list, whose empty elements are ignored (section 5.6.1).
 const ENTITY_TAGS = {
   type: 'string',
   maxLength: 4_096,
@@ -13,7 +13,7 @@ const ENTITY_TAGS = {
 const IF_MATCH = {
   in: 'header',
   name: 'If-Match',
-  description: 'Go on only if the current version is one of these, by strong comparison; `*` stands for any',
+  description: 'Proceed only if the current version is one of these, by strong comparison; `*` matches any version',
   schema: ENTITY_TAGS,
   examples: { version: { value: '"1"' } },
 }
@@ -32,7 +32,7 @@ export const PARAMETERS = {
     in: 'query',
     name: 'crc_token',
     required: true,
-    description: 'What X wants signed; exactly one',
+    description: 'The token that X wants signed; exactly one',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,200}$' },
     examples: { token: { value: 'MDQ1NmE2YzQtZmI5Ny00ODEx' } },
   },
@@ -40,7 +40,7 @@ export const PARAMETERS = {
     in: 'path',
     name: 'id',
     required: true,
-    description: 'The id of an order, made by the server (POST) or by the client (PUT)',
+    description: 'The id of an order, created by the server (POST) or by the client (PUT)',
     schema: { $ref: '#/components/schemas/OrderId' },
     examples: { 'made by the client': { value: 'order-1001' } },
   },
@@ -48,19 +48,19 @@ export const PARAMETERS = {
     in: 'path',
     name: 'id',
     required: true,
-    description: 'Any one step of a path',
+    description: 'Any single path segment',
     schema: { type: 'string', minLength: 1 },
     examples: { 'made by the client': { value: 'order-1001' } },
   },
-  Limit: { in: 'query', name: 'limit', description: 'How many orders at most', schema: limit },
-  After: { in: 'query', name: 'after', description: 'The `next` of the page before', schema: after },
-  Status: { in: 'query', name: 'status', description: 'Only orders of this status', schema: status },
+  Limit: { in: 'query', name: 'limit', description: 'The maximum number of orders', schema: limit },
+  After: { in: 'query', name: 'after', description: 'The `next` of the previous page', schema: after },
+  Status: { in: 'query', name: 'status', description: 'Only orders with this status', schema: status },
   IfMatch: IF_MATCH,
   RequiredIfMatch: { ...IF_MATCH, required: true },
   IfNoneMatch: {
     in: 'header',
     name: 'If-None-Match',
-    description: 'Go on only if the current version is none of these; `*`: only if there is no such order',
+    description: 'Proceed only if the current version is none of these; `*`: only if the order does not exist',
     schema: ENTITY_TAGS,
     examples: { version: { value: '"1"' }, 'nothing there': { value: '*' } },
   },
@@ -68,8 +68,8 @@ export const PARAMETERS = {
     in: 'header',
     name: 'Idempotency-Key',
     description:
-      'Makes a repeat of this request safe: it gets the stored answer. A new UUID for each order, in double quotes or ' +
-      'bare. Kept for 24 hours from its first use, unless the operator has set another time',
+      'Makes a repeat of this request safe: it gets the stored answer. Use a new UUID for each order, with or without ' +
+      'double quotes. A key is kept for 24 hours from its first use, unless the operator has configured another time',
     schema: {
       type: 'string',
       pattern: '^(?:[A-Za-z0-9_][A-Za-z0-9._~:+/=-]{0,254}|"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
@@ -79,7 +79,7 @@ export const PARAMETERS = {
   Prefer: {
     in: 'header',
     name: 'Prefer',
-    description: '`return=minimal` leaves the order out of the answer (RFC 7240); what is not known is passed over',
+    description: '`return=minimal` omits the order from the answer (RFC 7240); unknown preferences are ignored',
     schema: { type: 'string' },
     examples: { representation: { value: 'return=representation' } },
   },

@@ -19,7 +19,7 @@ import { schemaReference } from './schemas.ts'
 const { code, status, message: says } = toAppError(undefined)
 const internal: Refusal = { code, status, says }
 
-// Refused before anything of ours has read the request: no more headers, and JSON whatever Accept says.
+// These errors are sent before our own code reads the request: no other headers, and JSON whatever the Accept header.
 const FRAMING: readonly Refusal[] = [
   badRequest,
   requestTimeout,
@@ -31,7 +31,7 @@ const FRAMING: readonly Refusal[] = [
   httpVersionNotSupported,
 ]
 
-/** What any request may meet: broken HTTP, and a fault of ours. */
+/** The errors of any request: invalid HTTP, and an internal error. */
 const ANYWHERE: readonly Refusal[] = [...FRAMING, internal]
 
 const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
@@ -49,7 +49,7 @@ const HEADERS_OF: Readonly<Record<string, readonly HeaderName[]>> = {
   idempotency_key_reused: ['Link'],
 }
 
-/** An operation, with the method and the resource that it belongs to. */
+/** An operation, with its method and its resource. */
 export interface PlacedOperation {
   readonly operation: Operation
   readonly method: Method
@@ -59,7 +59,7 @@ export interface PlacedOperation {
 /** One status of an operation. */
 export interface StatusResponse {
   readonly status: string
-  /** The codes of a refusal; none where the operation did what it was asked for. */
+  /** The error codes; empty if the operation succeeded. */
   readonly codes: readonly string[]
   readonly response: JsonObject
 }

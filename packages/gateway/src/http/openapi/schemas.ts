@@ -2,13 +2,13 @@ import type { JsonObject } from './operation.ts'
 import orderSchemas from './order-schemas.json' with { type: 'json' }
 
 const { OrderContent, Order, OrderItem, OrderPage, OrderId, Currency } = orderSchemas.schemas
-const REQUEST_ID = { type: 'string', minLength: 1, description: 'Names the request in our logs' }
+const REQUEST_ID = { type: 'string', minLength: 1, description: 'Identifies the request in our logs' }
 const ERROR_MEMBERS = {
-  error: { type: 'string', minLength: 1, description: 'One sentence for a person' },
-  code: { type: 'string', pattern: '^[a-z][a-z_]*$', description: 'One word for a program; it never changes' },
+  error: { type: 'string', minLength: 1, description: 'A sentence for people' },
+  code: { type: 'string', pattern: '^[a-z][a-z_]*$', description: 'A code for programs; it never changes' },
   requestId: REQUEST_ID,
 }
-// Text of 1 to 255 bytes, not only white space, without control characters.
+// Text of 1 to 255 bytes, not only whitespace, without control characters.
 const EVENT_TEXT = {
   type: 'string',
   minLength: 1,
@@ -18,23 +18,23 @@ const EVENT_TEXT = {
 }
 
 const ORDER_REFERENCE = { description: 'The id of the order' }
-// Only the id is demanded: what is wrong with the rest shows when the event meets its order.
+// Only the id is required. Errors in the rest appear when the event is applied to its order.
 const PAYMENT = {
   type: 'object',
-  description: 'The payment; its id is the order’s too, where no other member names one',
+  description: 'The payment. Its id is also the id of the order, unless another property names the order',
   required: ['id'],
   properties: {
     id: EVENT_TEXT,
-    amount: { description: 'An integer in minor units; where it is present it must be the amount due' },
-    currency: { description: 'ISO 4217 in any case; where it is present it must be the currency of the order' },
+    amount: { description: 'An integer in minor units; if present, it must be the amount due' },
+    currency: { description: 'An ISO 4217 code in any case; if present, it must be the currency of the order' },
     orderId: ORDER_REFERENCE,
     order_id: ORDER_REFERENCE,
-    metadata: { description: 'Names the order as `orderId` or `order_id`, where the payment itself does not' },
+    metadata: { description: 'Names the order as `orderId` or `order_id`, if the payment itself does not' },
   },
   additionalProperties: true,
 }
 
-/** The schemas of the document; those of orders come from the schemas that fulfilment validates with. */
+/** The schemas of the document. The order schemas come from the schemas with which fulfilment validates. */
 export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Order,
   OrderItem,
@@ -46,7 +46,7 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Event: {
     type: 'object',
     description:
-      'What a delivery tells, in the shape of our own; members that are not named here are kept and not read',
+      'The event that a delivery reports, in our own format. Properties that are not listed here are stored, but not read',
     required: ['id', 'type', 'data'],
     properties: {
       id: EVENT_TEXT,
@@ -86,7 +86,7 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   },
   Problem: {
     type: 'object',
-    description: 'The same facts as a problem document (RFC 9457), for who names its media type in Accept',
+    description: 'The same error as a problem document (RFC 9457), for clients that list its media type in Accept',
     required: ['type', 'title', 'status', 'detail', 'error', 'code', 'requestId'],
     properties: {
       type: { type: 'string', const: 'about:blank' },
@@ -99,7 +99,7 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
   },
 }
 
-/** The members that the server adds to an order. */
+/** The properties that the server adds to an order. */
 function serverMembers(): JsonObject {
   const added = Object.entries(Order.properties).filter(([name]) => !(name in OrderContent.properties))
   return Object.fromEntries(added.map(([name, schema]) => [name, { ...schema, readOnly: true }]))
@@ -109,8 +109,8 @@ function orderInput(): JsonObject {
   return {
     ...OrderContent,
     description:
-      'An order as a caller writes it. Members that the server adds are passed over, so that what was read can be ' +
-      'written back; only an `id` that contradicts the address is refused',
+      'An order as a client sends it. Properties that the server adds are ignored, so that an order can be read and ' +
+      'written back. Only an `id` that does not match the URL is rejected',
     properties: { ...OrderContent.properties, ...serverMembers() },
   }
 }
@@ -122,8 +122,8 @@ function orderPatch(): JsonObject {
   return {
     type: 'object',
     description:
-      'A merge patch (RFC 7396): null removes a member, arrays are replaced whole, and the result must be an order. ' +
-      'A member that the server adds may only have the value that it has',
+      'A merge patch (RFC 7396): null removes a property, arrays are replaced as a whole, and the result must be an ' +
+      'order. A property that the server adds must have its current value',
     properties: {
       customerId,
       currency,
@@ -133,7 +133,7 @@ function orderPatch(): JsonObject {
       metadata: orGone({ ...names, additionalProperties: orGone(value) }),
       ...serverMembers(),
     },
-    // Removing what is not there changes nothing.
+    // Removing an absent property changes nothing.
     additionalProperties: { type: 'null' },
   }
 }

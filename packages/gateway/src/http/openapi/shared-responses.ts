@@ -1,10 +1,10 @@
 import type { JsonObject } from './operation.ts'
 
-/** Responses that stand once among the components, whoever refers to them. */
+/** Responses that are listed once among the components, however many operations refer to them. */
 export interface SharedResponses {
-  /** A reference to a response; equal ones are one component, named after the codes. */
+  /** Returns a reference to a response. Equal responses are one component, named after the codes. */
   reference(codes: readonly string[], response: JsonObject): JsonObject
-  /** All that were referred to. */
+  /** All referenced responses. */
   components(): JsonObject
 }
 

@@ -12,14 +12,14 @@ import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { schemaReference } from './schemas.ts'
 
-/** Where providers deliver to. */
+/** The operation to which providers deliver. */
 export const RECEIVE_WEBHOOK: Operation = {
   operationId: 'receiveWebhook',
-  summary: 'Takes a signed delivery of a payment provider',
+  summary: 'Accepts a signed delivery from a payment provider',
   description:
-    'The signature is checked over the bytes as they come, before anything else is said about them. 200 means that a ' +
-    'majority of the database holds the event; it is processed once, however often it is delivered. A 5xx and a 429 ' +
-    'ask for another delivery. The body described here is the shape of our own; other providers send theirs.',
+    'The signature is verified over the received bytes, before any other error in them is reported. 200 means that a ' +
+    'majority of the database has the event. It is processed once, however often it is delivered. After a 5xx or a ' +
+    '429, deliver it again. The body described here has our own format; other providers send their formats.',
   security: 'signature',
   parameters: ['Provider'],
   body: { mediaTypes: ['application/json'], schema: schemaReference('Event'), examples: EVENTS },
@@ -51,8 +51,8 @@ export const CHECK_ENDPOINT: Operation = {
   operationId: 'checkEndpoint',
   summary: 'Answers a provider that checks the endpoint',
   description:
-    'X sends a token, now and then, and wants its HMAC, keyed with the consumer secret (its challenge-response check). ' +
-    'Only a provider with the scheme `x` takes it; every other, and a token that could be a body, is answered 405.',
+    'X sends a token from time to time, and expects its HMAC with the consumer secret (its challenge-response check). ' +
+    'Only a provider with the scheme `x` supports it. Other providers, and tokens that could be a body, get 405.',
   parameters: ['Provider', 'CrcToken'],
   answers: {
     200: {
@@ -73,13 +73,13 @@ export const GET_OPENAPI: Operation = {
   refusals: [payloadTooLarge],
 }
 
-/** The sign of life for load balancers. */
+/** The health check for load balancers. */
 export const GET_HEALTH: Operation = {
   operationId: 'getHealth',
-  summary: 'Says that the process answers, and nothing else',
+  summary: 'Shows that the process responds, and nothing else',
   answers: {
     200: {
-      description: 'It does',
+      description: 'The process responds',
       headers: ['CacheControl'],
       schema: schemaReference('Health'),
       example: { status: 'ok' },
