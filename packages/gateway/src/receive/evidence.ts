@@ -6,9 +6,9 @@ const ALWAYS = ['content-type', 'user-agent']
 const MAX_LENGTH = 2_048
 
 /**
- * The headers that are kept with an event: those that its signature can be checked against again, and two that help to
- * understand it. An allow-list, because providers have sent secrets in headers of their own; a token in clear that is the
- * secret is kept only as the signature that it makes.
+ * Returns the headers to store with an event: the ones needed to verify its signature again, and two that help to
+ * understand it. This is an allow-list, because some providers have sent secrets in custom headers. If a plaintext token is
+ * itself the secret, only a signature made with it is stored.
  */
 export function evidenceOf(
   provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'clearTokenHeader'>,

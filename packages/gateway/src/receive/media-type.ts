@@ -2,14 +2,13 @@ import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { headerLines } from '@oncehook/webhooks/delivery'
 import { parse } from 'content-type'
 
-// What nearly all of them say, which needs no parser.
+// Nearly all deliveries have one of these values. They need no parser.
 const USUAL: ReadonlySet<string> = new Set(['application/json', 'application/json; charset=utf-8'])
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * Lets pass what says it is JSON in UTF-8 (or a form, from a provider that sends such), or says nothing: providers leave
- * the type out.
- * @throws unsupportedMediaType, or badRequest for two lines of Content-Type
+ * Accepts JSON in UTF-8, a form if the provider sends forms, and a missing Content-Type, because some providers omit it.
+ * @throws unsupportedMediaType, or badRequest for two Content-Type lines
  */
 export function refuseMediaType(rawHeaders: readonly string[], takesForms: boolean): void {
   const lines = headerLines(rawHeaders, 'content-type')

@@ -17,7 +17,7 @@ interface Sent {
   readonly type?: string
 }
 
-/** Receives a delivery; what would be stored is answered by `record`. */
+/** Receives a delivery; `record` replaces the inbox. */
 function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body, signed = text, type }: Sent = {}) {
   const signature = createHmac('sha256', secret).update(signed).digest('hex')
   const types = type === undefined ? [] : ['content-type', type]

@@ -12,46 +12,46 @@ import type { Transmissions } from '../inbox/transmissions.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
 
-/** Why a delivery is refused whose transmission came with another body before. */
+/** The reason for rejecting a delivery whose transmission arrived with another body before. */
 export const TRANSMISSION_REUSED = 'transmission_reused'
 
-/** What receiving works with. */
+/** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
   readonly inbox: Pick<Inbox, 'record' | 'recordBatch'>
   readonly transmissions: Transmissions
   readonly clock: Clock
   readonly isHandled: (type: string) => boolean
-  /** By which certificates are read, and from their provider events that are not signed well enough. */
+  /** Fetches certificates, and events from providers whose signatures do not prove enough. */
   readonly fetch: typeof globalThis.fetch
 }
 
-/** A delivery with the provider whose path it came in by. */
+/** A delivery, and the provider of the path on which it arrived. */
 export interface ReceivedDelivery {
   readonly provider: Provider
   readonly delivery: Delivery
   readonly requestId: string
-  /** The instant of `performance.now()` at which nobody waits for the answer any more. */
+  /** The value of `performance.now()` after which nobody waits for the answer any more. */
   readonly endsAt: number
   /**
-   * Has a provider asked about objects where nothing vouches for a delivery, and tells who asks then. It throws what the sender
-   * is answered where the provider is not to be asked.
+   * Asks a provider about objects if nothing else proves that a delivery is authentic. `ask` gets the kind of sender on
+   * whose behalf it asks. If the provider must not be asked, it throws the error to send.
    */
   readonly askFor: <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>) => Promise<T>
 }
 
-/** What an accepted delivery was: events that are stored, or a handshake that wants its answer. */
+/** The result of an accepted delivery: stored events, or the answer to a handshake. */
 export type Accepted =
   | { readonly secretId: string; readonly events: readonly StoredEvent[] }
   | { readonly secretId: string; readonly handshake: HandshakeAnswer }
 
-/** An event of a delivery and what became of it. */
+/** An event of a delivery, and its outcome. */
 interface StoredEvent {
   readonly event: WebhookEvent
   readonly outcome: 'recorded' | 'unhandled' | 'duplicate'
 }
 
 /**
- * Verifies a delivery over its raw bytes, reads its events and stores them: when this resolves, a majority holds them.
+ * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them.
  * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored, notChecked,
  * overloaded
  */
@@ -80,7 +80,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   return { secretId, events: await inTime(storeEvents(deps, { evidence, events, endsAt }), endsAt) }
 }
 
-/** A signature that covers only a checksum of the body counts with the body that came with it first. */
+/** Binds a transmission to its first body. Its signature covers only a checksum, so it must not be valid for another body. */
 async function bindTransmission(
   bind: Transmissions['bind'],
   { transmission, rawBody }: VerifiedDelivery,
@@ -94,7 +94,7 @@ async function bindTransmission(
   }
 }
 
-/** Stores all events of a delivery, or throws: a part of them is not enough for an answer. */
+/** Stores all events of a delivery, or throws: storing only some of them is not a success. */
 async function storeEvents(
   { inbox, isHandled }: ReceiveDeps,
   { evidence, events, endsAt }: BatchArrival,
@@ -114,14 +114,14 @@ async function storeEvents(
   })
 }
 
-/** Of several events with one id the first counts, as it does when they come one by one. */
+/** If several events have the same id, the first one counts, as it does if they arrive in separate deliveries. */
 function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
   const byId = new Map<string, WebhookEvent>()
   for (const event of events) if (!byId.has(event.id)) byId.set(event.id, event)
   return [...byId.values()]
 }
 
-/** What the provider itself says counts; what it does not know is as good as forged. */
+/** Replaces each event with the provider's answer about it. An event that the provider does not know is treated as forged. */
 async function confirmAll(
   { fetch, transmissions }: ReceiveDeps,
   events: readonly WebhookEvent[],
@@ -131,13 +131,13 @@ async function confirmAll(
   const { confirm } = provider
   if (confirm === undefined) return events
   const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
-  // A signature over a checksum lets a stranger who has caught one delivery make us ask, too.
+  // If the signature covers only a checksum, a stranger who has intercepted one delivery can make us ask, too.
   const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
   const confirmed = async (asker: Asker) => {
     await bindTransmission(transmissions.find, verified, received)
     return isVouchedFor ? askedProvider(ask(asker), endsAt) : checked(ask(asker), endsAt)
   }
-  // Of such an event the provider is asked by its id.
+  // For such an event, the provider is asked by event id.
   const objects = events.map(({ id, objectId }) => (verified.transmission === undefined ? objectId : id))
   const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
   return answers.map((answer) => {
@@ -146,7 +146,7 @@ async function confirmAll(
   })
 }
 
-/** What could not be checked now is checked when the delivery comes again. */
+/** If a delivery cannot be checked now, it is checked when it is delivered again. */
 async function checked<T>(verdict: Promise<T>, endsAt: number): Promise<T> {
   try {
     return await inTime(verdict, endsAt)
@@ -156,7 +156,7 @@ async function checked<T>(verdict: Promise<T>, endsAt: number): Promise<T> {
   }
 }
 
-/** What could not be asked now is asked again when the delivery comes again. */
+/** If the provider cannot be asked now, it is asked when the delivery arrives again. */
 async function askedProvider<T>(promise: Promise<T>, endsAt: number): Promise<T> {
   try {
     return await inTime(promise, endsAt)
@@ -171,5 +171,5 @@ async function inTime<T>(promise: Promise<T>, endsAt: number): Promise<T> {
   return value
 }
 
-// RFC 9110 section 15.5.2 demands a challenge; the name of the scheme is ours.
+// RFC 9110 section 15.5.2 requires a challenge. The scheme name is our choice.
 const CHALLENGE = { headers: { 'WWW-Authenticate': 'Signature realm="webhooks"' } }
