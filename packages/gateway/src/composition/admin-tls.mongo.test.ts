@@ -13,10 +13,10 @@ import { startGateway } from '../testing/start-gateway.ts'
 
 const authority = createTestAuthority('tests')
 
-/** Asks for a path over TLS; answers the name in the certificate and the status line. */
+/** Requests a path over TLS. Returns the name in the certificate, and the status line. */
 function ask(url: string, path: string): Promise<{ name: string; status: string }> {
   return new Promise((resolve, reject) => {
-    // A certificate of a test: which one it is, is what the test looks at.
+    // A test certificate: the test only checks which one is used.
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), rejectUnauthorized: false })
     let text = ''
     let name = ''

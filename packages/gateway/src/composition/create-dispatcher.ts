@@ -10,7 +10,7 @@ import type { Foundation } from './gateway-parts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Makes what hands stored events on to fulfilment, from when it is started. */
+/** Creates the dispatcher. Once started, it sends stored events to fulfilment. */
 export function createDispatcher(foundation: Foundation): Dispatcher {
   const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = foundation
   const claims = createClaims({

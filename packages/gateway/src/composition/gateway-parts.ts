@@ -18,36 +18,36 @@ import type { Audit } from '../operator/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
 
-/** What a gateway is made of besides its settings: everything that tests may want in their own hands. */
+/** The settings of a gateway, and the dependencies that tests can replace. */
 export interface GatewayParts {
   readonly settings: GatewaySettings
   readonly logger: Logger
-  /** Where the lines go, for the count of those that it lost. */
+  /** The output of the logger, which counts the lines that it lost. */
   readonly logOutput?: LogOutput
   readonly clock: Clock
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch
-  /** What the metrics endpoint shows in place of this process's own. */
+  /** Returns the metrics that the endpoint shows instead of this process's own. */
   readonly showMetrics?: (own: Registry) => ShownMetrics
 }
 
-/** What every stage of the start works with: the parts, and what the stages before it have made. */
+/** The context that all stages of the start share: the parts, and everything that is created from them. */
 export interface Foundation extends GatewayParts {
   readonly lifecycle: Lifecycle
-  /** The providers that count now. */
+  /** The current providers. */
   readonly providers: WatchedProviders
-  /** The keys of service tokens that count now. */
+  /** The current keys of service tokens. */
   readonly serviceKeys: WatchedServiceKeys
-  /** The keys of encryption at rest that count now, and what encrypts by them. */
+  /** The current keys for encryption at rest, and the encryption that uses them. */
   readonly encryptionKeys: WatchedEncryptionKeys
   readonly encryption: Encryption
-  /** What calls of fulfilment trust and show now. */
+  /** The current authorities and client certificate for calls to fulfilment. */
   readonly fulfilmentTls: WatchedSource<ClientTls | null>
-  /** Names this process as the holder of claims. */
+  /** The name of this process as the holder of claims. */
   readonly owner: string
-  /** Two pools, so that a backlog never queues ahead of an accept. */
+  /** Two pools, so that a backlog never delays a delivery. */
   readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
-  /** The client of fulfilment, loaded when it is first asked for. */
+  /** The client of fulfilment. It is loaded on first use. */
   readonly fulfilment: () => Promise<FulfilmentClient>
   readonly payments: PaymentProcedures
   readonly registry: Registry

@@ -19,7 +19,7 @@ import { stopInTime } from './stop-in-time.ts'
 
 const TALLY_FLUSH_MS = 1_000
 
-/** Makes what every stage needs, nothing of it open yet. */
+/** Creates the context that every stage needs. It opens no connection. */
 export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Foundation {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -8,7 +8,7 @@ import type { Foundation, GatewayParts } from './gateway-parts.ts'
 
 const CALL_MS = 10_000
 
-/** Makes the ways to fulfilment. Their code is loaded at the first call, for no delivery needs it. */
+/** Creates the fulfilment client and the payment procedures. Deliveries do not need them, so the first call loads their code. */
 export function loadFulfilment(parts: CallParts): Pick<Foundation, 'fulfilment' | 'payments'> {
   let loading: Promise<Loaded> | undefined
   const loaded = (): Promise<Loaded> => {
@@ -24,7 +24,7 @@ export function loadFulfilment(parts: CallParts): Pick<Foundation, 'fulfilment' 
   }
 }
 
-/** What calls are made with: the parts, and the keys and certificates that count now. */
+/** The dependencies of calls: the parts, and the current keys and certificates. */
 type CallParts = GatewayParts & Pick<Foundation, 'serviceKeys' | 'fulfilmentTls'>
 
 interface Loaded {
@@ -44,7 +44,7 @@ async function load(parts: CallParts): Promise<Loaded> {
   return { client, payments: createPaymentProcedures(client) }
 }
 
-/** Node's own fetch takes neither authorities nor a certificate; what does is loaded only where it is needed. */
+/** Node's own fetch supports neither custom authorities nor client certificates. One that does is loaded only if needed. */
 async function loadFetch({ fetch, fulfilmentTls }: CallParts): Promise<CallFetch> {
   if (fulfilmentTls.current() === null) return fetch
   const { createTlsFetch } = await import('../dispatch/tls-fetch.ts')
@@ -52,6 +52,6 @@ async function loadFetch({ fetch, fulfilmentTls }: CallParts): Promise<CallFetch
 }
 
 function signingKey([first]: readonly ServiceKey[]): ServiceKey {
-  if (first === undefined) throw new Error('There is no key of service tokens')
+  if (first === undefined) throw new Error('There is no key for service tokens')
   return first
 }

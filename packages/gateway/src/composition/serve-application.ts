@@ -6,13 +6,13 @@ import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import type { Front } from './start-front.ts'
 
-/** Where the application is served, and whom it asks. */
+/** The listener of the application, and the services that it uses. */
 export interface ServedApplication extends Pick<OrderDeps, 'recordChange'> {
   readonly front: Front
   readonly fulfilment: FulfilmentClient
 }
 
-/** Serves what the public listener offers beside deliveries: the orders API, its description, checks of providers. */
+/** Serves everything on the public listener except deliveries, such as the orders API and its OpenAPI document. */
 export function serveApplication(
   { settings, logger, clock, metrics }: Foundation,
   { front, fulfilment, recordChange }: ServedApplication,

@@ -10,7 +10,7 @@ import { createAdminApp } from '../operator/admin-app.ts'
 import type { OperatorApi } from '../operator/operator-api.ts'
 import type { Foundation } from './gateway-parts.ts'
 
-/** Opens the private listener: probes at once, the operator API as soon as `operator` yields it. */
+/** Opens the private listener. Probes work at once, the operator API as soon as `operator` returns it. Resolves to the port. */
 export async function startAdmin(foundation: Foundation, operator: () => OperatorApi | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = foundation
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
@@ -46,7 +46,7 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
   return listener.port
 }
 
-/** A gateway that could accept but not hand on is not ready. */
+/** A gateway that can accept events but not dispatch them is not ready. */
 async function pingBoth({ accepting, background }: Foundation['mongo']): Promise<void> {
   await Promise.all([accepting.ping(), background.ping()])
 }

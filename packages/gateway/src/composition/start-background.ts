@@ -17,15 +17,16 @@ import { serveApplication } from './serve-application.ts'
 import type { Front } from './start-front.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 
-/** What goes on behind the deliveries. */
+/** The parts that run behind the deliveries. */
 export interface Background {
   readonly operator: OperatorApi
   readonly housekeeping: Housekeeping
 }
 
 /**
- * Starts all that no delivery needs: the application behind the public listener, the operator API, the housekeeping; null
- * where a stop has come meanwhile. Loaded by itself, so that a start takes deliveries before it is.
+ * Starts everything that no delivery needs: the application behind the public listener, the operator API and the
+ * housekeeping. Resolves to null if the gateway is stopping. This file is loaded separately, so that deliveries are
+ * accepted before it is loaded.
  */
 export async function startBackground(foundation: Foundation, front: Front): Promise<Background | null> {
   const { mongo, registry, lifecycle, fulfilment } = foundation
@@ -37,7 +38,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   if (lifecycle.isStopping) return null
   addInboxGauges(registry, () => readInboxDepth(mongo.background.db))
   addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
-  // An operator acts on what is shown.
+  // Operators act on the data that they see, so it must not be rolled back later.
   const db = mongo.background.durableDb
   const keyRegister = createKeyRegister({
     db,
@@ -54,7 +55,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
         ...{ name: 'failed', limit: settings.RATE_LIMIT_FAILED, clock },
         windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
       }),
-      // Nobody else stands before the private listener.
+      // There is no proxy in front of the private listener.
       trustedProxyHops: 0,
       logger,
       count: foundation.metrics.loginFailed,
@@ -68,12 +69,12 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   return { operator, housekeeping: [...startHousekeeping(foundation, keyRegister), orderAudit] }
 }
 
-/** The issuer is asked at once, so that the log shows soon whether it answers; the start does not wait for that. */
+/** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
 async function openAccessTokens({ settings, fetch, clock, logger }: Foundation): Promise<AccessTokens | null> {
   const { operatorIssuer } = settings
   if (operatorIssuer === null) return null
   const keys = await createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
-  // Whatever fails is in the log already.
+  // Failures are already logged.
   keys.reload().catch(() => undefined)
   return createAccessTokens({ issuer: operatorIssuer, keys: keys.find, clock })
 }

@@ -20,21 +20,21 @@ import { createTransmissions } from '../inbox/transmissions.ts'
 import { createRequestTimer } from '../metrics.ts'
 import type { Foundation } from './gateway-parts.ts'
 
-// With what the rest of the process takes, the gateway stays below 256 MiB.
+// Together with the rest of the process, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
 const LATE_BODIES_MS = 100
 const SUMMARY_MS = 1_000
 
-/** A public listener that is open. */
+/** An open public listener. */
 export interface Front {
   readonly port: number
-  /** What the deliveries are answered with. */
+  /** The dependencies of the webhook route. */
   readonly webhooks: WebhookRouteDeps
-  /** Hands everything but deliveries to an application; what has come before waits for it. */
+  /** Passes all requests except deliveries to an application. Earlier requests wait for it. */
   serve(application: RequestListener): void
 }
 
-/** Opens the public listener: from then on deliveries are taken. */
+/** Opens the public listener. Deliveries are accepted from then on. */
 export async function startFront(foundation: Foundation, inbox: Inbox): Promise<Front> {
   const { settings, registry, lifecycle } = foundation
   const summary = new RefusalSummary(foundation.logger)
@@ -80,9 +80,9 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
 }
 
 const CLOSE_MS = 3_500
-// Then there is time to write the answers of deliveries whose database does not answer.
+// This leaves time to answer deliveries that wait for an unresponsive database.
 const ANSWER_REST_MS = 2_500
-// Enough for the authentic deliveries behind a flood, and a bound to what the flood may cost.
+// Enough for authentic deliveries during a flood, and a limit on the cost of the flood.
 const SEARCHED_PER_FAILED = 10
 
 function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRouteDeps, 'summary' | 'lastAnswers'> {

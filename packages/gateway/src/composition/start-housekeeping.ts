@@ -15,12 +15,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const CHECK_FILES_MS = 1_000
 
-/** Work that goes on until each part of it is stopped. */
+/** Periodic work. Each part runs until it is stopped. */
 export type Housekeeping = readonly { stop(): Promise<void> }[]
 
 /**
- * Starts what goes on beside the way of a delivery: replays that operators asked for, files of
- * providers and keys that have changed, bodies kept long enough, secrets about to end.
+ * Starts the work that is independent of single deliveries: replays that operators requested, reloads of changed provider
+ * and key files, removal of bodies at the end of their retention, and warnings about secrets that expire soon.
  */
 export function startHousekeeping(foundation: Foundation, keyRegister: KeyRegister): Housekeeping {
   const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = foundation

@@ -9,7 +9,7 @@ import { stopInTime } from './stop-in-time.ts'
 
 const COUNT_FLUSH_MS = 1_000
 
-/** Opens the durable front; what it stores goes on to the dispatcher. */
+/** Creates the inbox. It passes the events that it stores to the dispatcher. */
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
     foundation

@@ -26,7 +26,7 @@ const PROVIDERS = {
   },
 }
 
-/** What a gateway starts with, on a database of its own; it stops at the end of the scope. */
+/** The parts of a gateway with its own database. It stops at the end of the scope. */
 async function prepare() {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
@@ -46,7 +46,7 @@ async function prepare() {
   return { database, lifecycle, lines, parts, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Starts as much of a gateway as takes deliveries. */
+/** Starts only the parts of a gateway that accept deliveries. */
 async function openFront({ parts, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
   const foundation = layFoundation(parts, lifecycle)
   await foundation.mongo.accepting.open()
@@ -104,7 +104,7 @@ describe('a gateway that starts', () => {
     const { promise: stopped, resolve } = Promise.withResolvers<boolean>()
     const added = vi.spyOn(lifecycle, 'onStop').mockImplementation((stage) => {
       add(stage)
-      // The last stage that is added before deliveries are taken.
+      // The last stage that is added before deliveries are accepted.
       if (stage.name === 'public listener') resolve(lifecycle.stop())
     })
     await startGateway(prepared.parts, lifecycle)
