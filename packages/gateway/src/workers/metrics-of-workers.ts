@@ -8,14 +8,14 @@ interface Question {
 }
 
 interface Answer extends Question {
-  /** Null where they could not be gathered. */
+  /** Null if they could not be gathered. */
   readonly text: string | null
 }
 
-// The supervisor itself waits for five seconds for a worker that is stuck.
+// The supervisor waits up to five seconds for a stuck worker.
 const GATHERED_WITHIN_MS = 7_000
 
-/** In the supervisor: answers a worker that asks for the metrics of all. */
+/** In the supervisor: answers a worker's request for the metrics of all workers. */
 export function answerMetrics(worker: Worker, all: { clusterMetrics(): Promise<string> }): void {
   worker.on('message', async (message: unknown) => {
     if (!isAboutMetrics(message)) return
@@ -24,7 +24,7 @@ export function answerMetrics(worker: Worker, all: { clusterMetrics(): Promise<s
   })
 }
 
-/** In a worker: its own metrics become part of those of all, which are shown whichever worker is asked. */
+/** In a worker: adds its metrics to those of all workers. Each worker can then show the metrics of all. */
 export function shareMetrics(registry: Registry, channel: NodeJS.Process): ShownMetrics {
   AggregatorRegistry.setRegistries([registry])
   new AggregatorRegistry() // answers the supervisor from now on

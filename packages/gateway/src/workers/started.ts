@@ -1,2 +1,2 @@
-/** What a worker tells its supervisor when it has started. */
+/** The message that a worker sends to its supervisor after it has started. */
 export const STARTED = 'started'

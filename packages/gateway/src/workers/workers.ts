@@ -8,7 +8,7 @@ import { AggregatorRegistry } from 'prom-client'
 import { answerMetrics } from './metrics-of-workers.ts'
 import { STARTED } from './started.ts'
 
-/** What the supervisor of workers works with. */
+/** The dependencies of the supervisor. */
 export interface WorkersDeps {
   readonly count: number
   readonly logger: Logger
@@ -17,12 +17,12 @@ export interface WorkersDeps {
 
 const REPLACEMENT: Backoff = { baseMs: 500, capMs: 10_000 }
 const LONG_LIFE_MS = 10_000
-// A worker that has only just been forked does not listen for them yet: they end it before it has begun anything.
+// A newly forked worker does not handle these signals yet, so they kill it before it has begun any work.
 const TOLD_TO_STOP: ReadonlySet<string | null> = new Set(STOP_SIGNALS)
 
 /**
- * Several gateways behind the same ports, each a process of its own; this one only supervises. Any of them may be killed
- * at any instant: it is replaced, and what it held is taken over as from any dead process.
+ * Runs several gateways on the same ports, each in a separate process. This process only supervises them. A worker may be
+ * killed at any time: it is replaced, and its claims are reclaimed like those of any dead process.
  */
 export class Workers {
   readonly #deps: WorkersDeps
@@ -35,14 +35,14 @@ export class Workers {
 
   constructor(deps: WorkersDeps) {
     this.#deps = deps
-    // The kernel hands out connections: one that this process were to pass on would hang when its worker dies just then.
+    // The kernel distributes connections. If this process did, a connection would hang if its worker died at that moment.
     cluster.schedulingPolicy = cluster.SCHED_NONE
   }
 
   /**
-   * Starts one worker, and the others as soon as it has started: what a person must put right is said once, and one
-   * makes the indexes for all.
-   * @throws SettingsError without a problem of its own, for the worker has told it
+   * Starts one worker, and the others as soon as it has started. A configuration error is then reported only once, and one
+   * worker creates the indexes for all.
+   * @throws SettingsError without problems, because the worker has already reported them
    */
   async start(): Promise<void> {
     await this.#startFirst()
@@ -50,17 +50,17 @@ export class Workers {
     for (let more = 1; more < this.#deps.count && !this.#stopping; more += 1) this.#keepAlive(0)
   }
 
-  /** Stops all workers in order. Throws when one of them ended badly. */
+  /** Stops all workers gracefully. Throws if a worker did not exit cleanly. */
   async stop(): Promise<void> {
     this.#stopping = true
     for (const timer of this.#waiting) clearTimeout(timer)
     const ended = [...this.#living].map((worker) => once(worker, 'exit'))
     for (const { process } of this.#living) process.kill('SIGTERM')
     await Promise.all(ended)
-    if (this.#endedBadly) throw new Error('A worker did not stop in order')
+    if (this.#endedBadly) throw new Error('A worker did not stop cleanly')
   }
 
-  /** Resolves when the first worker has started, or when there is to be none any more. */
+  /** Resolves when the first worker has started or has exited; rejects if its settings are invalid. */
   async #startFirst(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const worker = this.#keepAlive(0)
@@ -74,7 +74,7 @@ export class Workers {
     await promise
   }
 
-  /** Starts a worker and, when it dies, another one in its place. `deaths` is how many died young before it. */
+  /** Starts a worker, and replaces it when it dies. `deaths` is the number of earlier workers that died young. */
   #keepAlive(deaths: number): Worker {
     const worker = cluster.fork()
     answerMetrics(worker, this.#metrics)
