@@ -8,7 +8,7 @@ import { EVENTS, type EventDocument } from './inbox/event-document.ts'
 import { startGateway } from './testing/start-gateway.ts'
 import { createOperatorClient } from './testing/start-operated-system.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy in the meantime.
 vi.setConfig({ testTimeout: 60_000 })
 
 const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
@@ -62,7 +62,7 @@ async function send(scheme: Scheme, { body, headers, contentType, query }: Signe
   return { status: response.status, body: (await response.json()) as { error?: string } }
 }
 
-/** Of a type that changes no order. */
+/** Event types that change no order. */
 const TYPES = {
   gocardless: 'mandates.created',
   sendgrid: 'delivered',
@@ -72,7 +72,7 @@ const TYPES = {
 
 type Batching = keyof typeof TYPES
 
-/** So many events, and the ids that they have here. The order makes each of them `bytes` bytes or a little more. */
+/** `count` events, and the ids that they have here. The order makes each of them `bytes` bytes long or a little more. */
 function batch(scheme: Batching, count: number, bytes = 0) {
   const list = Array.from({ length: count }, (): PaymentEvent => {
     const id = randomUUID()
@@ -172,7 +172,7 @@ describe('a delivery of many events', () => {
       expect(await operator.events.reverify.query({ id })).toEqual({ valid: true, secretId: 'only', failure: null })
     }
 
-    // As a mapping of another day would have read it.
+    // As an older mapping could have read it.
     const [id = ''] = ids
     await events.updateOne({ eventId: id }, { $set: { type: 'read.before', orderId: 'read before' } })
     const record = await events.findOne({ eventId: id })

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startFreezingProxy } from './testing/freezing-proxy.ts'
 import { startGateway } from './testing/start-gateway.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy in the meantime.
 vi.setConfig({ testTimeout: 60_000 })
 
 const secret = randomBytes(24).toString('hex')
@@ -19,7 +19,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const mongo = stack.use(await startFreezingProxy(Number(new URL(database.uri.reveal()).port)))
-/** Takes every request and answers none. */
+/** Accepts every request and answers none. */
 const silent = createServer(() => undefined)
 await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
 stack.defer(() => void silent.close())
@@ -51,13 +51,13 @@ interface Sent {
   readonly requestLine: string
   readonly lines: readonly string[]
   readonly body: string
-  /** When the last octet of the head goes out, after the first one. Default: with it. */
+  /** The time from the first octet to the last octet of the head. Default: none. */
   readonly headAt?: number
-  /** When the last octet of the body goes out, after the first octet of all; never where it is infinite. */
+  /** The time from the first octet to the last octet of the body; if infinite, the last octet is never sent. */
   readonly bodyAt: number
 }
 
-/** Sends a request as slowly as asked for; the status of its answer, and the milliseconds from its first octet until then. */
+/** Sends a request slowly. Resolves to the status of the answer, and the milliseconds from the first octet until then. */
 async function send(socket: Socket, sent: Sent): Promise<{ status: number; ms: number }> {
   const { requestLine, lines, body: content, headAt = 0, bodyAt } = sent
   const host = ['Host: 127.0.0.1', `Content-Length: ${Buffer.byteLength(content)}`]
@@ -103,7 +103,7 @@ const put = {
 
 describe('a request', () => {
   it('has its answer 10 s after its first octet, whatever it waits for', async () => {
-    // A connection that has been idle before: its requests begin when their first octet comes.
+    // The connection has been idle. A request begins when its first octet arrives.
     const reused = await opened()
     expect(await send(reused, { ...delivery, bodyAt: 0 })).toMatchObject({ status: 200 })
     mongo.freeze()
@@ -121,7 +121,7 @@ describe('a request', () => {
       opened().then((socket) => send(socket, { ...put, headAt: 4_000, bodyAt: Number.POSITIVE_INFINITY })),
     ])
     expect(answers.map(({ status }) => status)).toEqual([500, 500, 500, 408, 500, 503, 408])
-    // The gateway runs in this process: what a busy machine takes from it is no wait of a request.
+    // The gateway runs in this process, so a delay of a busy machine does not count as a wait of a request.
     const lateMs = Math.min((2 * loop.max) / 1_000_000, 400)
     expect(answers.filter(({ ms }) => ms >= 10_000 + lateMs)).toEqual([])
   })

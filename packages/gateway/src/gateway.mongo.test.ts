@@ -9,7 +9,7 @@ import { createFulfilmentStandIn } from './testing/fulfilment-stand-in.ts'
 import { serveStandIn } from './testing/serve-stand-in.ts'
 import { startGateway } from './testing/start-gateway.ts'
 
-// Other tests may keep the machine busy meanwhile.
+// Other tests may keep the machine busy in the meantime.
 vi.setConfig({ testTimeout: 30_000 })
 
 const whsec = (): string => `whsec_${randomBytes(24).toString('base64')}`
@@ -47,7 +47,7 @@ const events = database.db.collection<EventDocument>(EVENTS)
 
 type Headers = Readonly<Record<string, string>>
 
-/** The headers of Standard Webhooks over a body, as of now. */
+/** The Standard Webhooks headers for a body, signed now. */
 function sign(body: Uint8Array | string, secret = secrets.acme): Headers {
   const id = `msg_${randomUUID()}`
   const timestamp = String(Math.floor(Date.now() / 1000))
@@ -59,7 +59,7 @@ function sign(body: Uint8Array | string, secret = secrets.acme): Headers {
 interface Delivery {
   readonly body?: string | Uint8Array
   readonly headers?: Headers
-  /** Default: signed for the body as acme does. */
+  /** Default: a signature of the body by acme. */
   readonly signature?: Headers
   readonly path?: string
   readonly method?: string
@@ -86,7 +86,7 @@ function uniqueId(): string {
   return `evt_${randomUUID()}`
 }
 
-/** Looks whether something refused has left no trace, and whether the next good delivery goes through. */
+/** Checks that a refused delivery has left no trace, and that the next valid delivery succeeds. */
 async function expectNoTrace(refuse: () => Promise<unknown>): Promise<void> {
   const before = await events.countDocuments()
   await refuse()
@@ -224,7 +224,7 @@ describe('what is refused', () => {
   const encoded = { ...JSON_TYPE, 'content-encoding': 'gzip' }
   const good = eventOf('never-stored')
 
-  // Each row has the faults of all rows below it: the first one in order decides.
+  // Each row has the faults of all rows below it. The first fault in this order decides the answer.
   it.each<[number, string, Delivery]>([
     [
       404,
@@ -279,7 +279,7 @@ describe('what is refused', () => {
     })
   })
 
-  /** Everything that a sender can see, but for the time and the request's id. */
+  /** Everything that a sender can see, except the time and the request's id. */
   function likeness({ status, headers, json, text }: Awaited<ReturnType<typeof deliver>>): unknown {
     const { date: _, 'x-request-id': id, ...lasting } = Object.fromEntries(headers)
     return { status, lasting, body: text.replaceAll(json.requestId, 'id'), id: id === json.requestId }
@@ -395,7 +395,7 @@ describe('what is refused', () => {
   })
 })
 
-/** The head of a delivery, octet by octet. */
+/** The raw octets of a delivery's head. */
 function head(headers: Headers, types: readonly string[] = ['application/json']): string {
   const lines = [
     ['Host', 'gateway.example'],
@@ -405,7 +405,7 @@ function head(headers: Headers, types: readonly string[] = ['application/json'])
   return `POST /api/webhooks/acme HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}Connection: close\r\n\r\n`
 }
 
-/** Sends octets and resolves to all that comes back until the gateway closes the connection. */
+/** Sends octets, and resolves to everything that the gateway sends until it closes the connection. */
 function exchange(octets: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''

@@ -16,7 +16,7 @@ import { TRANSMISSION_INDEXES } from './inbox/transmissions.ts'
 import { AUDIT_INDEXES } from './operator/audit.ts'
 import { REPLAY_INDEXES } from './operator/replay-document.ts'
 
-// What could not be delivered meanwhile comes at once, and would wait 80 ms while the rest is loaded.
+// Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50
 
 /** The ports that a started gateway listens on. */
@@ -26,10 +26,10 @@ export interface StartedGateway {
 }
 
 /**
- * Starts a gateway: the admin listener first, so that what is missing can be seen; then the database and the public
- * listener, so that deliveries are taken as soon as they can be; then all that no delivery waits for. Each part adds its
- * stop stage to the lifecycle, and a stop that comes meanwhile ends the start.
- * @throws SettingsError for what a person must put right
+ * Starts a gateway. The admin listener opens first, so that its probes show what is missing. The database and the public
+ * listener are next, so that deliveries are accepted as early as possible. Everything that no delivery needs comes last.
+ * Each part adds its stop stage to the lifecycle. A stop during the start ends the start.
+ * @throws SettingsError for a problem that a person must fix
  */
 export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): Promise<StartedGateway> {
   const foundation = layFoundation(parts, lifecycle)
@@ -45,7 +45,7 @@ export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): P
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(foundation)
   const inbox = startInbox(foundation, dispatcher)
-  // Added before the public listener, which is to be closed before.
+  // Added before the public listener, so that the listener is closed first.
   const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
   const front = await startFront(foundation, inbox)

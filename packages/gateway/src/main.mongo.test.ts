@@ -18,7 +18,7 @@ const PROVIDERS = {
   },
 }
 
-/** A gateway of several processes, with what it wrote on both outputs. */
+/** A gateway with several processes, and the text of both its outputs. */
 async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
   const [publicPort, adminPort] = [await stablePort(), await stablePort()]
   const child = spawn(process.execPath, [MAIN], {
@@ -59,7 +59,7 @@ async function run(database: TestDatabase, settings: Readonly<Record<string, str
   }
 }
 
-/** Delivers a new event on a connection of its own; the status, or null where none came. */
+/** Delivers a new event on a new connection. Resolves to the status, or to null if there was none. */
 async function deliver(url: string, id = randomUUID()): Promise<number | null> {
   const body = JSON.stringify({ id, type: 'customer.created', data: { object: { id } } })
   const signature = createHmac('sha256', SECRET).update(body).digest('hex')

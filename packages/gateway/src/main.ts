@@ -2,8 +2,8 @@ import { restartWithHeapFlags } from '@oncehook/kernel/restart-with-heap-flags'
 import { endAtSignals } from '@oncehook/kernel/stop-signals'
 
 const heapIsBound = restartWithHeapFlags(process)
-// Not before: a signal that comes while Node replaces itself would be heard by nobody.
+// Not earlier: a signal that arrives while Node replaces itself would be lost.
 endAtSignals(process)
-// Loaded once, by the process that stays.
+// Loaded here, so that only the process that stays loads it.
 const { runGateway } = await import('./run-gateway.ts')
 await runGateway({ env: process.env, heapIsBound, fetch: globalThis.fetch })

@@ -2,27 +2,27 @@ import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauge
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/inbox-depth.ts'
 
-/** Counts deliveries by what became of them. */
+/** Counts deliveries by outcome. */
 export interface DeliveryMetrics {
   delivered(provider: string, outcome: string): void
   /** A secret matched. */
   matched(provider: string, secretId: string): void
-  /** A delivery was not authentic, by the class of the reason. */
+  /** A delivery was not authentic, by kind of reason. */
   unverified(provider: string, reason: string): void
   mismatched(provider: string, times: number): void
   /** An authentic event is kept without an effect because its provider's settings do not allow or expect it. */
   withheld(provider: string, reason: string): void
-  /** A transmission came again with another body: somebody has caught a delivery. */
+  /** A transmission arrived again with another body: somebody has intercepted a delivery. */
   transmissionReused(provider: string): void
-  /** A repeated delivery of a dead event, by what it came to: revived, too_late or too_often. */
+  /** A redelivery of a dead event, by outcome: revived, too_late or too_often. */
   redelivered(provider: string, outcome: string): void
 }
 
-/** Counts what the dispatcher did. */
+/** Counts the results of the dispatcher. */
 export interface DispatchMetrics {
   settled(state: string, outcome: string): void
   lostClaims(count: number): void
-  /** Fulfilment could read no event of a batch. */
+  /** Fulfilment could not read any event of a batch. */
   contractMismatch(): void
 }
 
@@ -31,7 +31,7 @@ interface LoginMetrics {
   loginFailed(api: string, reason: string): void
 }
 
-/** Adds one to what operators see of a provider: its deliveries by outcome, the matches of its secrets. */
+/** Adds one to the provider statistics for operators: deliveries by outcome, or matches of secrets. */
 export type Tally = (provider: string, kind: 'delivery' | 'secret', name: string) => void
 
 /** All counters of the gateway. */
@@ -54,7 +54,7 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
   })
   const reused = new Counter({
     name: 'oncehook_transmissions_reused_total',
-    help: 'Deliveries refused because their transmission came with another body before',
+    help: 'Deliveries refused because their transmission arrived with another body before',
     labelNames: ['provider'],
     registers,
   })
@@ -66,29 +66,29 @@ export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayM
   })
   const redelivered = new Counter({
     name: 'oncehook_dead_events_redelivered_total',
-    help: 'Repeated deliveries of dead events, by what they came to: revived, too_late or too_often',
+    help: 'Redeliveries of dead events by outcome: revived, too_late or too_often',
     labelNames: ['provider', 'outcome'],
     registers,
   })
   const attempts = new Counter({
     name: 'oncehook_event_attempts_total',
-    help: 'Tries to give an event its effect, by the state they led to and their outcome',
+    help: 'Attempts to apply an event, by resulting state and outcome',
     labelNames: ['state', 'outcome'],
     registers,
   })
   const lost = new Counter({
     name: 'oncehook_claims_lost_total',
-    help: 'Claims that another worker had taken over before they were settled',
+    help: 'Claims that another process took over before they were settled',
     registers,
   })
   const unreadable = new Counter({
     name: 'oncehook_contract_mismatches_total',
-    help: 'Batches of which fulfilment could read no event: the releases of the two do not fit',
+    help: 'Batches in which fulfilment could not read any event because its release is not compatible with the gateway',
     registers,
   })
   const failures = new Counter({
     name: 'oncehook_verification_failures_total',
-    help: 'Deliveries that were not authentic, by provider and class of the reason',
+    help: 'Deliveries that were not authentic, by provider and kind of reason',
     labelNames: ['provider', 'reason'],
     registers,
   })
@@ -120,7 +120,7 @@ function createLoginMetrics(registry: Registry): LoginMetrics {
   return { loginFailed: (api, reason) => failed.inc({ api, reason }) }
 }
 
-/** Adds gauges that ask the inbox when they are read. */
+/** Adds gauges that query the inbox when they are read. */
 export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
   addPolledGauges(registry, readDepth, INBOX_GAUGES)
 }
@@ -133,22 +133,22 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
   },
   {
     name: 'oncehook_events_dead',
-    help: 'Events that failed for good and wait for an operator',
+    help: 'Events that failed permanently and wait for an operator',
     read: ({ dead }) => dead,
   },
   {
     name: 'oncehook_events_closed',
-    help: 'Events that failed for good and that an operator has closed',
+    help: 'Events that failed permanently and that an operator has closed',
     read: ({ closed }) => closed,
   },
   {
     name: 'oncehook_events_oldest_unsettled_seconds',
-    help: 'Age of the oldest event that is not settled, 0 where there is none',
+    help: 'Age of the oldest event that is not settled, 0 if there is none',
     read: oldestUnsettledSeconds,
   },
 ]
 
-/** Adds the histogram of the seconds that requests took, by route and status. */
+/** Adds the histogram of request durations in seconds, by route and status. */
 export function createRequestTimer(registry: Registry): Histogram<'route' | 'status'> {
   return new Histogram({
     name: 'oncehook_request_seconds',

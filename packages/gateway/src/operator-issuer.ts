@@ -4,20 +4,20 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { z } from 'zod'
 import { ROLES, type Role, withRead } from './token-holders.ts'
 
-/** The issuer (OpenID Connect) whose access tokens operators may use, and what its groups may do. */
+/** The OpenID Connect issuer whose access tokens operators may use, and the roles of its groups. */
 export interface OperatorIssuer {
-  /** As its tokens and its discovery document name it, letter by letter. */
+  /** Its name, exactly as its tokens and its discovery document spell it. */
   readonly issuer: string
-  /** For whom a token must be. */
+  /** The audience that a token must have. */
   readonly audience: string
   /** The claim that holds the groups: its name, or a JSON Pointer (RFC 6901). */
   readonly groupsClaim: string
   readonly groups: ReadonlyMap<string, ReadonlySet<Role>>
-  /** The age from which a token is refused, whatever its `exp`. */
+  /** A token of this age or older is rejected, whatever its `exp`. */
   readonly maxAgeSeconds: number
 }
 
-/** The settings of the issuer as they were read one by one. */
+/** The settings of the issuer before they are checked together. */
 export interface OperatorIssuerTexts {
   readonly OPERATOR_ISSUER?: string | undefined
   readonly OPERATOR_AUDIENCE?: string | undefined
@@ -26,7 +26,7 @@ export interface OperatorIssuerTexts {
   readonly OPERATOR_TOKEN_MAX_AGE_SECONDS: number
 }
 
-/** What the names of operators of an issuer begin with. */
+/** The prefix of the names of operators from an issuer. */
 export const ISSUED_PREFIX = 'oidc:'
 
 const SAMPLE_ISSUER = 'https://login.example.com/realms/staff'
@@ -34,7 +34,7 @@ const SAMPLE_GROUPS = '{"oncehook-operators": ["read", "operate"]}'
 const GROUPS = z.record(z.string().min(1).max(255), z.array(z.enum(ROLES)))
 
 /**
- * Reads who issues tokens for operators; null where nobody does.
+ * Reads the issuer of tokens for operators; null if there is none.
  * @throws SettingsError with every problem, each with the line to write
  */
 export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer | null {
@@ -47,11 +47,11 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
   const problems: string[] = []
   if (!isIssuer(issuer)) {
     problems.push(
-      `OPERATOR_ISSUER must be an https address (http to loopback only) without user, query or fragment, such as ${SAMPLE_ISSUER}`,
+      `OPERATOR_ISSUER must be an https URL (http for loopback only) without user, query or fragment, such as ${SAMPLE_ISSUER}`,
     )
   }
   if (audience === undefined) {
-    problems.push('OPERATOR_AUDIENCE is not set: for whom the issuer makes tokens, such as OPERATOR_AUDIENCE=oncehook')
+    problems.push('OPERATOR_AUDIENCE is not set: use the audience of the tokens, such as OPERATOR_AUDIENCE=oncehook')
   }
   const groups = readGroups(json)
   if (groups === null)
@@ -61,7 +61,7 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
   return { issuer, audience, groupsClaim, groups, maxAgeSeconds }
 }
 
-/** Whether keys may be fetched from an address: https, or plain http to this machine. */
+/** Whether keys may be fetched from a URL: https, or plain http on this machine. */
 export function isSafeAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
 }

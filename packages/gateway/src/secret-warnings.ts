@@ -5,9 +5,9 @@ import { readSettings } from '@oncehook/kernel/settings'
 import { readTextSource, textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 
-/** Something doubtful about secrets that are each right by themselves; it names their places and no value. */
+/** A weakness of secrets that are each valid. It names their places, but no value. */
 export interface SecretWarning {
-  /** The name of the log line: one text in several places, or one that is not drawn at random, as it seems. */
+  /** The name of the log line: one text in several places, or a text that does not look random. */
   readonly event: 'secret.shared' | 'secret.weak'
   readonly places: readonly string[]
 }
@@ -18,14 +18,14 @@ interface Found {
 }
 
 /**
- * Looks for secrets that stand in two places, where whoever knows one knows the other, and for tokens that can be
- * guessed. Settings that cannot be read are passed over: the services refuse those themselves.
+ * Finds secrets that are used in two places, so that one leak exposes both, and tokens that can be guessed. It ignores
+ * settings that it cannot read: the services reject those at their start.
  */
 export function findSecretWarnings(env: NodeJS.ProcessEnv): SecretWarning[] {
   const tokens = TOKEN_SETTINGS.flatMap((name) => tokensOf(name, readJson(name, env), env))
   const service = serviceSecretsOf(env)
   const all = [...service, ...tokens, ...providerSecretsOf(readJson('PROVIDERS', env), env)]
-  // Public keys may stand anywhere.
+  // Public keys may be used anywhere.
   const secrets = all.filter(({ text }) => !/^whpk_|PUBLIC KEY-----/.test(text))
   const byText = Map.groupBy(secrets, ({ text }) => hash('sha256', text.replace(/^whsec_/, '')))
   const shared = [...byText.values()].filter((places) => places.length > 1)

@@ -180,7 +180,7 @@ describe('readGatewaySettings', () => {
       ['https://user:canary@login.example.com'],
     ])('refuse the issuer %s', (OPERATOR_ISSUER) => {
       const problems = problemsOf({ ...needed, ...issuer, OPERATOR_ISSUER })
-      expect(problems).toEqual([expect.stringMatching(/^OPERATOR_ISSUER must be an https address/)])
+      expect(problems).toEqual([expect.stringMatching(/^OPERATOR_ISSUER must be an https URL/)])
       expect(problems[0]).not.toContain('canary')
     })
 
@@ -198,7 +198,7 @@ describe('readGatewaySettings', () => {
 
     it('show the line that is missing', () => {
       expect(problemsOf({ ...needed, OPERATOR_ISSUER: issuer.OPERATOR_ISSUER })).toEqual([
-        'OPERATOR_AUDIENCE is not set: for whom the issuer makes tokens, such as OPERATOR_AUDIENCE=oncehook',
+        'OPERATOR_AUDIENCE is not set: use the audience of the tokens, such as OPERATOR_AUDIENCE=oncehook',
         'OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS={"oncehook-operators": ["read", "operate"]}',
       ])
       expect(problemsOf({ ...needed, OPERATOR_AUDIENCE: 'oncehook', OPERATOR_GROUPS: GROUPS })).toEqual([
@@ -212,7 +212,7 @@ describe('readGatewaySettings', () => {
     const names = ['oidc:alice', 'api:shop', 'provider:acme', 'alice:api:']
     const OPERATOR_TOKENS = JSON.stringify(Object.fromEntries(names.map((name, n) => [name, `${token}${n}`])))
     const problem = (name: string, prefix: string, other: string): string =>
-      `OPERATOR_TOKENS has the name ${name}: ${prefix} means others in the audit, so write ${other}`
+      `OPERATOR_TOKENS has the name ${name}: the audit log uses ${prefix} for others, so write ${other}`
     expect(problemsOf({ ...needed, OPERATOR_TOKENS })).toEqual([
       problem('oidc:alice', 'oidc:', 'oidc-alice'),
       problem('api:shop', 'api:', 'api-shop'),

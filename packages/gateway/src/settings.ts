@@ -43,7 +43,7 @@ import {
 
 const DAY_MS = 86_400_000
 
-/** The gateway's settings, one member a variable of the environment. */
+/** The gateway's settings: each property is an environment variable. */
 export const gatewaySchema = z.object({
   GATEWAY_HOST: textSetting('127.0.0.1'),
   GATEWAY_PORT: portSetting(8080),
@@ -96,30 +96,30 @@ export const gatewaySchema = z.object({
 
 type ReadApart = keyof typeof READ_APART
 
-/** What the gateway runs with. */
+/** The settings of the gateway, read and checked. */
 export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, ReadApart> & {
-  /** The keys of service tokens; the first signs. */
+  /** The keys of service tokens; the first one signs. */
   readonly serviceKeys: FileSource<readonly ServiceKey[]>
-  /** The keys of what is encrypted at rest; null: nothing is. */
+  /** The keys for encryption at rest; null if nothing is encrypted. */
   readonly encryptionKeys: FileSource<EncryptionKeys | null>
-  /** What calls of fulfilment trust and show; null: nothing that Node does not trust by itself. */
+  /** The authorities and client certificate for calls to fulfilment; null for the defaults of Node. */
   readonly fulfilmentTls: FileSource<ClientTls | null>
   readonly API_TOKENS: TokenHolders<ApiGrant>
   readonly OPERATOR_TOKENS: TokenHolders<OperatorGrant>
-  /** Who issues tokens for operators beside those; null: nobody. */
+  /** The issuer of other tokens for operators; null if there is none. */
   readonly operatorIssuer: OperatorIssuer | null
   readonly providers: ProvidersSource
-  /** What is doubtful about the secrets as they were read. */
+  /** The weaknesses of the secrets at the time of reading. */
   readonly secretWarnings: readonly SecretWarning[]
   /** Reads `MONGODB_URI` again; throws SettingsError. */
   readonly readMongoUri: () => Secret
-  /** The certificate and the key of the private listener; null: it is plain http. */
+  /** The certificate and the key of the private listener; null if it uses plain HTTP. */
   readonly adminTls: FileSource<TlsPair | null>
 }
 
 /**
- * Loads the schemes that the providers of the settings name, and no other: most of a start is loading code. Says nothing of
- * settings that are wrong, which whoever reads them does.
+ * Loads only the schemes that the settings' providers use, because loading code is most of a start. It ignores invalid
+ * settings: `readGatewaySettings` reports them.
  */
 export async function loadNamedSchemes(env: NodeJS.ProcessEnv): Promise<Schemes> {
   return loadSchemes(readNamedSchemes(env))
@@ -134,7 +134,7 @@ function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 /**
- * Reads the gateway's settings, the providers' secrets included. `schemes` are those that they may name.
+ * Reads the gateway's settings, including the providers' secrets. `schemes` are the schemes that providers may use.
  * @throws SettingsError with every problem
  */
 export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
@@ -180,10 +180,10 @@ function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {
   return readOperatorIssuer(readSettings(gatewaySchema.pick(ISSUER_SETTINGS), env))
 }
 
-// Operators of an issuer, principals of the orders API, and deliveries.
+// Prefixes of operators from an issuer, of principals of the orders API, and of providers.
 const OTHERS_IN_AUDIT = [ISSUED_PREFIX, 'api:', 'provider:']
 
-/** The audit would take an operator with such a name for somebody else. */
+/** In the audit log, an operator with such a name would look like somebody else. */
 function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
   const names = new Set(Array.from(holders.values(), ({ name }) => name))
   const problems = [...names].flatMap((name) => {
@@ -191,7 +191,7 @@ function refuseNamesOfOthers(holders: TokenHolders<OperatorGrant>): void {
     const other = name.replace(':', '-')
     return prefix === undefined
       ? []
-      : [`OPERATOR_TOKENS has the name ${name}: ${prefix} means others in the audit, so write ${other}`]
+      : [`OPERATOR_TOKENS has the name ${name}: the audit log uses ${prefix} for others, so write ${other}`]
   })
   if (problems.length > 0) throw new SettingsError(problems)
 }
@@ -212,7 +212,7 @@ const READ_APART = {
 } as const
 
 function refuseClearCalls(): never {
-  throw new SettingsError(['FULFILMENT_URL must begin with https:// where a setting FULFILMENT_TLS_… is set'])
+  throw new SettingsError(['FULFILMENT_URL must begin with https:// if a FULFILMENT_TLS_… setting is set'])
 }
 
 type TextName = 'PROVIDERS' | 'API_TOKENS' | 'OPERATOR_TOKENS'
@@ -227,7 +227,7 @@ function tokenSource(name: TextName, env: NodeJS.ProcessEnv): TokenSetting {
   return { name, json: readText(name, env), sources: { readEnv, readFile: (path) => readFileSync(path, 'utf8') } }
 }
 
-/** Origins whose scripts may use the orders API, separated by commas; `*` is any. */
+/** Origins whose scripts may use the orders API, separated by commas; `*` allows any origin. */
 function originsSetting() {
   return z
     .string()

@@ -7,45 +7,45 @@ import { z } from 'zod'
 
 const MIN_TOKEN_LENGTH = 32
 
-/** What a token stands for: the name of its holder, when it ends, and what the holder may do. */
+/** The holder of a token: the holder's name, the token's expiry, and the holder's rights. */
 export interface TokenHolder<Grant> {
   readonly name: string
-  /** Milliseconds since 1970; null: it does not end. */
+  /** Milliseconds since 1970; null if the token does not expire. */
   readonly notAfter: number | null
   readonly grant: Grant
 }
 
-/** The SHA-256 of a token, in hexadecimal -> its holder: the tokens themselves are not kept. */
+/** The SHA-256 of a token, in hexadecimal -> its holder. The tokens themselves are not kept. */
 export type TokenHolders<Grant> = ReadonlyMap<string, TokenHolder<Grant>>
 
-/** What a client of `/api/orders` may do. */
+/** A right of a client of `/api/orders`. */
 export type Scope = (typeof SCOPES)[number]
 
-/** Every scope: reading, writing and deleting orders. */
+/** All scopes: reading, writing and deleting orders. */
 const SCOPES = ['orders:read', 'orders:write', 'orders:delete'] as const
 
-/** What a principal of `/api/orders` may do. `own`: only with orders that it has made itself. */
+/** The rights of a principal of `/api/orders`. With `own` it can use only the orders that it has created. */
 export interface ApiGrant {
   readonly scopes: ReadonlySet<Scope>
   readonly own: boolean
 }
 
-/** What an operator may do. */
+/** A right of an operator. */
 export type Role = (typeof ROLES)[number]
 
-/** Every role: to look, to change, and to see the bodies of deliveries. */
+/** All roles: to read, to make changes, and to see the bodies of deliveries. */
 export const ROLES = ['read', 'operate', 'bodies'] as const
 
-/** What an operator may do. `operate` and `bodies` include `read`. */
+/** The roles of an operator. `operate` and `bodies` include `read`. */
 export interface OperatorGrant {
   readonly roles: ReadonlySet<Role>
 }
 
-/** A kind of tokens: how an entry names its rights, and what a plain token gets. */
+/** A kind of token: how an entry lists its rights, and the rights of a plain token. */
 export interface TokenKind<Rights extends z.ZodRawShape, Grant> {
   readonly rights: Rights
   readonly toGrant: (rights: z.output<z.ZodObject<Rights>>) => Grant
-  /** What an entry must be, for the message. */
+  /** The valid forms of an entry, for the message. */
   readonly form: string
   readonly all: Grant
 }
@@ -69,7 +69,7 @@ export const OPERATOR_TOKEN_KIND: TokenKind<typeof OPERATOR_RIGHTS, OperatorGran
   all: { roles: new Set(ROLES) },
 }
 
-/** Roles with what they include: every role may look. */
+/** Adds the included roles: every role includes `read`. */
 export function withRead(roles: readonly Role[]): ReadonlySet<Role> {
   return new Set(roles.length === 0 ? [] : ['read', ...roles])
 }
@@ -79,7 +79,7 @@ const NAME = z.string().min(1).max(64)
 const notAfter = z.iso.datetime({ offset: true }).transform((value) => Date.parse(value))
 const tokenSchema = z.strictObject({ value: textSource, notAfter: notAfter.optional() })
 
-/** A setting of tokens: its name, its text, and what reads the texts that it names. */
+/** A token setting: its name, its JSON text, and the readers of the variables and files that it names. */
 export interface TokenSetting {
   readonly name: string
   readonly json: string
@@ -87,8 +87,8 @@ export interface TokenSetting {
 }
 
 /**
- * Reads a setting of tokens (JSON: name -> token, or name -> tokens with rights).
- * @throws SettingsError with every problem, quoting no token
+ * Reads a token setting (JSON: name -> token, or name -> tokens with rights).
+ * @throws SettingsError with every problem; no problem quotes a token
  */
 export function readTokenHolders<Rights extends z.ZodRawShape, Grant>(
   setting: TokenSetting,
