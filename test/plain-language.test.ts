@@ -69,3 +69,21 @@ describe('the documents', () => {
     expect(findBannedPhrases(readFileSync(join(repository, document), 'utf8'))).toEqual([])
   })
 })
+
+/** The comments of a source, on their lines; the code is left out. */
+function commentsOf(source: string): string {
+  const lines = source.split('\n').map((line) => /^\s*(?:\/\*\*|\*|\/\/)(.*)$/.exec(line)?.[1] ?? '')
+  return lines.join('\n')
+}
+
+describe('the comments of the library', () => {
+  it('use no banned phrase', () => {
+    const sources = globSync('packages/webhooks/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] })
+    expect(sources.length).toBeGreaterThan(60)
+    const found = sources.flatMap((source) => {
+      const comments = commentsOf(readFileSync(join(repository, source), 'utf8'))
+      return findBannedPhrases(comments).map((phrase) => `${source}:${phrase}`)
+    })
+    expect(found).toEqual([])
+  })
+})

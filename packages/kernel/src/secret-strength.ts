@@ -24,6 +24,7 @@ function surprising(text: string): string {
 
 /** Shannon entropy of the characters of a text. */
 function bitsPerCharacter(text: string): number {
-  const counts = Object.values(Object.groupBy(text, (character) => character)).map((all) => all?.length ?? 0)
-  return counts.reduce((sum, count) => sum - (count / text.length) * Math.log2(count / text.length), 0)
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  return [...counts.values()].reduce((sum, count) => sum - (count / text.length) * Math.log2(count / text.length), 0)
 }

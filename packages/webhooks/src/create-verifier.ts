@@ -26,7 +26,7 @@ export type {
   VerifierSecret,
 } from './verifier-options.ts'
 
-/** The options of a verifier are wrong. Each problem is a clause that names properties and never a secret. */
+/** The options of a verifier are wrong. Each problem is a clause that names properties and never contains a secret. */
 export class VerifierSettingsError extends Error {
   override readonly name = 'VerifierSettingsError'
   readonly problems: readonly string[]
@@ -37,37 +37,37 @@ export class VerifierSettingsError extends Error {
   }
 }
 
-/** A delivery as it came in. */
+/** A delivery as it was received. */
 export interface ReceivedDelivery {
-  /** The exact bytes of the body, or their text; never an object that was parsed from them. */
+  /** The exact body as bytes or text, never a parsed object. */
   readonly rawBody: Uint8Array | string
   readonly headers: DeliveryHeaders
-  /** The URL or the target of the request: some schemes sign its query. Default: no query. */
+  /** The URL or the path of the request. Some schemes sign its query. Default: no query. */
   readonly url?: string
 }
 
 /** Verifies the deliveries of one provider. */
 export interface Verifier {
   /**
-   * Proves a delivery authentic and reads its events, or says why not. No sender can make it reject.
+   * Verifies a delivery and reads its events. Nothing that a sender can do makes it reject.
    * @throws TypeError if `rawBody` is not bytes or text
    */
   verify(delivery: ReceivedDelivery): Promise<Verification>
-  /** The answer to a GET by which a provider checks the endpoint, from the URL of that; null refuses it. */
+  /** The answer to the GET with which a provider checks the endpoint, from its URL; null refuses it. */
   answerCheck(url: string): Handshake | null
 }
 
-/** What a verifier takes from outside. */
+/** The clock and the network of a verifier. */
 export interface VerifierDeps {
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
-  /** By which certificates are read, and events that the provider has to be asked about. Default: the global one. */
+  /** Reads certificates, and confirms events with the provider. Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
 }
 
 /**
- * Makes the verifier of one provider.
- * @throws VerifierSettingsError with everything that is wrong with the options
+ * Creates the verifier of one provider.
+ * @throws VerifierSettingsError with every problem of the options
  */
 export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}): Verifier {
   const { now = Date.now, fetch = globalThis.fetch } = deps
@@ -88,7 +88,7 @@ export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}
   }
 }
 
-// The same as the name of a provider in the gateway's settings; nothing shows it.
+// The provider needs a name. Results do not contain it.
 const NAME = 'webhook'
 const MAX_BYTES = 16_000_000
 
@@ -179,7 +179,7 @@ interface ReadDelivery {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** What the provider itself says of the events; null if it does not know one of them. */
+/** The events as the provider confirms them; null if it does not know one of them. */
 async function confirmAll(
   { confirm }: Provider,
   { verified, events, fetch }: ReadDelivery,

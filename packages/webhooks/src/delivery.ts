@@ -1,31 +1,31 @@
 import type { SignedTransmission } from './signed-transmission.ts'
 
-/** One HTTP delivery as it came in: bytes and header lines, nothing interpreted; or what is kept of it. */
+/** One HTTP delivery as it was received, with nothing interpreted; or its stored form. */
 export interface Delivery {
   readonly rawBody: Buffer
-  /** Names and values in turn, as Node gives them: repeated lines are visible here only. */
+  /** Names and values alternately, as in Node.js: only here are repeated lines visible. */
   readonly rawHeaders: readonly string[]
-  /** The query of the request's target as it was sent, without the question mark; empty where there is none. */
+  /** The query of the request target as it was sent, without the question mark; empty if there is none. */
   readonly query: string
-  /** The address that it counts for; absent for one that is not on its way in. */
+  /** The address of the sender, for rate limits; absent if the delivery was read from the store. */
   readonly from?: string
-  /** It comes from the store, where a token in clear stands as the signature that it makes. */
+  /** It was read from the store, which holds a signature instead of a plaintext token. */
   readonly isStored?: true
 }
 
 declare const verified: unique symbol
 
-/** A delivery that is proved authentic; only a provider's `verify` makes one, and only these are read. */
+/** An authentic delivery. Only the `verify` of a provider makes one, and events are read only from these. */
 export interface VerifiedDelivery extends Delivery {
   readonly secretId: string
-  /** The event's id where the scheme signs one in a header. */
+  /** The id of the event, if the scheme signs one in a header. */
   readonly signedId?: string
-  /** Only where the signature covers no more than a checksum of the body. */
+  /** Set only if the signature covers no more than a checksum of the body. */
   readonly transmission?: SignedTransmission
   readonly [verified]: true
 }
 
-/** All values of a header, one for each line; names are compared without case. */
+/** All values of a header, one per line. The case of names does not matter. */
 export function headerLines(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -35,7 +35,7 @@ export function headerLines(rawHeaders: readonly string[], name: string): string
   return values
 }
 
-/** The value of the only line that headers of any of these names have together; null when there is none, or more. */
+/** The value of the only line with one of these names; null if there is no such line, or more than one. */
 export function onlyHeaderOf(rawHeaders: readonly string[], names: readonly string[]): string | null {
   let value: string | null = null
   for (const name of names) {
@@ -49,7 +49,7 @@ export function onlyHeaderOf(rawHeaders: readonly string[], names: readonly stri
   return value
 }
 
-/** The value of a header that occurs on exactly one line; null when it is missing or repeated. */
+/** The value of a header with exactly one line; null if it is missing or repeated. */
 export function singleHeader(rawHeaders: readonly string[], name: string): string | null {
   let value: string | null = null
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,18 +1,18 @@
 import { defineError } from '@oncehook/kernel/errors'
 
-/** The bytes are authentic and JSON, but no event can be read from them. */
+/** The body is authentic and JSON, but is not an event. */
 export const eventInvalid = defineError('event_invalid', {
   status: 400,
   retry: 'never',
   says: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
 })
-/** The delivery is authentic, but has more events than its provider ever puts into one. */
+/** The delivery is authentic, but has more events than its provider ever sends at once. */
 export const tooManyEvents = defineError('too_many_events', {
   status: 400,
   retry: 'never',
   says: 'The delivery has too many events',
 })
-/** More bodies are under way than memory is set aside for: a sender comes again. */
+/** Too many bodies or questions are in progress. The sender should try again. */
 export const overloaded = defineError('overloaded', {
   status: 429,
   retry: 'later',

@@ -12,26 +12,26 @@ export function isPaymentEventType(type: string): type is PaymentEventType {
   return PAYMENT_EVENT_TYPES.some((one) => one === type)
 }
 
-/** What an event says about an order. Amounts are integers in minor units, currencies ISO 4217 in capitals. */
+/** What an event says about an order. Amounts are integers in minor units; currencies are ISO 4217 codes in capitals. */
 export interface PaymentFacts {
   readonly orderId: string
   readonly amount?: number
   readonly currency?: string
-  /** When the provider says it happened, ISO 8601. */
+  /** The time of the event according to the provider, ISO 8601. */
   readonly occurredAt?: string
-  /** Set if the amount or the currency can equal none, or is missing and must be there: the event is refused for good. */
+  /** Set if the amount or the currency is invalid, or missing although it is required: the event fails permanently. */
   readonly unreadable?: 'amount_mismatch' | 'currency_mismatch' | 'amount_missing'
   /** Set if the provider may not cause this effect: the event is kept as `unhandled`, with this reason. */
   readonly withheld?: 'not_expected' | 'effect_not_allowed'
 }
 
-/** What a provider tells: the thing that flows from the HTTP edge to fulfilment. */
+/** What a delivery reports, in the same form for every provider. */
 export interface WebhookEvent {
-  /** The provider's own id of the event, opaque; unique together with the provider's name. */
+  /** The provider's id of the event, opaque. It is unique together with the provider's name. */
   readonly id: string
-  /** Our name of the type where the provider's is mapped, else the provider's own. */
+  /** Our name of the type if the provider's name is mapped, otherwise the provider's name. */
   readonly type: string
-  /** The object that the event is about, for a payment the payment's id. */
+  /** The id of the object that the event is about; for a payment, the id of the payment. */
   readonly objectId: string
   readonly facts: PaymentFacts
 }

@@ -15,50 +15,50 @@ import type {
 } from './schemes/scheme.ts'
 import type { LiveSecret } from './signatures/signature.ts'
 
-/** A configured provider, ready to judge deliveries. */
+/** A configured provider, ready to verify deliveries. */
 export interface Provider {
   readonly name: string
   readonly scheme: string
   readonly maxBytes: number
   /** The secrets by name, never by value. `notAfter` in milliseconds. */
   readonly secrets: readonly Pick<LiveSecret, 'id' | 'notAfter'>[]
-  /** Whether a signature covers a time. If not, an old capture stays valid for ever, and so must its key here. */
+  /** Whether the signature covers a time. If not, a captured delivery stays valid forever, so its event id must be kept. */
   readonly signsTime: boolean
-  /** For how many milliseconds after the first delivery the provider may deliver an event again. */
+  /** How long the provider may redeliver an event, in milliseconds after the first delivery. */
   readonly redeliveryMs: number
-  /** The properties that name mode or account (JSON Pointers) and of which its settings say nothing. */
+  /** The properties (JSON Pointers) that name the mode or the account and that its settings do not mention. */
   readonly unsaidOrigin: readonly string[]
-  /** The types that its settings map to a success, and of which they do not say whether they must name an amount. */
+  /** The types that its settings map to a success without saying whether an amount is required. */
   readonly unsureAmounts: readonly string[]
-  /** The headers that a signature is checked with, in lower case. */
+  /** The headers that are needed to check a signature, in lower case. */
   readonly signedHeaders: readonly string[]
-  /** Further ones that the signature of this very delivery covers; absent where every delivery has the same. */
+  /** More headers that the signature of this delivery covers; absent if they are the same for every delivery. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
-  /** Of these the one in which the secret itself comes, where there is one. */
+  /** The header that contains the secret itself, if there is one. */
   readonly clearTokenHeader?: string
-  /** Whether the query is kept. */
+  /** Whether the query is stored. */
   readonly usesQuery: boolean
-  /** Whether only the body tells that a delivery is signed at all. */
+  /** Whether the signature is in the body, so that no header shows it. */
   readonly signsInBody: boolean
   readonly takesForms: boolean
   /**
-   * Proves a delivery authentic at `now` (milliseconds), or says why it is not. A promise only where something must be
-   * fetched for it, by `fetch`; that rejects only with `unavailable`.
+   * Verifies a delivery at `now` (milliseconds). Returns a promise only if something has to be fetched, with `fetch`; the
+   * promise rejects only with `unavailable`.
    */
   verify(delivery: Delivery, now: number, fetch: typeof globalThis.fetch): Verdict | Promise<Verdict>
   readonly readEvents: ReadEvents
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake
-  /** The answer to a GET by which the provider checks this endpoint; absent where it does not. */
+  /** The answer to the GET with which the provider checks this endpoint; absent if it does not check. */
   readonly answerCheck?: AnswerCheck
-  /** Asks the provider what an event that is not signed well enough claims; absent where signatures suffice. */
+  /** Asks the provider to confirm an event whose signature proves too little; absent if signatures are enough. */
   readonly confirm?: ConfirmEvent
 }
 
-/** A delivery proved authentic, or the reason why it is not. */
+/** An authentic delivery, or the reason why it is not authentic. */
 type Verdict = VerifiedDelivery | { readonly refused: Refusal }
 
-/** A provider's settings with the texts of its secrets at hand. */
+/** The settings of a provider, with the values of its secrets. */
 export interface ProviderSource {
   readonly name: string
   readonly settings: ProviderSettings
@@ -69,7 +69,7 @@ export interface ProviderSource {
 const MIN_KEY_BYTES = 16
 const HOUR_MS = 3_600_000
 
-/** Makes a provider ready, or lists what is wrong with its settings without quoting a secret. */
+/** Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. */
 export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
   const { name, maxBytes } = source
   const scheme = schemes.get(source.settings.scheme)

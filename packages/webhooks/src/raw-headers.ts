@@ -1,10 +1,10 @@
-/** The headers of a delivery as servers have them: `rawHeaders` of Node.js, a `Headers` object or pairs, or one property each. */
+/** The headers of a delivery: `rawHeaders` of Node.js, a `Headers` object, pairs, or an object with one property per header. */
 export type DeliveryHeaders =
   | readonly string[]
   | Iterable<readonly [name: string, value: string]>
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The same as names and values in turn. Repeated lines stay visible if the source shows them. */
+/** The headers as names and values alternately. Repeated lines stay separate if the source has them separate. */
 export function rawHeadersOf(headers: DeliveryHeaders): readonly string[] {
   if (isIterable(headers)) return Array.from<string | readonly string[]>(headers).flat()
   return Object.entries(headers).flatMap(([name, value = []]) =>

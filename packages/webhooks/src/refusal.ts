@@ -1,8 +1,8 @@
-/** Why a delivery is not authentic: for the log only, the sender is told nothing of it. */
+/** Why a delivery is not authentic. It is for the log; the sender does not get it. */
 export type Refusal =
   | 'header_missing'
   | 'header_malformed'
   | 'timestamp_outside_window'
   | 'signature_mismatch'
-  /** It has more than the provider ever sends, so that nothing of it was parsed. */
+  /** The body is larger than the provider ever sends, so it was not parsed. */
   | 'body_too_large'

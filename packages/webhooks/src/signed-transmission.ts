@@ -1,7 +1,7 @@
-/** What a signature covers if it covers a mere checksum of the body: both must come with one body only. */
+/** A signature that covers only a checksum of the body: the id must be accepted with one body only. */
 export interface SignedTransmission {
   readonly id: string
   readonly checksum: number
-  /** Milliseconds since 1970: later the signature does not count any more. */
+  /** Milliseconds since 1970. The signature is not accepted later. */
   readonly countsUntil: number
 }

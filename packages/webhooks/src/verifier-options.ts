@@ -1,40 +1,40 @@
 import type { PaymentEventType } from './event.ts'
 
-/** A secret and until when it counts. */
+/** A secret and its expiry. */
 export interface VerifierSecret {
-  /** Names the secret in results. Default: `1`, `2`, `3`, by its place. */
+  /** Identifies the secret in results. Default: its position, `1`, `2` or `3`. */
   readonly id?: string
   readonly value: string
-  /** From then on it does not count any more. Default: it counts for ever. */
+  /** The secret is no longer accepted from this time. Default: it does not expire. */
   readonly notAfter?: Date
 }
 
-/** Where a provider is asked about its own objects, and with which token. */
+/** The API of a provider, for reading its objects. */
 export interface ProviderApiOptions {
-  /** Https, or plain http to loopback. */
+  /** An https URL. Plain http is allowed for loopback only. */
   readonly baseUrl: string
   readonly token: string
 }
 
-/** What may be said of every scheme. */
+/** The options of every scheme. */
 export interface CommonOptions {
-  /** How many seconds a signed time may be away, 1 to 86,400. Default: 300. */
+  /** How far a signed time may differ from now, in seconds, 1 to 86,400. Default: 300. */
   readonly toleranceSeconds?: number
-  /** Accept a secret of less than 16 bytes. Default: false. */
+  /** Accept secrets of less than 16 bytes. Default: false. */
   readonly acceptShortSecret?: boolean
-  /** Further types of the provider, and the names that events get instead. */
+  /** More types of the provider, and the type that events get instead. */
   readonly events?: Readonly<Record<string, string>>
-  /** A JSON Pointer (RFC 6901) to the id of the order. Default: where the provider puts it. */
+  /** A JSON Pointer (RFC 6901) to the order id. Default: the usual place of the provider. */
   readonly orderReference?: string
-  /** Which types of payment the provider may cause; others are marked as withheld. Default: what the scheme says. */
+  /** The payment events that the provider may cause; others are marked as withheld. Default: depends on the scheme. */
   readonly effects?: readonly PaymentEventType[]
-  /** Whether a success without an amount and a currency is marked as unreadable. Default: what the scheme says. */
+  /** Mark a success without amount and currency as unreadable. Default: depends on the scheme. */
   readonly requireAmount?: boolean
-  /** JSON Pointers to values that an event must have, else it is marked as withheld. Default: what the scheme says. */
+  /** JSON Pointers and required values; other events are marked as withheld. Default: depends on the scheme. */
   readonly expect?: Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** Up to three secrets, so that an old one can go on counting while a new one is introduced. */
+/** Up to three secrets, so that an old and a new secret can be valid at the same time. */
 interface WithSecrets {
   readonly secrets: string | readonly (string | VerifierSecret)[]
 }
@@ -44,48 +44,48 @@ interface WithoutSecrets {
   readonly secrets?: undefined
 }
 
-/** Anybody may use the scheme for anything: which types of payment it may cause must be said; `[]` for none. */
+/** The scheme is not tied to a provider, so `effects` is required; `[]` for none. */
 interface WithEffects extends WithSecrets {
   readonly effects: readonly PaymentEventType[]
 }
 
-/** The address as the provider knows it: it is signed. */
+/** The webhook URL as the provider knows it. It is part of what is signed. */
 interface WithPublicUrl extends WithSecrets {
   readonly publicUrl: string
 }
 
-/** The provider signs too little, so that it is asked about each event. */
+/** The provider signs too little, so each event is confirmed with its API. */
 interface WithFetch extends WithSecrets {
   readonly fetch: ProviderApiOptions
 }
 
 interface GenericHmac extends WithEffects {
-  /** The header of the signature. */
+  /** The name of the signature header. */
   readonly header: string
   /** Default: `sha256`. */
   readonly algorithm?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
   /** Default: `hex`. */
   readonly encoding?: 'hex' | 'base64'
-  /** Stands in front of the signature. Default: nothing. */
+  /** The text before the signature. Default: none. */
   readonly prefix?: string
-  /** The header of the signed time. Default: no time is signed. */
+  /** The name of the header with the signed time. Default: no time is signed. */
   readonly timestampHeader?: string
-  /** What is signed, with `{body}` and, if there is a time, `{timestamp}`. Default: body, or time, full stop and body. */
+  /** The signed text. Default: `{timestamp}.{body}` if there is a time, otherwise `{body}`. */
   readonly signedText?: string
-  /** How the secret is written. Default: `utf8`. */
+  /** The encoding of the secret. Default: `utf8`. */
   readonly secretEncoding?: 'utf8' | 'hex' | 'base64'
 }
 
 interface Paypal extends WithSecrets {
-  /** Certificates that are trusted, and no others (PEM). Default: PayPal's own, fetched and checked. */
+  /** The only trusted certificates (PEM). Default: PayPal's own, fetched and checked. */
   readonly certificates?: readonly string[]
-  /** Ask PayPal about each event; the token is the client id, a colon and the client secret. Default: not asked. */
+  /** Confirm each event with PayPal. The token is `<client id>:<client secret>`. Default: events are not confirmed. */
   readonly fetch?: ProviderApiOptions
-  /** Also trust the hosts of the sandbox. Default: false. */
+  /** Also trust the sandbox hosts. Default: false. */
   readonly sandbox?: boolean
 }
 
-/** What each scheme demands and allows beside the common options. */
+/** The options of each scheme, in addition to the common ones. */
 export interface SchemeOptions {
   readonly adyen: WithSecrets
   readonly 'adyen-platform': WithSecrets
@@ -95,11 +95,11 @@ export interface SchemeOptions {
   readonly flutterwave: WithFetch
   readonly fusionauth: WithSecrets
   readonly github: WithSecrets
-  /** `fetch` is needed if the secret is a plain token; a signing token (`whsec_`) does without. */
+  /** `fetch` is required if the secret is a plaintext token, not a signing token (`whsec_`). */
   readonly gitlab: WithSecrets & Partial<Pick<WithFetch, 'fetch'>>
   readonly gocardless: WithSecrets
   readonly hmac: GenericHmac
-  /** Takes both versions unless one is named. */
+  /** Accepts both versions unless `version` is set. */
   readonly hook0: WithEffects & { readonly version?: 'v0' | 'v1' }
   readonly lemonsqueezy: WithSecrets
   readonly mercadopago: WithFetch
@@ -112,9 +112,9 @@ export interface SchemeOptions {
   readonly shopify: WithSecrets
   readonly slack: WithSecrets
   readonly square: WithPublicUrl
-  /** `shape: 'standard'` reads the shape of that specification in place of `{id, type, data: {object: {id}}}`. */
+  /** `shape: 'standard'` reads the body as the specification defines it, instead of `{id, type, data: {object: {id}}}`. */
   readonly 'standard-webhooks': WithEffects & { readonly shape?: 'standard' }
-  /** Events of the live mode count; with `testMode` those of the test mode. */
+  /** Live events count; with `testMode`, test events count instead. */
   readonly stripe: WithSecrets & { readonly testMode?: boolean }
   readonly twilio: WithPublicUrl
   readonly woocommerce: WithSecrets
@@ -125,8 +125,8 @@ export interface SchemeOptions {
 /** The names of the schemes. */
 export type SchemeName = keyof SchemeOptions
 
-/** How one scheme is configured. */
+/** The options of one scheme. */
 export type OptionsOf<Name extends SchemeName> = { readonly scheme: Name } & CommonOptions & SchemeOptions[Name]
 
-/** How a verifier is configured: the name of the scheme decides what else can be said. */
+/** The options of a verifier. The name of the scheme decides which others there are. */
 export type VerifierOptions = { [Name in SchemeName]: OptionsOf<Name> }[SchemeName]

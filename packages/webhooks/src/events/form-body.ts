@@ -4,7 +4,7 @@ const OPENING_BRACE = 0x7b
 // Tab, line feed, carriage return, space.
 const BLANKS = new Set([0x09, 0x0a, 0x0d, 0x20])
 
-/** Whether a body is no JSON object. The bytes decide, for they are signed and the Content-Type is not. */
+/** Whether a body is not a JSON object. The bytes decide: they are signed, and the Content-Type is not. */
 export function isFormBody(rawBody: Buffer): boolean {
   return rawBody.find((byte) => !BLANKS.has(byte)) !== OPENING_BRACE
 }
@@ -12,7 +12,7 @@ export function isFormBody(rawBody: Buffer): boolean {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The fields of a form (application/x-www-form-urlencoded), each of which may be there once.
+ * The fields of a form (application/x-www-form-urlencoded). No field may be repeated.
  * @throws invalidBody
  */
 export function readForm(rawBody: Buffer): ReadonlyMap<string, string> {

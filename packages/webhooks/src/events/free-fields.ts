@@ -1,8 +1,8 @@
 import { isObject, toId } from './read-event.ts'
 
 /**
- * The order that the first of these objects names as `order_id` or `orderId`: what a shop writes into the free fields
- * that providers carry along for it (metadata, custom data, notes). Undefined where none does.
+ * The order that the first of these objects names as `order_id` or `orderId`; undefined if none does. A shop writes it into
+ * the fields that providers reserve for shops (metadata, custom data, notes).
  */
 export function orderInFreeFields(...places: readonly unknown[]): string | undefined {
   return places

@@ -1,7 +1,7 @@
 import { tooManyEvents } from '../errors.ts'
 
 /**
- * The items of a delivery, at most `most` of them: each becomes a record, so that their number has a bound.
+ * The items of a delivery, at most `most`. The number is limited because each item becomes a record.
  * @throws tooManyEvents
  */
 export function boundedItems<Item>(items: readonly Item[], most: number): readonly Item[] {

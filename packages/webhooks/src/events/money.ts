@@ -4,9 +4,8 @@ const CURRENCY = /^[A-Za-z]{3}$/
 const DECIMAL = /^(\d{1,15})(?:\.(\d{1,6}))?$/
 
 /**
- * The minor units of an amount that is written as a decimal (`19.99` EUR is 1999, `500` JPY is 500), by exact
- * arithmetic. Null where it is no such amount, has more decimals than the currency, or is beyond 2^53 - 1; undefined
- * where there is none.
+ * The minor units of a decimal amount (`19.99` EUR is 1999, `500` JPY is 500), by exact arithmetic. Undefined if there is no
+ * amount; null if it is not a decimal, has more decimals than the currency, or is beyond 2^53 - 1.
  */
 export function minorUnits(decimal: unknown, currency: unknown): number | null | undefined {
   if (decimal === undefined || decimal === null) return undefined
@@ -21,17 +20,17 @@ export function minorUnits(decimal: unknown, currency: unknown): number | null |
   return Number.isSafeInteger(units) ? units : null
 }
 
-/** The minor units of an amount that is written as an integer in text (`"1999"`), or is one; undefined where there is none. */
+/** The minor units of an amount that is an integer, or an integer as text (`"1999"`); undefined if there is none. */
 export function minorUnitsOfText(text: unknown): number | null | undefined {
   if (text === undefined || text === null) return undefined
   const units = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text
   return Number.isSafeInteger(units) ? (units as number) : null
 }
 
-/** Currencies in capitals whose minor units a provider counts otherwise: its decimals, and those of ISO 4217. */
+/** Currencies in capitals whose minor units differ: the decimals of the provider, and those of ISO 4217. */
 export type OtherDecimals = Readonly<Record<string, readonly [provider: number, iso: number]>>
 
-/** The minor units, by ISO 4217, of an amount in a provider's minor units; null if they are not whole or not exact. */
+/** The minor units, by ISO 4217, of an amount in a provider's minor units; null if the result is not an exact integer. */
 export function isoUnits(
   units: number,
   { currency, decimals }: { readonly currency: unknown; readonly decimals: OtherDecimals },

@@ -1,51 +1,51 @@
 import { PAYMENT_EVENT_TYPES, type PaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 
-/** JSON Pointers (RFC 6901) to the values that must be there, compared with their type. */
+/** JSON Pointers (RFC 6901) and the values required there. Types are compared too. */
 type Expectations = Readonly<Record<string, string | number | boolean | null>>
 
 /** What the events of a provider may do. */
 export interface Permissions {
-  /** The types of ours that have an effect. */
+  /** Our types that have an effect. */
   readonly effects: readonly PaymentEventType[]
   /** Whether a success without an amount and a currency is refused. */
   readonly requireAmount: boolean
-  /** What an event must say, else it has no effect. */
+  /** Values that an event must have, otherwise it has no effect. */
   readonly expect: Expectations
 }
 
-/** The same as a provider's settings say it; what is missing the scheme's preset says. */
+/** The same in the settings of a provider. The preset of the scheme supplies what is missing. */
 export type PermissionSettings = { readonly [Name in keyof Permissions]?: Permissions[Name] | undefined }
 
-/** What the events of a scheme may do where the settings say nothing. */
+/** What the events of a scheme may do, unless the settings say otherwise. */
 export interface SchemePermits<Settings> {
-  /** Null where the settings must say it. */
+  /** Null if the settings must set it. */
   readonly effects: Permissions['effects'] | null
   readonly requireAmount: boolean
-  /** Added to what the settings expect, which wins for the same pointer. */
+  /** Added to what the settings expect. For the same pointer the settings win. */
   readonly expect?: (settings: Settings) => Expectations
-  /** The properties that name the mode or the account of an event, as JSON Pointers: a start warns if none is expected. */
+  /** The properties (JSON Pointers) that name the mode or the account of an event. A start warns if none is expected. */
   readonly origin?: readonly string[]
-  /** The only properties that the signature covers, as JSON Pointers. Absent: it covers all that pointers can reach. */
+  /** The only properties that the signature covers, as JSON Pointers. Absent: it covers every property. */
   readonly signedProperties?: readonly string[]
 }
 
-/** The permits of a provider of payments that always names an amount. */
+/** The permits of a payment provider that always names an amount. */
 export const PAYMENTS = { effects: PAYMENT_EVENT_TYPES, requireAmount: true } as const
 
-/** The permits of a provider that knows no payments. */
+/** The permits of a provider without payments. */
 export const NO_PAYMENTS = { effects: [], requireAmount: false } as const
 
-/** The permits of a scheme that anybody may use for anything. */
+/** The permits of a scheme that is not tied to a provider. */
 export const EFFECTS_UNKNOWN = { effects: null, requireAmount: false } as const
 
 interface PermitRequest {
   readonly permissions: PermissionSettings
-  /** What pointers point into: the signed document, its item, or what was read from the provider. */
+  /** The document for pointers: the signed document, one item of it, or the answer of the provider. */
   readonly document: unknown
 }
 
-/** Marks an event that its provider may not send, or that lacks its amount: dispatch gives neither an effect. */
+/** Marks an event that its provider may not send, or that lacks its amount. Neither has an effect. */
 export function permit(event: WebhookEvent, { permissions, document }: PermitRequest): WebhookEvent {
   const withheld = withheldBy(event, { permissions, document })
   if (withheld !== null) return { ...event, facts: { ...event.facts, withheld } }

@@ -5,32 +5,32 @@ import type { PaymentFacts, WebhookEvent } from '../event.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { type PermissionSettings, permit } from './permits.ts'
 
-/** An object as JSON knows it. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** How a provider's body is read where it differs from our own shape. */
+/** How the body of a provider differs from our shape. */
 export interface ReadingRules extends PermissionSettings {
-  /** The scheme's own names of types -> ours. */
+  /** The type names of the scheme, and ours. */
   readonly types?: Readonly<Record<string, string>>
-  /** More names of types -> ours, from the settings; they win. */
+  /** More type names from the settings, and ours. They win. */
   readonly events?: Readonly<Record<string, string>> | undefined
-  /** Where the order's id stands in the body (RFC 6901), in place of the usual members. */
+  /** A JSON Pointer (RFC 6901) to the order id in the body. It replaces the usual properties. */
   readonly orderReference?: string | undefined
-  /** Members of the object that hold the amount of a type of ours, the first present one counts. Default: `amount`. */
+  /** The properties with the amount, by our type; the first present one counts. Default: `amount`. */
   readonly amountMembers?: (type: string) => readonly string[]
-  /** Brings an amount to the minor units of ISO 4217; null if it is none. Default: it is in them. */
+  /** Converts an amount to the minor units of ISO 4217; null if it is invalid. Default: no conversion. */
   readonly toIsoUnits?: (amount: number, currency: unknown) => number | null
-  /** The body as it was sent, for `orderReference` and `expect`, where it was brought into our shape before. */
+  /** The body as it was sent, for `orderReference` and `expect`, if it was converted to our shape before. */
   readonly sentBody?: JsonObject
 }
 
 /**
- * Reads the bytes of an authentic delivery as one JSON object; integers that a double would round come as bigint where
- * asked for, so that long ids stay exact.
+ * Reads the bytes of an authentic delivery as one JSON object. On request, integers that a double would round become
+ * bigints, so that long ids stay exact.
  * @throws invalidBody
  */
 export function readStrictObject(rawBody: Buffer, bigIntegers = false): JsonObject {
-  // Deeper than any payment, shallow enough for every reader behind us.
+  // Deeper than any payment, and shallow enough for every later reader.
   const value = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers })
   if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
   return value
@@ -60,10 +60,10 @@ export function readEvent(body: JsonObject, rules: ReadingRules): WebhookEvent {
   return permit(event, { permissions: rules, document })
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
 
-/** Whether a value can be an id or a type: well-formed text of 1 to 255 bytes, not blank, without control characters. */
+/** Whether a value can be an id or a type: well-formed text of 1 to 255 bytes, not only whitespace, no control characters. */
 export function isEventText(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 255 || value.trim() === '') return false
   return value.isWellFormed() && Buffer.byteLength(value) <= 255 && !CONTROL.test(value)
@@ -74,7 +74,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value of a name in a map whose names may come from outside. */
+/** The value of a name in a map, safe for names that a sender chooses. */
 export function ownMember(map: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
 }
@@ -92,7 +92,7 @@ function orderIdOf({ body, object, reference }: OrderPlace): string | undefined 
   return places.map(toId).find((id) => id !== undefined)
 }
 
-/** Some shops number their orders; a number that a double holds exactly is taken as its digits. */
+/** Some shops number their orders. A number that a double holds exactly becomes its digits. */
 export function toId(value: unknown): string | undefined {
   const text = Number.isSafeInteger(value) || typeof value === 'bigint' ? String(value) : value
   return isEventText(text) ? text : undefined
@@ -126,13 +126,13 @@ function isPresent(value: unknown): boolean {
 
 const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** `created` in seconds (Stripe) or `timestamp` in ISO 8601 (Standard Webhooks); anything else tells nothing. */
+/** `created` in seconds (Stripe) or `timestamp` in ISO 8601 (Standard Webhooks); anything else is ignored. */
 export function occurredAtOf({ created, timestamp }: JsonObject): Pick<PaymentFacts, 'occurredAt'> {
   const instant =
     typeof created === 'number'
       ? new Date(created * 1000)
       : new Date(typeof timestamp === 'string' && ISO_INSTANT.test(timestamp) ? timestamp : Number.NaN)
   const years = instant.getUTCFullYear()
-  // Beyond four digits of year it is no instant but another unit, and no reader behind us takes it.
+  // A year of more than four digits means another unit, and no later reader accepts it.
   return years >= 0 && years <= 9_999 ? { occurredAt: instant.toISOString() } : {}
 }

@@ -2,7 +2,7 @@ import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
 import type { Permissions } from './permits.ts'
 
-/** What a provider's settings allow its events, completed by the preset of its scheme. */
+/** What the events of a provider may do, from its settings and the preset of its scheme. */
 export function readPermissions({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): Permissions {
   return {
     effects: settings.effects ?? permits.effects ?? [],
@@ -11,27 +11,27 @@ export function readPermissions({ permits }: Pick<Scheme, 'permits'>, settings: 
   }
 }
 
-/** What is wrong with the permissions of a provider, each a clause with the property as it is to be written. */
+/** The problems of the permissions of a provider. Each is a clause that shows the property to write. */
 export function permissionProblems({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): string[] {
   return [...effectProblems(permits.effects, settings), ...pointerProblems(permits.signedProperties, settings)]
 }
 
-/** The properties that name mode or account, and of which the settings of a provider with effects say nothing. */
+/** The properties that name mode or account and that the settings of a provider with effects do not mention. */
 export function unsaidOrigin({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): readonly string[] {
   const { effects } = readPermissions({ permits }, settings)
   return effects.length > 0 && settings.expect === undefined ? (permits.origin ?? []) : []
 }
 
 /**
- * The types that the settings of a provider map to a success, of which the preset alone says that they name an amount: a
- * type that it does not know may name none, or another one.
+ * The types that the settings of a provider map to a success, and of which only the preset says that they name an amount.
+ * The preset does not know these types: they may name no amount, or another one.
  */
 export function unsureAmounts({ permits }: Pick<Scheme, 'permits'>, settings: ProviderSettings): readonly string[] {
   if (settings.requireAmount !== undefined || !permits.requireAmount) return []
   return Object.entries(settings.events ?? {}).flatMap(([type, ours]) => (ours === 'payment.succeeded' ? [type] : []))
 }
 
-/** Every effect as a property to write. */
+/** The property that allows every effect, as it is written. */
 const ALL = propertyOf(PAYMENT_EVENT_TYPES)
 
 function effectProblems(preset: Permissions['effects'] | null, { effects, events }: ProviderSettings): string[] {

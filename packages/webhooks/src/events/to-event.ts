@@ -5,34 +5,34 @@ import { resolvePointer } from './json-pointer.ts'
 import { type PermissionSettings, permit } from './permits.ts'
 import { currencyOf, isEventText, occurredAtOf, ownMember, toId } from './read-event.ts'
 
-/** What a provider's body says, taken from where that provider puts it; nothing of it is checked yet. */
+/** Values from the body of a provider. They are not checked yet. */
 export interface FoundEvent {
-  /** The provider's id of the event, or one made of the signed bytes. */
+  /** The provider's id of the event, or a hash of the signed bytes. */
   readonly id: unknown
   /** The provider's name of the type. */
   readonly type: unknown
-  /** Where a status decides what the type means: it is put behind the type's name, after a full stop. */
+  /** A status that decides what the type means. It is appended to the type after a full stop. */
   readonly status?: unknown
-  /** The object that the event is about; an event that changes no order may name none, and is then its own. */
+  /** The id of the object. An event that changes no order may have none; then it is the id of the event. */
   readonly objectId: unknown
   readonly orderId?: unknown
-  /** Minor units; null where the provider names an amount that is none. */
+  /** Minor units; null if the amount is invalid. */
   readonly amount?: number | null | undefined
   readonly currency?: unknown
   /** ISO 8601, or seconds since 1970. */
   readonly occurredAt?: unknown
 }
 
-/** How found events become ours: the scheme's own type names, and what the settings add. */
+/** How these values become an event. */
 export interface EventRules extends Pick<SharedSettings, 'events' | 'orderReference'>, PermissionSettings {
-  /** The provider's types -> ours, with or without the status behind them. */
+  /** The provider's types, with or without the status, and ours. */
   readonly types: Readonly<Record<string, string>>
-  /** What `orderReference` and `expect` point into: the body, or the item of a body with several. */
+  /** The document for `orderReference` and `expect`: the body, or one item of a body with several. */
   readonly document: unknown
 }
 
 /**
- * Makes an event of what was found.
+ * Makes an event from the values of a body.
  * @throws eventInvalid
  */
 export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
@@ -60,8 +60,8 @@ export function toEvent(found: FoundEvent, rules: EventRules): WebhookEvent {
 }
 
 /**
- * The name that says most decides: a type with its status before the type alone, so that mapping a type does not make
- * a success of its failures; and of equal ones that of the settings.
+ * The more specific name wins: a type with its status before the type alone, so that a mapped type does not turn its
+ * failures into successes. Of equal names that of the settings wins.
  */
 function typeOf({ type, status }: FoundEvent, rules: EventRules): string | undefined {
   if (!isEventText(type)) return undefined

@@ -2,8 +2,8 @@ import { isPaymentEventType } from '../event.ts'
 import { isEventText } from './read-event.ts'
 
 /**
- * The name of a type that only a header tells which nobody signed. It is good to show and may be mapped by the
- * settings, but it is never by itself one of those that have an effect: whoever caught a delivery could write it.
+ * The name of a type from a header that is not signed. It may be shown, and the settings may map it. It never has an effect
+ * unless they do: anyone who captured a delivery could change it.
  */
 export function unsignedType(name: string | null | undefined): string {
   return isEventText(name) && !isPaymentEventType(name) ? name : 'unknown'

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { isObject, type JsonObject } from '../events/read-event.ts'
 import { type Asker, SharedQuestions } from './shared-questions.ts'
 
-/** Where a provider is asked and with which token: https, or plain http to this machine only. */
+/** The URL and the token of a provider's API: https, or plain http to loopback only. */
 export const fetchSettings = z.strictObject({
   baseUrl: z
     .string()
@@ -28,29 +28,29 @@ function isApiBase(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(url))
 }
 
-/** What is read from a provider's API. */
+/** One object of a provider's API. */
 export interface ApiQuestion {
-  /** Each one segment of the path below the base, whatever characters it has. */
+  /** The segments of the path below the base URL. They may contain any characters. */
   readonly path: readonly string[]
   /** The header that carries the token. Default: `Authorization: Bearer`. */
   readonly tokenHeader?: (token: string) => Readonly<Record<string, string>>
-  /** Questions about one thing begin at most this often, in milliseconds. Default: as soon as the one before has its answer. */
+  /** The least time between questions about the same object, in milliseconds. Default: each starts when the last one ends. */
   readonly everyMs?: number
-  /** Who wants to know. Default: `known`. */
+  /** Who causes the question. Default: `known`. */
   readonly asker?: Asker | undefined
 }
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1_048_576
-// What anybody can make us ask for has a bound; beyond it the provider delivers again.
+// Any sender can cause these questions, so their number is limited; beyond it the provider delivers again.
 const LIMITS = { most: 64, mostOfStrangers: 32, mostWaiting: 256 }
 const askedOf = new WeakMap<FetchSettings, SharedQuestions<JsonObject | null>>()
 
 /**
  * Reads one JSON object from a provider's API, within 5 s and 1 MiB, without following redirects, 64 at once, 32 of them
- * for strangers. Null where the provider knows no such thing (404, 410). Calls for the same thing share questions that
- * begin after them.
- * @throws overloaded for a stranger where too much is asked, unavailable for everything else
+ * for strangers. Null if the object does not exist (404, 410). Calls for the same object share a question that starts after
+ * them.
+ * @throws overloaded for a stranger if too many questions are in progress, unavailable for everything else
  */
 export function readFromApi(
   settings: FetchSettings,
@@ -68,7 +68,7 @@ async function ask(
   { path, tokenHeader = (text) => ({ Authorization: `Bearer ${text}` }) }: ApiQuestion,
   fetch: typeof globalThis.fetch,
 ): Promise<JsonObject | null> {
-  // A segment of dots would climb, however it is escaped.
+  // A segment of dots would lead upwards, even if it is escaped.
   if (path.some((segment) => /^\.{0,2}$/.test(segment))) return null
   const url = `${baseUrl.replace(/\/+$/, '')}/${path.map(encodeURIComponent).join('/')}`
   try {
@@ -91,7 +91,7 @@ async function ask(
 
 /**
  * The body of an answer.
- * @throws unavailable for one of more than `maxBytes`
+ * @throws unavailable if it is larger than `maxBytes`
  */
 export async function readCapped(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []

@@ -2,41 +2,41 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { overloaded } from '../errors.ts'
 
-/** Who wants to know: a sender that has delivered something authentic, or anybody. */
+/** Who causes a question: a sender whose delivery is authentic, or any other sender. */
 export type Asker = 'known' | 'stranger'
 
-/** What is asked. */
+/** One question to a provider. */
 export interface SharedQuestion<Answer> {
-  /** What it is about: questions about the same thing have the same answer. */
+  /** The subject. Questions about the same subject have the same answer. */
   readonly thing: string
-  /** Questions about one thing begin at most this often, in milliseconds. */
+  /** The least time between the starts of two questions about the same subject, in milliseconds. */
   readonly everyMs: number
   readonly asker: Asker
   readonly put: () => Promise<Answer>
 }
 
-/** How much may be asked at once. */
+/** How many questions may be asked at once. */
 export interface QuestionLimits {
-  /** Questions under way. */
+  /** Questions in progress. */
   readonly most: number
-  /** Of these the ones that only strangers want answered. */
+  /** Questions in progress that only strangers have asked. */
   readonly mostOfStrangers: number
-  /** Strangers that wait for the next question about a thing. */
+  /** Strangers that wait for the next question about any subject. */
   readonly mostWaiting: number
 }
 
 interface Asked<Answer> {
-  /** Resolves when the answer is there, whatever it is. */
+  /** Resolves when the question has ended, with or without an answer. */
   readonly ended: Promise<void>
   readonly beganAt: number
-  /** The next question about the same thing, which waits for its turn. */
+  /** The next question about the same subject, which has not started yet. */
   next?: { readonly answer: Promise<Answer>; asker: Asker }
 }
 
 /**
- * Questions to one provider. Everybody who asks about a thing while a question about it is under way shares the next one,
- * for the answer to the first may tell what was before they asked. A question takes one slot, however many share it; one
- * that somebody known shares takes none of those for strangers.
+ * Questions to one provider. Callers that ask about a subject while a question about it is in progress share the next
+ * question, because the answer to the first may be older than their request. A shared question takes one slot. It takes no
+ * slot for strangers if a known sender shares it.
  */
 export class SharedQuestions<Answer> {
   readonly #limits: QuestionLimits
@@ -50,8 +50,9 @@ export class SharedQuestions<Answer> {
   }
 
   /**
-   * Asks, or shares the next question about the same thing.
-   * @throws overloaded for a stranger, unavailable for others, where too much is asked; and what the question throws
+   * Asks, or shares the next question about the same subject.
+   * @throws overloaded for a stranger and unavailable for others, if too many questions are in progress; and what the
+   * question throws
    */
   ask(question: SharedQuestion<Answer>): Promise<Answer> {
     const latest = this.#latest.get(question.thing)
@@ -86,7 +87,10 @@ export class SharedQuestions<Answer> {
     }
     this.#underWay += 1
     if (isOfStrangers) this.#ofStrangers += 1
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    let end: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
     const asked: Asked<Answer> = { ended, beganAt: performance.now() }
     this.#latest.set(thing, asked)
     try {
@@ -99,7 +103,7 @@ export class SharedQuestions<Answer> {
     }
   }
 
-  /** Forgets a question as soon as the next one about the same thing may begin, unless somebody waits for that. */
+  /** Forgets a question as soon as the next one about the same subject may start, unless a caller waits for it. */
   async #forget(thing: string, asked: Asked<Answer>, everyMs: number): Promise<void> {
     const leftMs = asked.beganAt + everyMs - performance.now()
     if (leftMs > 0) await sleep(leftMs, undefined, { ref: false })
@@ -107,7 +111,7 @@ export class SharedQuestions<Answer> {
   }
 }
 
-/** A stranger is told to come again; for others it is a failure of ours. */
+/** A stranger gets 429 and can try again; for others it is a failure on our side. */
 function refusalOf(asker: Asker): Error {
   return asker === 'stranger'
     ? overloaded({ reason: 'asked_too_much' }, { headers: { 'Retry-After': '1' } })

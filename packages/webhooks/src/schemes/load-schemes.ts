@@ -1,10 +1,10 @@
 import type { Scheme } from './scheme.ts'
 import { SCHEME_FILES } from './scheme-files.ts'
 
-/** Schemes that are loaded, by their names in the settings. */
+/** Loaded schemes by their names in the settings. */
 export type Schemes = ReadonlyMap<string, Scheme>
 
-/** Loads the schemes of these names; names that no scheme has are passed over. */
+/** Loads the schemes with these names. Unknown names are ignored. */
 export async function loadSchemes(names: Iterable<string>): Promise<Schemes> {
   const loading = Array.from(new Set(names), async (name) => [name, await SCHEME_FILES.get(name)?.()] as const)
   const loaded = await Promise.all(loading)

@@ -1,10 +1,10 @@
-/** For how long after the first delivery a provider delivers the same event again, by itself or by hand. */
+/** How long after the first delivery a provider redelivers an event, automatically or on request. */
 export interface Redelivery {
   /** Whole hours, rounded up. */
   readonly hours: number
-  /** The page that says so, or that nothing is documented. */
+  /** The page that documents it, or `not documented`. */
   readonly source: string
 }
 
-/** Nothing reliable is published: seven days. */
+/** Seven days, because nothing reliable is published. */
 export const UNDOCUMENTED: Redelivery = { hours: 168, source: 'not documented' }

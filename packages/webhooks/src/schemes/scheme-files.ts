@@ -1,6 +1,6 @@
 import type { Scheme } from './scheme.ts'
 
-/** How each known way to sign is loaded, by its name in the settings: nobody needs all of them to start. */
+/** How each scheme is loaded, by its name in the settings. A start needs only a few of them. */
 export const SCHEME_FILES: ReadonlyMap<string, () => Promise<Scheme>> = new Map(
   Object.entries({
     adyen: async () => (await import('./adyen/adyen.ts')).adyen,

@@ -10,17 +10,17 @@ import type { LiveSecret } from '../signatures/signature.ts'
 import type { SignedTransmission } from '../signed-transmission.ts'
 import type { Redelivery } from './redelivery.ts'
 
-/** What a scheme finds: which secret signed, and the id that it signs where it signs one. */
+/** The result of a check: the secret that signed, and the signed id if there is one; or the reason for a refusal. */
 export type Finding =
   | { readonly secretId: string; readonly signedId?: string; readonly transmission?: SignedTransmission }
   | { readonly refused: Refusal }
 
-/** What stands in place of a secret's id where the provider signs nothing and has no secret. */
+/** Replaces the id of a secret if the provider signs nothing and has no secret. */
 export const UNSIGNED = 'unsigned'
 
 /**
- * Checks a delivery at `now` (milliseconds). No delivery makes it throw; a promise only where something must be fetched
- * to check it, by `fetch`, and that rejects only with `unavailable`.
+ * Checks a delivery at `now` (milliseconds). No delivery makes it throw. It returns a promise only if something has to be
+ * fetched, with `fetch`; the promise rejects only with `unavailable`.
  */
 export type CheckSignature = (
   delivery: Delivery,
@@ -28,11 +28,11 @@ export type CheckSignature = (
   fetch: typeof globalThis.fetch,
 ) => Finding | Promise<Finding>
 
-/** What the text of a secret is to a scheme: bytes of a key, a key of another kind, or nothing, which is told without quoting it. */
+/** A secret as a scheme reads it: the bytes of a key, a key of another kind, or a problem that does not quote the secret. */
 export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string } | { readonly problem: string }
 
 /**
- * Reads the events of an authentic delivery, in their order; none for a delivery that tells of none.
+ * Reads the events of an authentic delivery in their order. There may be none.
  * @throws invalidBody, eventInvalid, tooManyEvents
  */
 export type ReadEvents = (delivery: VerifiedDelivery) => readonly WebhookEvent[]
@@ -43,48 +43,48 @@ export type AnswerHandshake = (delivery: VerifiedDelivery) => HandshakeAnswer | 
 /** An answer to a handshake: JSON, or nothing with 204. */
 export type HandshakeAnswer = { readonly json: unknown } | { readonly empty: true }
 
-/** Answers a GET at `now` (milliseconds) by its query, where a provider checks an endpoint that way; null refuses it. */
+/** Answers the GET with which a provider checks an endpoint, from its query at `now` (milliseconds); null refuses it. */
 export type AnswerCheck = (query: string, now: number) => unknown
 
 /**
- * Reads from the provider what an event that is not signed well enough claims. The event that comes back counts.
- * @throws unavailable when the provider cannot be asked now, overloaded when it cannot be asked for strangers
+ * Asks the provider about an event whose signature proves too little. Only the returned event counts.
+ * @throws unavailable if the provider cannot be asked now, overloaded if it cannot be asked for strangers
  */
 export type ConfirmEvent = (event: WebhookEvent, fetch: typeof globalThis.fetch, asker?: Asker) => Promise<Confirmed>
 
-/** What the provider itself says: the event with its facts, or that there is no such thing. */
+/** The answer of the provider: the event with its facts, or a refusal because the object does not exist. */
 export type Confirmed = { readonly event: WebhookEvent } | { readonly refused: string }
 
-/** The parts of a scheme, with its own settings. Everything is a pure function, prepared once for each provider. */
+/** The parts of a scheme, with its settings. Every function is pure and is prepared once for each provider. */
 export interface SchemeParts<Settings> {
-  /** What the settings lack or contradict beyond what their schema says, each a clause. */
+  /** The problems of the settings that their schema cannot find, one clause each. */
   readonly problemsOf?: (settings: Settings) => readonly string[]
-  /** The provider signs nothing and has no secret: its settings name none, and `prepareConfirm` is what vouches. */
+  /** The provider signs nothing and has no secret: its settings have none, and `prepareConfirm` proves its events. */
   readonly signsNothing?: true
   readonly readKey: (text: string, settings: Settings) => ReadKey
-  /** The headers that the check and the reader use, in lower case: they are kept, so that both can be repeated. */
+  /** The headers that the check and the reader use, in lower case. They are stored, so that both can be repeated. */
   readonly signedHeaders: (settings: Settings) => readonly string[]
-  /** Further headers that the signature of this very delivery covers, in lower case: they are kept as well. */
+  /** More headers that the signature of this delivery covers, in lower case. They are stored too. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
-  /** The header in which the secret itself comes, in lower case: it is kept as the signature that it makes. */
+  /** The header that contains the secret itself, in lower case. A signature made with it is stored instead. */
   readonly clearTokenHeader?: string
-  /** The check or the reader uses the query: it is kept. Of other schemes it is not, for people put secrets there. */
+  /** The check or the reader uses the query, so it is stored. Other queries are not: people put secrets there. */
   readonly usesQuery?: true
-  /** The signature stands in the body: no header tells whether there is one. */
+  /** The signature is in the body, so no header shows whether there is one. */
   readonly signsInBody?: true
-  /** How long a repeated delivery can still be the provider's own. */
+  /** How long the provider redelivers an event. */
   readonly redelivery: Redelivery
-  /** What its events may do where the settings say nothing. */
+  /** What its events may do unless the settings say otherwise. */
   readonly permits: SchemePermits<Settings>
   /** Whether the signature covers a time that is checked. */
   readonly signsTime: (settings: Settings) => boolean
   readonly prepare: (settings: Settings, secrets: readonly LiveSecret[]) => CheckSignature
   readonly prepareReader: (settings: Settings) => ReadEvents
-  /** Whether forms are taken beside JSON. */
+  /** Whether forms are accepted in addition to JSON. */
   readonly takesForms?: boolean
   readonly prepareHandshake?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerHandshake
   readonly prepareCheck?: (settings: Settings, secrets: readonly LiveSecret[]) => AnswerCheck
-  /** Undefined where these settings leave nothing to confirm. */
+  /** Undefined if these settings leave nothing to confirm. */
   readonly prepareConfirm?: (settings: Settings) => ConfirmEvent | undefined
 }
 
@@ -94,10 +94,10 @@ export interface Scheme extends SchemeParts<ProviderSettings> {
   readonly schema: z.ZodType<ProviderSettings>
 }
 
-/** The settings of one provider, checked; what is particular to the scheme only the scheme sees. */
+/** The checked settings of one provider. Only the scheme sees its own properties. */
 export type ProviderSettings = SharedSettings & { readonly scheme: string }
 
-/** Defines a scheme by the members that its settings have beside the shared ones, and its parts. */
+/** Defines a scheme: its name, the properties of its settings beyond the shared ones, and its parts. */
 export function defineScheme<Shape extends z.ZodRawShape>(
   name: string,
   shape: Shape,
@@ -105,6 +105,6 @@ export function defineScheme<Shape extends z.ZodRawShape>(
 ): Scheme {
   const secrets = parts.signsNothing === true ? noSecrets : sharedShape.secrets
   const schema = z.strictObject({ scheme: z.literal(name), ...sharedShape, secrets, ...shape })
-  // The table hands every scheme only settings that its own schema has read.
+  // Each scheme gets only settings that its own schema has read.
   return { ...(parts as unknown as SchemeParts<ProviderSettings>), name, schema: schema as unknown as Scheme['schema'] }
 }

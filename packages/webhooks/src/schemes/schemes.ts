@@ -62,5 +62,5 @@ const ALL: readonly Scheme[] = [
   zoom,
 ]
 
-/** Every way to sign that is known, by its name in the settings, for those who need all of them at once. */
+/** All schemes by their names in the settings, for programs that need all of them at once. */
 export const SCHEMES: Schemes = new Map(ALL.map((scheme) => [scheme.name, scheme]))

@@ -1,5 +1,5 @@
 import { SCHEMES } from '../schemes/schemes.ts'
 import { createProvidersSchema } from './providers-schema.ts'
 
-/** All providers, of whatever scheme: the name in the path -> settings. */
+/** The settings of all providers, of every scheme, by the name in the path. */
 export const providersSettings = createProvidersSchema(SCHEMES)

@@ -4,8 +4,8 @@ import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
 import { SCHEME_FILES } from '../schemes/scheme-files.ts'
 
 /**
- * Makes the schema of all providers, the name in the path -> settings: the scheme's name decides what else those may say.
- * `schemes` are those that they can name; a message about another name lists all there are, loaded or not.
+ * Makes the schema of the settings of all providers, by the name in the path. The scheme decides which settings there are.
+ * `schemes` are the schemes that can be used; a message about another name lists all schemes, loaded or not.
  */
 export function createProvidersSchema(schemes: Schemes): z.ZodType<Record<string, ProviderSettings>> {
   const schemas = [...schemes.values()].map(({ schema }) => schema) as unknown as [

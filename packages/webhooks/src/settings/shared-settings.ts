@@ -25,18 +25,18 @@ export const headerName = z
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'must be a header name' })
   .transform((name) => name.toLowerCase())
 
-/** The address under which a provider knows a receiver; schemes that sign it need it as the provider has it. */
+/** The webhook URL, exactly as the provider knows it: some schemes sign it. */
 export const publicUrl = z
   .url({ protocol: /^https?$/, error: 'must be the public address, with http or https' })
   .max(2_048)
 
-/** The largest body that a record can hold: a document of MongoDB ends at 16 MiB, and ours has more members. */
+/** The largest body that a record can hold: a MongoDB document has at most 16 MiB, and ours has other fields too. */
 export const MAX_RECORD_BYTES = 16_000_000
 
-/** How far a timestamp may be away, in seconds, where neither the provider's settings nor the gateway's say. */
+/** How far a timestamp may differ from now, in seconds, unless the settings of the provider or the gateway say otherwise. */
 const DEFAULT_TOLERANCE_SECONDS = 300
 
-/** What every provider's settings may say, whatever the scheme. */
+/** The settings that every scheme has. */
 export const sharedShape = {
   secrets: z.array(secretSettings).min(1).max(3),
   toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),

@@ -5,8 +5,8 @@ import { createDecoder, findSigner, hmac, type LiveSecret } from './signature.ts
 
 /**
  * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender
- * knows the secret: nothing of the delivery is signed. Of a delivery out of the store the signature is checked that
- * `signWithToken` made.
+ * knows the secret: nothing in the delivery is signed. For a stored delivery it checks the signature that `signWithToken`
+ * made.
  */
 export function prepareClearToken(
   header: string,
@@ -24,8 +24,8 @@ export function prepareClearToken(
 }
 
 /**
- * What is kept of a token that came in clear: the signature that it makes over the body. So an event can be checked again,
- * and who reads the database can send no delivery, unless the token is weak enough to be guessed.
+ * What is stored instead of a plaintext token: a signature over the body, made with the token. So an event can be checked
+ * again, and a reader of the database cannot send deliveries, unless the token is weak enough to be guessed.
  */
 export function signWithToken(token: string, rawBody: Buffer): string {
   const signature = signatureOf(createSecretKey(Buffer.from(token, 'latin1')), rawBody)
@@ -39,7 +39,7 @@ function signatureOf(key: KeyObject, rawBody: Buffer): string {
   return hmac('sha256', key, [rawBody])
 }
 
-// Of equal length for every token, so that the time taken tells not even the length.
+// Of equal length for every token, so that the time taken does not even reveal the length.
 const DIGESTING = createSecretKey(Buffer.from('clear token'))
 
 function digestTextOf(token: Buffer): string {

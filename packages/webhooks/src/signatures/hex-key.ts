@@ -1,7 +1,7 @@
 import type { ReadKey } from '../schemes/scheme.ts'
 import { decodeHex } from './signature.ts'
 
-/** Reads a key that providers show in hexadecimal digits, of either case; signatures are strict. */
+/** Reads a key in hexadecimal digits of either case. Signatures allow lower case only. */
 export function readHexKey(text: string): ReadKey {
   return decodeHex(text.toLowerCase()) ?? { problem: 'is not hexadecimal' }
 }

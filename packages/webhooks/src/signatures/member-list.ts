@@ -1,6 +1,6 @@
 import { decodeHex } from './signature.ts'
 
-/** A header like `t=1760000000,v1=…`, to be read by the names of its members; blanks are part of what they stand in. */
+/** A header such as `t=1760000000,v1=…`, read by the names of its members. Spaces are part of a name or value. */
 export interface MemberList {
   readonly header: string
   readonly separator: string
@@ -8,12 +8,12 @@ export interface MemberList {
 
 const EQUALS = '='.charCodeAt(0)
 
-/** Where the next member that is called so begins, from `at` on, the beginning of a member; -1 where there is none. */
+/** The start of the next member with this name, from `at`, the start of a member; -1 if there is none. */
 function findMember({ header, separator }: MemberList, name: string, at: number): number {
   for (let start = at; start <= header.length; ) {
     const behind = start + name.length
     if (header.startsWith(name, start)) {
-      // A member without an equals sign is its name alone.
+      // A member without an equals sign is only a name.
       if (behind === header.length || header.charCodeAt(behind) === EQUALS || header[behind] === separator) return start
     }
     const end = header.indexOf(separator, start)
@@ -28,14 +28,14 @@ function endOf({ header, separator }: MemberList, start: number): number {
   return end === -1 ? header.length : end
 }
 
-/** Whether a member is called so. */
+/** Whether a member has this name. */
 export function hasMember(members: MemberList, name: string): boolean {
   return findMember(members, name, 0) !== -1
 }
 
 /**
- * The values of a name that are lower-case hexadecimal digits, as bytes; others are passed over. A value is what stands
- * behind the first equals sign of a member.
+ * The values of a name that are lower-case hexadecimal digits, as bytes; others are ignored. A value begins after the first
+ * equals sign of a member.
  */
 export function bytesOf(members: MemberList, name: string): Buffer[] {
   const found: Buffer[] = []
@@ -48,7 +48,7 @@ export function bytesOf(members: MemberList, name: string): Buffer[] {
   return found
 }
 
-/** The value of a name that stands there exactly once; undefined when it is missing or repeated. */
+/** The value of a name that occurs exactly once; undefined if it is missing or repeated. */
 export function onlyValueOf(members: MemberList, name: string): string | undefined {
   const start = findMember(members, name, 0)
   if (start === -1) return undefined

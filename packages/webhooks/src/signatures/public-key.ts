@@ -2,8 +2,8 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { isLive, type LiveSecret, MAX_CANDIDATES } from './signature.ts'
 
 /**
- * The id of the first live secret whose public key one of the candidates was signed with, or null. Unlike a MAC, a public
- * key is no secret: there is nothing to learn from the time that the search takes.
+ * The id of the first valid public key that verifies one of the candidates, or null. Unlike the key of a MAC, a public key
+ * is not secret: the time that the search takes reveals nothing.
  */
 export function findKeyHolder(
   secrets: readonly LiveSecret[],
@@ -23,7 +23,7 @@ interface KeySearch {
   readonly isSignedBy: (key: KeyObject, signature: Uint8Array) => boolean
 }
 
-/** The Ed25519 public key (RFC 8032 section 5.1.5) of 32 bytes, or null for any other number of them. */
+/** The Ed25519 public key (RFC 8032 section 5.1.5) from its 32 bytes; null for any other length. */
 export function ed25519Key(bytes: Buffer | null): KeyObject | null {
   if (bytes?.length !== 32) return null
   return createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') } })

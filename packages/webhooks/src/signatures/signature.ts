@@ -1,28 +1,28 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
-/** A secret of a provider, its key made ready once. */
+/** A secret of a provider, with its key prepared once. */
 export interface LiveSecret {
   readonly id: string
   readonly key: KeyObject
-  /** What sort of secret it is, where a scheme knows several. */
+  /** The kind of secret, if a scheme has several. */
   readonly kind?: string
-  /** From then on (milliseconds) it counts no more; null: no end. */
+  /** The secret is no longer valid from this time (milliseconds); null: it does not expire. */
   readonly notAfter: number | null
 }
 
-/** Whether a secret counts at `now` (milliseconds). */
+/** Whether a secret is valid at `now` (milliseconds). */
 export function isLive({ notAfter }: LiveSecret, now: number): boolean {
   return notAfter === null || now < notAfter
 }
 
-/** How many signatures of one header are looked at. */
+/** How many signatures of one header are checked. */
 export const MAX_CANDIDATES = 8
 
-/** Text and bytes that are signed one after the other. */
+/** Texts and bytes that are signed together, without separators. */
 export type SignedParts = readonly (string | Uint8Array)[]
 
 /**
- * The HMAC (RFC 2104) of the parts, each of its bytes one character (latin-1): a buffer of its own costs a sixth of the
+ * The HMAC (RFC 2104) of the parts, one character per byte (latin-1): a separate buffer would take a sixth of the time of the
  * whole MAC.
  */
 export function hmac(algorithm: string, key: KeyObject, parts: SignedParts): string {
@@ -31,7 +31,7 @@ export function hmac(algorithm: string, key: KeyObject, parts: SignedParts): str
   return mac.digest('binary')
 }
 
-// Comparing is over before anybody else could write here, so that no MAC needs a buffer of its own.
+// Shared by all MACs: each comparison ends before the next one writes.
 let macBytes = Buffer.alloc(32)
 
 function toMacBytes(mac: string): Buffer {
@@ -41,8 +41,8 @@ function toMacBytes(mac: string): Buffer {
 }
 
 /**
- * The id of the live secret whose MAC is among the candidates, or null. Every secret and every candidate is tried, so
- * that the time taken does not tell which one came near; candidates of another length never match.
+ * The id of the valid secret whose MAC is among the candidates, or null. Every secret is compared with every candidate, so
+ * that the time taken does not reveal a near match. Candidates of another length never match.
  */
 export function findSigner(
   secrets: readonly LiveSecret[],
@@ -73,20 +73,20 @@ export function decodeHex(text: string): Buffer | null {
 export function decodeBase64(text: string): Buffer | null {
   if (text === '') return null
   const bytes = Buffer.from(text, 'base64')
-  // The decoder is lenient; only one text is what the encoder makes of these bytes.
+  // The decoder is lenient. The encoder makes only one text from these bytes.
   return bytes.toString('base64') === text ? bytes : null
 }
 
-/** How a signature is written down in a header. */
+/** How a header carries a signature. */
 export interface SignatureForm {
   readonly encoding: 'hex' | 'base64'
-  /** What stands in front of it. */
+  /** The text before the signature. */
   readonly prefix?: string
   /** Whether the prefix may be left out. */
   readonly prefixOptional?: boolean
 }
 
-/** Makes the reader of signatures of one form: their bytes, or null for what is not of that form. */
+/** Makes the reader of signatures of one form. It returns their bytes, or null for any other form. */
 export function createDecoder({ encoding, prefix = '', prefixOptional = false }: SignatureForm) {
   const decode = encoding === 'hex' ? decodeHex : decodeBase64
   return (value: string): Buffer | null => {
@@ -96,8 +96,8 @@ export function createDecoder({ encoding, prefix = '', prefixOptional = false }:
 }
 
 /**
- * Whether a body begins with a digit right behind a text that ends in one, such as a timestamp: what was signed could
- * then be split in two ways, one with a longer timestamp and a shorter body.
+ * Whether a body begins with a digit after a text that ends in one, such as a timestamp. The signed text could then be split
+ * in two ways, one with a longer timestamp and a shorter body.
  */
 export function couldContinueTime(before: string, rawBody: Uint8Array): boolean {
   return isDigit(before.charCodeAt(before.length - 1)) && isDigit(rawBody[0])

@@ -4,18 +4,18 @@ import type { CheckSignature, SchemeParts } from '../schemes/scheme.ts'
 import type { SharedSettings } from '../settings/shared-settings.ts'
 import { createDecoder, findSigner, hmac, type SignatureForm } from './signature.ts'
 
-/** How a plain HMAC over the body alone is written down. */
+/** How a header carries an HMAC over the body alone. */
 export interface SignedBody extends SignatureForm {
   readonly algorithm: 'sha1' | 'sha256' | 'sha512'
-  /** The headers that may carry the signature, in lower case; exactly one line of all of them must be there. */
+  /** The headers that may carry the signature, in lower case. Exactly one of these lines must be present. */
   readonly headers: readonly string[]
-  /** Headers that are not signed, in lower case, which the reader uses or an operator may want to see. */
+  /** Headers that are not signed but that the reader uses or an operator may want to see, in lower case. */
   readonly readHeaders?: readonly string[]
 }
 
 type SignedBodyParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
-/** The parts of every scheme that signs nothing but the body; the secret's text is the key. It signs no time and no id. */
+/** The parts of every scheme that signs the body, but no time and no id. The text of the secret is the key. */
 export function signedBody({ algorithm, headers, readHeaders = [], ...form }: SignedBody): SignedBodyParts {
   const decode = createDecoder(form)
   return {
@@ -36,8 +36,8 @@ export function signedBody({ algorithm, headers, readHeaders = [], ...form }: Si
 }
 
 /**
- * The id of an event whose provider signs none: made of the signed bytes, so that nobody can change it without the
- * secret, and the same for every delivery of the same bytes.
+ * The id of an event whose provider signs no id: a hash of the signed bytes. Nobody can change it without the secret, and
+ * every delivery of the same bytes has the same id.
  */
 export function idOfBytes(signed: Uint8Array): string {
   return `sha256:${hash('sha256', signed, 'base64url')}`

@@ -11,19 +11,19 @@ import {
   type SignatureForm,
 } from './signature.ts'
 
-/** How an HMAC-SHA256 over a timestamp and the body is written down, each in a header of its own. */
+/** How two headers carry a timestamp and an HMAC-SHA256 over it and the body. */
 export interface SignedTime extends SignatureForm {
   readonly signatureHeader: string
   readonly timestampHeader: string
-  /** What is signed in front of the body. */
+  /** The signed text before the body. */
   readonly before: (timestamp: string) => string
-  /** The timestamp in seconds, ten digits, for a provider that writes it otherwise; anything else for one that is none. */
+  /** Converts the timestamp of a provider to seconds, ten digits. An invalid one stays invalid. */
   readonly toSeconds?: (timestamp: string) => string
 }
 
 type SignedTimeParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
-/** The parts of every scheme that signs a timestamp and the body; the secret's text is the key. It signs no id. */
+/** The parts of every scheme that signs a timestamp and the body, but no id. The text of the secret is the key. */
 export function signedTime(spec: SignedTime): SignedTimeParts {
   const { signatureHeader, timestampHeader, before, toSeconds = (text) => text } = spec
   const decode = createDecoder(spec)
@@ -48,7 +48,7 @@ export function signedTime(spec: SignedTime): SignedTimeParts {
 
 interface Presented {
   readonly signature: Buffer
-  /** What is signed in front of the body. */
+  /** The signed text before the body. */
   readonly text: string
   readonly rawBody: Buffer
 }
@@ -60,7 +60,7 @@ function judge({ signature, text, rawBody }: Presented, secrets: readonly LiveSe
   return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
 }
 
-/** The seconds of a timestamp that may also be in milliseconds, of 13 digits; anything else as it is. */
+/** Converts a timestamp of 13 digits (milliseconds) to seconds. Anything else stays as it is. */
 export function secondsOf(timestamp: string): string {
   return timestamp.length === 13 && /^\d+$/.test(timestamp) ? timestamp.slice(0, 10) : timestamp
 }

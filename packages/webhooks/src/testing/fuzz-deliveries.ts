@@ -56,7 +56,7 @@ export function createFuzzer(seed: number): Fuzzer {
 /** Decisions that look random and are the same for the same seed. */
 interface Chance {
   below(limit: number): number
-  /** True once in so many times. */
+  /** True with a probability of one in `times`. */
   once(times: number): boolean
   oneOf<T>(list: readonly T[]): T
 }

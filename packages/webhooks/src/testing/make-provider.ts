@@ -18,8 +18,8 @@ export interface ProviderUnderTest {
 }
 
 /**
- * Makes a provider from settings that are checked as at the start of a gateway. Short secrets are let pass: published
- * examples use them. A scheme whose effects must be said gets both.
+ * Makes a provider from settings that are checked as at the start of a gateway. Short secrets are allowed: published
+ * examples use them. A scheme that requires effects gets both.
  */
 export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
   const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
@@ -33,19 +33,19 @@ export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider
   return provider
 }
 
-/** What a scheme demands beside its secrets of settings that only verify: most demand nothing. */
+/** The settings that a scheme requires in addition to its secrets in order to verify. Most require none. */
 export function demandedSettings(scheme: string): object {
   return SCHEMES.get(scheme)?.permits.effects === null ? { effects: PAYMENT_EVENT_TYPES } : {}
 }
 
-/** The event of a delivery that tells of exactly one. */
+/** The event of a delivery that has exactly one. */
 export function onlyEvent(events: readonly WebhookEvent[]): WebhookEvent {
   const [event] = events
   if (event === undefined || events.length > 1) throw new Error(`The delivery tells of ${events.length} events`)
   return event
 }
 
-/** A delivery taken for authentic, for tests of what comes behind the check. */
+/** A delivery that is treated as authentic, for tests of what follows the check. */
 export function asVerified(
   delivery: Delivery & { readonly secretId: string; readonly signedId?: string },
 ): VerifiedDelivery {

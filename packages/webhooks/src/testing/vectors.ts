@@ -3,18 +3,18 @@ import type { Delivery } from '../delivery.ts'
 import type { Provider } from '../provider.ts'
 import { makeProvider } from './make-provider.ts'
 
-/** A delivery and what a verifier has to say of it, as it stands in a file of `contracts/vectors`. */
+/** A delivery and its expected verdict, as in a file of `contracts/vectors`. */
 export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'
   readonly settings?: Readonly<Record<string, unknown>>
-  /** Empty where the provider has none. */
+  /** Empty if the provider has none. */
   readonly secret: string
   /** ISO 8601. */
   readonly notAfter?: string
   /** Seconds since 1970. */
   readonly now: number
-  /** One character a byte. */
+  /** One character per byte. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly query?: string
   /** Base64. */
@@ -36,12 +36,12 @@ export function readVectorFiles(): VectorFile[] {
     .map((name) => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as VectorFile)
 }
 
-/** The secrets of a vector as `PROVIDERS` has them: one that is called `s1`, or none. */
+/** The secrets of a vector as in `PROVIDERS`: one with the id `s1`, or none. */
 export function secretsOf({ secret, notAfter }: Vector): { id: string; value: string; notAfter?: string }[] {
   return secret === '' ? [] : [{ id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter }) }]
 }
 
-/** The provider that a vector is judged by. */
+/** The provider that verifies a vector. */
 export function providerOf(scheme: string, vector: Vector): Provider {
   return makeProvider({ settings: { scheme, ...vector.settings }, secrets: secretsOf(vector) })
 }

@@ -10,8 +10,8 @@ import { minorUnitsOfAdyen } from './adyen-money.ts'
 /**
  * Adyen's platform and management webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures):
  * HMAC-SHA256 of the body in base64 in `HmacSignature`, keyed with the decoded hexadecimal key. It signs no time. The id
- * in the body is that of the object, which may change often: the event's is made of the body. None of these webhooks
- * tells that an order is paid; what they mean the settings may map, with the status behind the type.
+ * in the body is that of the object, which may change often, so the event id is made from the body. None of these webhooks
+ * means that an order is paid. The settings may map their types, followed by the status.
  */
 export const adyenPlatform = defineScheme(
   'adyen-platform',

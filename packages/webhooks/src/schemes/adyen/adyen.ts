@@ -16,7 +16,7 @@ const TYPES = {
   'AUTHORISATION.false': 'payment.failed',
 } as const
 
-/** What is signed of an item: the settings may point at nothing else. */
+/** The signed properties of an item. The settings may point to these only. */
 const SIGNED_PROPERTIES = [
   ...['/pspReference', '/originalReference', '/merchantAccountCode', '/merchantReference'],
   ...['/amount/value', '/amount/currency', '/eventCode', '/success'],
@@ -24,9 +24,9 @@ const SIGNED_PROPERTIES = [
 
 /**
  * Adyen's payment webhooks (docs.adyen.com/development-resources/webhooks/verify-hmac-signatures): every item of
- * `notificationItems` carries its own HMAC-SHA256 in base64, over eight of its members joined by colons, keyed with the
+ * `notificationItems` carries its own HMAC-SHA256 in base64, over eight of its properties joined by colons, keyed with the
  * decoded hexadecimal key. One bad item refuses all. Neither a time nor an id is signed: the id of an event is
- * pspReference, eventCode and success. Whatever else an item says (`eventDate`, `paymentMethod`) is not signed.
+ * made from pspReference, eventCode and success. Other properties (`eventDate`, `paymentMethod`) are not signed.
  */
 export const adyen = defineScheme(
   'adyen',
@@ -46,7 +46,7 @@ export const adyen = defineScheme(
         if (rawBody.length > mostBytes) return { refused: 'body_too_large' }
         const items = itemsOf(rawBody)
         if (items === null) return { refused: 'header_missing' }
-        // What is beyond is never read: the reader refuses so many.
+        // Items beyond this are never read: the reader refuses a delivery that has them.
         return checkItems(items.slice(0, MOST_ITEMS), secrets, now)
       }
     },
@@ -59,17 +59,17 @@ export const adyen = defineScheme(
 
 // Each costs a MAC before anything is known to be authentic; Adyen sends one.
 const MOST_ITEMS = 250
-// One of Adyen's takes one to four kilobytes, and has some dozens of members.
+// An item of Adyen takes one to four kilobytes and has a few dozen properties.
 const MOST_ITEM_BYTES = 65_536
-// What is parsed takes up to 25 times its size, before anything is known to be authentic.
+// Parsing takes up to 25 times the size of the body, before anything is known to be authentic.
 const MOST_PARSED_BYTES = 196_608
 const MOST_PARTS = 20_000
-// A member of Adyen's takes 25 bytes with its name. Small bodies may be denser.
+// A property of Adyen takes 25 bytes with its name. Small bodies may be denser.
 const LEAST_BYTES_OF_PART = 8
 const FREE_PARTS = 1_000
 const SIGNATURE_MEMBER = Buffer.from('"hmacSignature"')
 
-/** How many items can have a signature, `MOST_ITEMS` at most: found out without parsing anything. */
+/** How many items can have a signature, `MOST_ITEMS` at most, counted without parsing. */
 function countSignatures(rawBody: Buffer): number {
   let found = 0
   for (let at = rawBody.indexOf(SIGNATURE_MEMBER); at !== -1 && found < MOST_ITEMS; found += 1) {
@@ -78,7 +78,7 @@ function countSignatures(rawBody: Buffer): number {
   return found
 }
 
-/** The items of a body, or null where it is none that could be checked. */
+/** The items of a body; null if they cannot be checked. */
 function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   try {
     const maxParts = Math.min(FREE_PARTS + Math.ceil(rawBody.length / LEAST_BYTES_OF_PART), MOST_PARTS)
@@ -88,7 +88,7 @@ function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
     const items = notificationItems.map((entry: unknown) => (isObject(entry) ? entry.NotificationRequestItem : null))
     return items.every(isObject) ? items : null
   } catch (error) {
-    // Without its members nothing can be checked: to the sender it is as good as forged.
+    // Without its properties nothing can be checked: the sender gets the same answer as for a forged delivery.
     if (invalidBody.is(error)) return null
     throw error
   }
@@ -115,8 +115,8 @@ function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number
 }
 
 /**
- * The text that is signed of an item. A colon in any member but the reference, or another form of amount, currency and
- * success, would let one signature fit another item: null.
+ * The signed text of an item. Null if a property other than the reference contains a colon, or if amount, currency or success
+ * has another form: the signature would then fit another item too.
  */
 function signedText(item: JsonObject): string | null {
   const { value, currency } = isObject(item.amount) ? item.amount : {}
@@ -133,7 +133,7 @@ function signedText(item: JsonObject): string | null {
 // No reference is nearly as long, and every character of it is hashed once for each secret.
 const MOST_TEXT = 1_024
 
-/** A member as Adyen signs it: nothing for one that is missing; null for what is no text, integer or boolean, or too long. */
+/** A property as Adyen signs it: empty if it is missing; null if it is not a text, integer or boolean, or is too long. */
 function textOf(member: unknown): string | null {
   if (member === undefined || member === null) return ''
   if (typeof member === 'string') return member.length <= MOST_TEXT && member.isWellFormed() ? member : null

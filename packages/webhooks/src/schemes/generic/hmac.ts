@@ -33,13 +33,13 @@ const shape = {
 
 /**
  * The generic scheme: an HMAC in one header, over the body or over a text made of the body and a timestamp header.
- * Its settings express every plain HMAC scheme; without a timestamp an old capture stays valid for ever, so that only
- * the memory of event ids stands against it.
+ * Its settings can describe every plain HMAC scheme. Without a timestamp a captured delivery stays valid forever, and only
+ * the stored event ids protect against it.
  */
 export const genericHmac = defineScheme('hmac', shape, {
   problemsOf({ signedText, timestampHeader }) {
     if (signedText === undefined || signedText.includes('{timestamp}') === (timestampHeader !== undefined)) return []
-    // A timestamp that is not signed protects nothing, and one that is signed must come from somewhere.
+    // An unsigned timestamp protects nothing, and a signed one needs its header.
     const missing = timestampHeader === undefined
     return [
       missing ? 'signedText names a timestamp, timestampHeader is missing' : 'signedText leaves the timestamp out',
@@ -93,7 +93,7 @@ function prepareTimestamp(settings: Settings): (delivery: Delivery, now: number)
   }
 }
 
-/** Splits the template once, so that a delivery costs no search in it and the body is never decoded. */
+/** Splits the template once, so that no delivery needs a search in it, and the body is never decoded. */
 function prepareSignedText(settings: Settings): (timestamp: string, rawBody: Buffer) => SignedParts {
   const template = settings.signedText ?? (settings.timestampHeader === undefined ? '{body}' : '{timestamp}.{body}')
   const pieces = template.split(/(\{body\}|\{timestamp\})/).filter((piece) => piece !== '')

@@ -18,7 +18,7 @@ const shape = { version: z.enum(['v0', 'v1']).optional() }
  * Hook0 (documentation.hook0.com/tutorials/webhook-authentication; clients/conformance/signature.json and
  * output-worker/src/work.rs of hook0/hook0), also used by Coinbase CDP: HMAC-SHA256 in hexadecimal in
  * `X-Hook0-Signature`, as `t=…,v0=…` over time and body, or as `t=…,h=names,v1=…` over time, header names, their values
- * and body. Where both are there only `v1` counts; `version` pins one.
+ * and body. If both are present, only `v1` counts; `version` allows one only.
  */
 export const hook0 = defineScheme('hook0', shape, {
   readKey: (text) => Buffer.from(text, 'utf8'),
@@ -82,25 +82,25 @@ function readSignature(delivery: Delivery): Presented | Refused {
   const timestamp = onlyValueOf(members, 't')
   const signature = decodeHex(onlyValueOf(members, version) ?? '')
   if (timestamp === undefined || signature === null) return MALFORMED
-  // What v1 signs, offered as v0, would be such a body.
+  // A text that v1 signs, sent as v0, would look like such a body.
   if (version === 'v0' && beginsAsNames(rawBody)) return MALFORMED
   if (version === 'v0') return { version, timestamp, signature, parts: [`${timestamp}.`, rawBody], covered: [] }
   const names = onlyValueOf(members, 'h') ?? ''
   if (!HEADER_NAMES.test(names)) return MALFORMED
   const covered = names.split(' ')
   const values = covered.map((name) => singleHeader(rawHeaders, name))
-  // A header that the signature covers and that is gone, or there twice, could be anything.
+  // A covered header that is missing or repeated could have any value.
   if (values.includes(null)) return { refused: 'header_missing' }
   if (covered.includes('x-event-id') && hasLostId(delivery, values.join('.'))) return MALFORMED
   return { version, timestamp, signature, parts: [`${timestamp}.${names}.${values.join('.')}.`, rawBody], covered }
 }
 
-// Headers that a subscriber may have set to be let in somewhere: never kept, even though the check of the record lacks them.
+// Headers that may carry credentials of a subscriber. They are never stored, although the record then cannot be checked again.
 const SECRETIVE = /^(?:authorization|proxy-authorization|cookie|__proto__)$|token|secret|password|api-?key/
 
 const HEADER_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}$/
 const BEGINS_AS_NAMES = /^[a-z0-9_-]{1,64}(?: [a-z0-9_-]{1,64}){0,31}\./
-// 32 names of 64 bytes, each with what stands behind it.
+// 32 names of 64 bytes, each followed by one separator.
 const MAX_NAMES = 32 * 65
 const BRACE = 0x7b
 
@@ -111,15 +111,15 @@ function beginsAsNames(rawBody: Buffer): boolean {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Values are joined by full stops and may hold some, so that one signature fits several splits. Ids of Hook0 are UUIDs:
- * anything else in their place may be a piece of a neighbour.
+ * Values are joined by full stops and may contain full stops, so one signature fits several splits. Ids of Hook0 are UUIDs:
+ * any other id may be a part of a neighbouring value.
  */
 function eventIdOf({ rawHeaders }: Delivery): string | null {
   const id = singleHeader(rawHeaders, 'x-event-id')
   return id !== null && UUID.test(id) ? id : null
 }
 
-/** Whether the id was pushed into a neighbour, so that a delivery that was caught would pass for another event. */
+/** Whether the id was moved into a neighbouring value, so that a captured delivery would look like another event. */
 function hasLostId(delivery: Delivery, values: string): boolean {
   return eventIdOf(delivery) === null && values.split('.').some((piece) => UUID.test(piece))
 }
@@ -129,7 +129,7 @@ function isTypeSigned(delivery: Delivery): boolean {
   return !('refused' in presented) && presented.covered.includes('x-event-type')
 }
 
-/** The payload is the sending application's own; ours is looked for first, then the object in `data`, then the body. */
+/** The sending application decides the payload: our shape is tried first, then the object in `data`, then the body. */
 function objectOf(body: JsonObject): JsonObject {
   const places = [resolvePointer(body, '/data/object'), body.data]
   return places.find(isObject) ?? body

@@ -18,8 +18,8 @@ const shape = { shape: z.literal('standard').optional() }
 
 /**
  * Standard Webhooks v1 and v1a (the specification at github.com/standard-webhooks/standard-webhooks), also under the
- * `svix-` header names: HMAC-SHA256 or Ed25519 over id, timestamp and body, joined by full stops. Each secret pins its
- * version, `whsec_` v1 and `whpk_` v1a: signatures of any other version in the list are passed over.
+ * `svix-` header names: HMAC-SHA256 or Ed25519 over id, timestamp and body, joined by full stops. Each secret has one
+ * version, `whsec_` v1 and `whpk_` v1a: signatures of another version in the list are ignored.
  */
 export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   readKey: readStandardKey,
@@ -38,7 +38,7 @@ export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   },
 })
 
-/** The headers that Standard Webhooks signs or signs with, under both names, in lower case. */
+/** The headers of Standard Webhooks, under both names, in lower case. */
 export const STANDARD_HEADERS = ['webhook', 'svix'].flatMap((family) =>
   ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
 )
@@ -87,7 +87,7 @@ function findAsymmetric(secrets: readonly LiveSecret[], { list, parts, now }: As
   return findKeyHolder(secrets, signaturesOf(list, 'v1a,').slice(0, most), { now, isSignedBy })
 }
 
-// Each signature is checked with each key, which hashes the whole text anew. While a sender exchanges its key it lists two.
+// Each signature is checked with each key, which hashes the whole text again. A sender that rotates its key lists two.
 const MOST_HASHED_BYTES = 4_194_304
 const FEWEST_CANDIDATES = 2
 

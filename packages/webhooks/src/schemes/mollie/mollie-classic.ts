@@ -21,17 +21,16 @@ const TYPES = {
   'order.expired': 'payment.failed',
 } as const
 
-/** Where Mollie has what an id begins with. */
+/** The collection of the API, by the start of an id. */
 const KINDS: Readonly<Record<string, { readonly type: string; readonly collection: string }>> = {
   tr: { type: 'payment', collection: 'payments' },
   ord: { type: 'order', collection: 'orders' },
 }
 
 /**
- * Mollie's classic webhooks (docs.mollie.com/reference/webhooks): a form with the id of a payment or an order, nothing
- * else. Nothing is signed and there is no secret, so that the object is read from Mollie (`"fetch"`, such as
- * https://api.mollie.com/v2) and only what is said there counts. The same id comes for every change: the state that was
- * read is the event.
+ * Mollie's classic webhooks (docs.mollie.com/reference/webhooks): a form with only the id of a payment or an order. Nothing is
+ * signed and there is no secret, so the object is read from Mollie (`"fetch"`, such as https://api.mollie.com/v2), and only
+ * that answer counts. Every change sends the same id, so each state that was read is one event.
  */
 export const mollieClassic = defineScheme(
   'mollie-classic',
@@ -67,14 +66,14 @@ export const mollieClassic = defineScheme(
   },
 )
 
-// Who bought once knows an id, and could have it asked for without end.
+// Every customer knows the id of a payment, and could cause endless questions about it.
 const ASKED_EVERY_MS = 1_000
 
-// An id takes some dozens.
+// An id takes a few dozen bytes.
 const MOST_BYTES = 4_096
 const ID = /^(?:tr|ord)_[A-Za-z0-9.]{1,64}$/
 
-/** The id that a form names exactly once, or null where it names none that Mollie could have sent. */
+/** The id in a form; null if it is missing, repeated, or not an id that Mollie could have sent. */
 function idIn(rawBody: Buffer): string | null {
   try {
     const id = readForm(rawBody).get('id')
@@ -113,8 +112,8 @@ function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): C
 }
 
 /**
- * What has become of the object: its status, until all of its money went back; and a name of the state, which every
- * refund changes while the status stays `paid`.
+ * The status of the object, until all of its money was returned; and a name of its state, which every refund changes while
+ * the status stays `paid`.
  */
 function stateOf(object: JsonObject): { readonly status: string; readonly state: string } {
   const amountOf = (member: string): number =>

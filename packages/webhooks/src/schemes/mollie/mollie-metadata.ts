@@ -2,8 +2,8 @@ import { orderInFreeFields } from '../../events/free-fields.ts'
 import { readStrictObject } from '../../events/read-event.ts'
 
 /**
- * The order that the metadata of one of Mollie's objects names. Mollie gives metadata back as it was sent: an object, or
- * text that often is the JSON of one. Undefined where it names none.
+ * The order that the metadata of a Mollie object names; undefined if it names none. Mollie returns metadata as it was sent:
+ * an object, or text, which is often the JSON of an object.
  */
 export function orderInMetadata(metadata: unknown): string | undefined {
   return orderInFreeFields(freeFieldsOf(metadata))

@@ -18,7 +18,7 @@ const TYPES = {
 /**
  * Mollie's newer webhooks (docs.mollie.com/reference/webhooks-new; SignatureValidator.php of mollie-api-php): HMAC-SHA256
  * of the body in hexadecimal in `X-Mollie-Signature`, with or without `sha256=` before it. It signs no time. Amount and
- * order are known where the webhook is set to the full payload, which embeds the entity.
+ * order are known if the webhook sends the full payload, which contains the entity.
  */
 export const mollie = defineScheme(
   'mollie',

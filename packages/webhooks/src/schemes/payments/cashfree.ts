@@ -16,8 +16,8 @@ const TYPES = {
 
 /**
  * Cashfree (cashfree.com/docs/api-reference/webhooks/payloads-and-signatures): HMAC-SHA256 in base64 over timestamp and
- * body, one right after the other, keyed with the client secret. The timestamp is in milliseconds; ten digits are taken
- * for seconds. No id of the event is signed: it is made of the body, not of the time that every attempt may sign anew.
+ * body without a separator, keyed with the client secret. The timestamp is in milliseconds; ten digits mean seconds. No event
+ * id is signed, so it is made from the body, without the time, which every attempt may sign again.
  */
 export const cashfree = defineScheme(
   'cashfree',

@@ -20,9 +20,9 @@ const TYPES = {
 } as const
 
 /**
- * Flutterwave, version 3 (developer.flutterwave.com/v3.0/docs/webhooks): the secret hash comes back in clear in
- * `verif-hash`. It signs nothing, so that the transaction or transfer is read from Flutterwave (`"fetch"`, such as
- * https://api.flutterwave.com/v3) and only what is said there counts. One status of one object is one event.
+ * Flutterwave, version 3 (developer.flutterwave.com/v3.0/docs/webhooks): the header `verif-hash` contains the secret hash in
+ * plaintext. Nothing is signed, so the transaction or transfer is read from Flutterwave (`"fetch"`, such as
+ * https://api.flutterwave.com/v3), and only that answer counts. Each status of an object is one event.
  */
 export const flutterwave = defineScheme(
   'flutterwave',
@@ -39,7 +39,7 @@ export const flutterwave = defineScheme(
       () =>
       ({ rawBody }) => {
         const body = readStrictObject(rawBody, true)
-        // Nothing that the body says is believed before Flutterwave was asked, so that nothing is mapped yet.
+        // The body is not trusted until Flutterwave has confirmed it, so nothing is mapped yet.
         const type = unsignedType(isEventText(body.event) ? body.event : undefined)
         const found = { id: idOfBytes(rawBody), type, objectId: resolvePointer(body, '/data/id') }
         return [toEvent(found, { types: {}, document: body })]

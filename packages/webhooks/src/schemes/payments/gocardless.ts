@@ -17,13 +17,13 @@ const TYPES = {
   'payments.customer_approval_denied': 'payment.failed',
 } as const
 
-// GoCardless names 250 as its most.
+// GoCardless documents 250 as the maximum.
 const MOST_EVENTS = 1_000
 
 /**
  * GoCardless (developer.gocardless.com/getting-started/api/staying-up-to-date-with-webhooks): HMAC-SHA256 of the body in
  * hexadecimal in `Webhook-Signature`. It signs no time. One delivery carries up to 250 events of any kind, each with its
- * own id. The page asks for 498 on a bad signature; here that is 401, as for all.
+ * own id. The page asks for 498 for a bad signature; here it is 401, as for every scheme.
  */
 export const gocardless = defineScheme(
   'gocardless',
@@ -54,7 +54,7 @@ function readItem(item: unknown, settings: SharedSettings): WebhookEvent {
   return toEvent(found, { ...settings, types: TYPES, document: item })
 }
 
-/** The link to what the event is about: of `payments` it is named `payment`. */
+/** The link to the object of the event. For `payments` its name is `payment`. */
 function linkOf({ links }: JsonObject, resourceType: string): unknown {
   if (!isObject(links)) return undefined
   const name = resourceType.replace(/s$/, '')

@@ -16,8 +16,8 @@ const TYPES = {
 
 /**
  * Lemon Squeezy (docs.lemonsqueezy.com/help/webhooks/signing-requests): HMAC-SHA256 of the body in hexadecimal in
- * `X-Signature`. It signs no time and sends no id of the event: the id is made of the body. An order's status tells
- * whether it was paid.
+ * `X-Signature`. It signs no time and sends no event id, so the id is made from the body. The status of an order shows
+ * whether it is paid.
  */
 export const lemonsqueezy = defineScheme(
   'lemonsqueezy',

@@ -24,7 +24,7 @@ const TYPES = {
   'order.failed': 'payment.failed',
 } as const
 
-/** Where Mercado Pago has what a notification of a topic is about. */
+/** The path of the API for the object of a notification, by topic. */
 const PLACES: Readonly<Record<string, readonly string[]>> = {
   payment: ['v1', 'payments'],
   order: ['v1', 'orders'],
@@ -32,9 +32,9 @@ const PLACES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Mercado Pago (mercadopago.com/developers, Your integrations, Notifications, Webhooks; utils/webhook of its npm library):
- * HMAC-SHA256 in hexadecimal over `id:…;request-id:…;ts:…;`, the id being `data.id` of the query in lower case. The body
- * is not signed, so that the payment or order is read from Mercado Pago (`"fetch"`, https://api.mercadopago.com) and only
- * what is said there counts. Notifications of other topics have no effect. The time is in seconds, or in milliseconds.
+ * HMAC-SHA256 in hexadecimal over `id:…;request-id:…;ts:…;`, where the id is `data.id` of the query in lower case. The body
+ * is not signed, so the payment or order is read from Mercado Pago (`"fetch"`, https://api.mercadopago.com), and only that
+ * answer counts. Notifications of other topics have no effect. The time is in seconds or in milliseconds.
  */
 export const mercadopago = defineScheme(
   'mercadopago',
@@ -65,11 +65,11 @@ export const mercadopago = defineScheme(
       }
     },
     prepareReader: () => (delivery) => {
-      // Nothing that the body says is believed before Mercado Pago was asked, so that nothing is mapped yet.
+      // The body is not trusted until Mercado Pago has confirmed it, so nothing is mapped yet.
       const { type } = readStrictObject(delivery.rawBody, true)
       const topic = unsignedType(isEventText(type) ? type : undefined)
       const objectId = dataIdOf(delivery)
-      // Of what is signed alone: whoever caught a delivery cannot make many events of it.
+      // Made only from signed values, so that nobody can turn one captured delivery into several events.
       const id = `${objectId?.toLowerCase()}:${singleHeader(delivery.rawHeaders, 'x-request-id')}`
       return [toEvent({ id, type: topic, objectId }, { types: {}, document: {} })]
     },
@@ -82,11 +82,11 @@ export const mercadopago = defineScheme(
   },
 )
 
-// No semicolon: else one signature would fit several splits of the signed text.
+// No semicolon: one signature would fit several splits of the signed text.
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const DATA_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The `data.id` that the query names exactly once. */
+/** The `data.id` of the query, if it occurs exactly once. */
 function dataIdOf({ query }: Pick<Delivery, 'query'>): string | null {
   const [id, ...more] = new URLSearchParams(query).getAll('data.id')
   return id !== undefined && more.length === 0 && DATA_ID.test(id) ? id : null
@@ -97,7 +97,7 @@ interface Claimed {
   readonly settings: SharedSettings
 }
 
-/** The event as Mercado Pago tells it: the same state of the same object is the same event, whoever sent it. */
+/** The event according to Mercado Pago. The same state of the same object is the same event, for every sender. */
 function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): Confirmed {
   const objectId = toId(object?.id)
   if (object === null || objectId?.toLowerCase() !== event.objectId.toLowerCase()) return { refused: 'object_unknown' }

@@ -16,8 +16,8 @@ const TYPES = {
 
 /**
  * Paddle Billing (developer.paddle.com/webhooks/signature-verification): HMAC-SHA256 in hexadecimal over timestamp, colon
- * and body, in `Paddle-Signature: ts=…;h1=…`. While a secret is exchanged there are several `h1`, in any order. Paddle's
- * own libraries allow 5 seconds, which costs deliveries.
+ * and body, in `Paddle-Signature: ts=…;h1=…`. During a rotation there are several `h1`, in any order. Paddle's own
+ * libraries allow 5 seconds, which loses deliveries.
  */
 export const paddle = defineScheme(
   'paddle',

@@ -14,8 +14,8 @@ const TYPES = {
 
 /**
  * Razorpay (razorpay.com/docs/webhooks/validate-test): HMAC-SHA256 of the body in hexadecimal in `X-Razorpay-Signature`,
- * keyed with the secret of the webhook, not with the API's. It signs no time, and the id in `x-razorpay-event-id`
- * neither: the id is made of the body. What it sends anew after a change of the secret stays signed with the old one.
+ * keyed with the secret of the webhook, not of the API. It signs neither a time nor the id in `x-razorpay-event-id`, so the id
+ * is made from the body. Redeliveries after a change of the secret are still signed with the old one.
  */
 export const razorpay = defineScheme(
   'razorpay',
@@ -51,7 +51,7 @@ export const razorpay = defineScheme(
   },
 )
 
-/** The id of what an event without a payment is about, named first in `contains`. */
+/** The id of the object of an event without a payment: the first one in `contains`. */
 function otherEntity(body: JsonObject): unknown {
   const name = resolvePointer(body, '/contains/0')
   return typeof name === 'string' && !/[~/]/.test(name) ? resolvePointer(body, `/payload/${name}/entity/id`) : undefined

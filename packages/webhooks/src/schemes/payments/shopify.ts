@@ -19,9 +19,9 @@ const TYPES = {
 
 /**
  * Shopify (shopify.dev/docs/apps/build/webhooks/verify-deliveries and …/events/verify-deliveries): HMAC-SHA256 of the
- * body in base64, in `X-Shopify-Hmac-Sha256`, of Events in `Shopify-Hmac-Sha256`; never in both. No header is signed,
- * the topic neither: an order tells by its financial status what became of it (`orders/paid`), a transaction by kind
- * and status. Two topics that send the same bytes are one event.
+ * body in base64, in `X-Shopify-Hmac-Sha256`, for Events in `Shopify-Hmac-Sha256`; never in both. No header is signed, not
+ * even the topic, so the type comes from the financial status of an order (`orders/paid`), or from the kind and status of a
+ * transaction. Two topics that send the same bytes are one event.
  */
 export const shopify = defineScheme(
   'shopify',

@@ -19,8 +19,8 @@ const TYPES = {
 
 /**
  * Square (developer.squareup.com/docs/webhooks/step3validate): HMAC-SHA256 in base64 over the notification address,
- * exactly as it stands in Square's dashboard, and the body. It signs no time. What a payment's event means its status
- * tells.
+ * exactly as Square's dashboard shows it, and the body. It signs no time. The status of a payment decides what its event
+ * means.
  */
 export const square = defineScheme(
   'square',

@@ -14,8 +14,8 @@ const TYPES = {
 
 /**
  * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
- * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are passed over. A live endpoint for
- * connected accounts gets their test events, too, under the same signature: `livemode` decides.
+ * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are ignored. A live endpoint for
+ * connected accounts also gets their test events, with the same signature, so `livemode` decides.
  */
 export const stripe = defineScheme(
   'stripe',
@@ -48,8 +48,8 @@ export const stripe = defineScheme(
 )
 
 /**
- * The amount of a payment or charge, else the total of a checkout session or of a paid invoice. A failed payment has an
- * `amount_received` of 0, so only what was asked for counts.
+ * The amount of a payment or charge, or the total of a checkout session or a paid invoice. A failed payment has an
+ * `amount_received` of 0, so the requested amount counts.
  */
 function amountMembers(type: string): readonly string[] {
   return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount', 'amount_total', 'amount_paid']

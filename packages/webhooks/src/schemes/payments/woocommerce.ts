@@ -13,9 +13,9 @@ const PAID = { 'order.processing': 'payment.succeeded', 'order.completed': 'paym
 
 /**
  * WooCommerce (developer.woocommerce.com/docs/apis/rest-api/v3/webhooks; WC_Webhook): HMAC-SHA256 of the body in base64
- * in `X-WC-Webhook-Signature`. It signs no time, no id and no topic: the id is made of the body, and an order tells by
- * its status what became of it. An order for cash is `processing` unpaid; only one with a date of payment counts as paid.
- * The ping at the creation of a webhook is not signed and gets 401, which WooCommerce shows and then passes over.
+ * in `X-WC-Webhook-Signature`. It signs no time, no id and no topic: the id is made from the body, and the type from the
+ * status of the order. A cash order is `processing` before it is paid, so only an order with a payment date counts as paid.
+ * The ping after the creation of a webhook is not signed and gets 401, which WooCommerce shows and then ignores.
  */
 export const woocommerce = defineScheme(
   'woocommerce',
@@ -38,7 +38,7 @@ export const woocommerce = defineScheme(
           id: idOfBytes(rawBody),
           type: unsignedType(singleHeader(rawHeaders, 'x-wc-webhook-topic')),
           objectId: body.id,
-          // The date is UTC, without saying so.
+          // The date is in UTC, but has no zone.
           occurredAt: isEventText(body.date_modified_gmt) ? `${body.date_modified_gmt}Z` : undefined,
           ...order?.found,
         }

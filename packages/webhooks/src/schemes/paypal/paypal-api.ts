@@ -4,38 +4,38 @@ import { isObject, type JsonObject } from '../../events/read-event.ts'
 import { type FetchSettings, readCapped, readFromApi } from '../../provider-api/provider-api.ts'
 import type { Asker } from '../../provider-api/shared-questions.ts'
 
-/** The id of an event, and who wants to know. */
+/** The id of an event, and who causes the question. */
 interface EventQuestion {
   readonly id: string
   readonly asker?: Asker | undefined
 }
 
 /**
- * Reads an event as PayPal has it; null if it knows none of this id. Rejects with `overloaded` if it cannot be asked for
- * strangers, with `unavailable` for everything else.
+ * Reads an event from PayPal; null if it knows no event with this id. Rejects with `overloaded` if it cannot be asked for
+ * strangers, and with `unavailable` for everything else.
  */
 type ReadPaypalEvent = (question: EventQuestion, fetch: typeof globalThis.fetch) => Promise<JsonObject | null>
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 65_536
-// A token is replaced before PayPal ends it.
+// A token is replaced before it expires.
 const MARGIN_MS = 60_000
 
 interface AccessToken {
   readonly text: Promise<string>
-  /** The instant of `performance.now()` until which it is used. */
+  /** Used until this value of `performance.now()`. */
   until: number
 }
 
 /**
  * Creates the reader of events (GET /v1/notifications/webhooks-events/<id>). The token of the settings is the client id of
  * the REST app, a colon and its secret. The reader signs in with them (OAuth 2.0, POST /v1/oauth2/token), uses the access
- * token until it ends, and gets another one if PayPal refuses it before.
+ * token until it expires, and gets another one if PayPal refuses it earlier.
  */
 export function createPaypalApi(settings: FetchSettings): ReadPaypalEvent {
   let token: AccessToken | null = null
 
-  /** Those that come while a token is asked for share the answer. */
+  /** Callers that come while a token is requested share the answer. */
   function signIn(fetch: typeof globalThis.fetch): AccessToken {
     if (token !== null && token.until > performance.now()) return token
     const granted = requestToken(settings, fetch)
@@ -69,7 +69,7 @@ export function createPaypalApi(settings: FetchSettings): ReadPaypalEvent {
       return await readBy(used, question, fetch)
     } catch (error) {
       if (!unavailable.is(error) || error.details.providerStatus !== 401) throw error
-      // Others may have another one by now: only the refused one is given up.
+      // Another caller may have replaced it: only the refused token is dropped.
       if (token === used) token = null
       return await readBy(signIn(fetch), question, fetch)
     }
@@ -97,7 +97,7 @@ async function requestToken({ baseUrl, token }: FetchSettings, fetch: typeof glo
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const body = await readCapped(response, MAX_BYTES)
-    // Not as `providerStatus`: another token would not help here.
+    // Not as `providerStatus`: another token would not help.
     if (response.status !== 200)
       throw unavailable({ reason: 'provider_refused_credentials', tokenStatus: response.status })
     const answer = parseStrictJson(body, { maxDepth: 16, bigIntegers: true })

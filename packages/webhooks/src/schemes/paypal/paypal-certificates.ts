@@ -7,16 +7,16 @@ interface KeyLookup {
   /** Milliseconds. */
   readonly now: number
   readonly fetch: typeof globalThis.fetch
-  /** The address of the caller; absent for a delivery that was stored. */
+  /** The address of the sender; absent for a stored delivery. */
   readonly from?: string | undefined
-  /** Whether the hosts and certificates of the sandbox count, too. */
+  /** Whether hosts and certificates of the sandbox are also trusted. */
   readonly sandbox: boolean
 }
 
 /** A key that a trusted chain vouches for. */
 interface FoundKey {
   readonly key: KeyObject
-  /** Tells that a signature was made with it: its certificate is kept before others. */
+  /** Marks the key as used by a valid signature: its certificate is kept longer than others. */
   proved(): void
 }
 
@@ -26,12 +26,12 @@ interface FoundKey {
  */
 export type FindKey = (url: string, lookup: KeyLookup) => Promise<FoundKey | null>
 
-/** Why a certificate is not fetched for an address that has asked for nothing useful. */
+/** Why a certificate is not fetched for an address whose earlier requests were useless. */
 export const CERTIFICATE_ASKED_IN_VAIN = 'certificate_asked_in_vain'
 
 const MAX_KEPT = 16
 const MAX_PROVED = 64
-// The two above the first limit are for URLs whose certificate has verified a delivery before.
+// The two beyond the first limit are for URLs whose certificate has verified a delivery before.
 const MAX_FETCHING = 4
 const MAX_FETCHING_PROVED = 6
 const MAX_BYTES = 65_536
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 3_000
 // A chain that has ended is asked for again no more often, whatever URLs requests name.
 const ASK_AGAIN_MS = 300_000
 
-// The only places where PayPal has certificates; nothing else is ever asked for on the word of a request.
+// The only hosts of PayPal's certificates. A request cannot cause a fetch from any other host.
 const URL_OF_CERTIFICATE =
   /^https:\/\/(?<host>(?:api|api-m)(?<sandbox>\.sandbox)?\.paypal\.com)\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,100}$/
 
@@ -143,7 +143,7 @@ interface Asker {
   readonly now: number
 }
 
-/** Counts, by host and caller, the questions that led to no certificate. */
+/** Counts the fetches that led to no certificate, by host and sender. */
 function createVainQuestions(): { isTooMany(asker: Asker): boolean; count(asker: Asker): void } {
   const counts = new Map<string, { vain: number; readonly until: number }>()
   const find = ({ host, from, now }: Asker) => {
@@ -185,7 +185,7 @@ async function fetchPem(url: string, fetch: typeof globalThis.fetch): Promise<st
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
 const MAX_CHAIN = 6
 
-/** The certificates of a text of PEM, in their order; what is none is left out. */
+/** The certificates of a PEM text in their order. Anything else is left out. */
 export function readCertificates(pem: string): X509Certificate[] {
   return (pem.match(PEM) ?? []).slice(0, MAX_CHAIN).flatMap((one) => {
     try {
@@ -196,12 +196,12 @@ export function readCertificates(pem: string): X509Certificate[] {
   })
 }
 
-/** Whether a certificate counts at `now` (milliseconds). */
+/** Whether a certificate is valid at `now` (milliseconds). */
 export function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolean {
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }
 
-/** The certificates from the first one to a trusted root, or null where they lead to none. */
+/** The certificates from the first one to a trusted root; null if they lead to none. */
 function buildChain(sent: Chain, roots: Chain): Chain | null {
   const [leaf, ...others] = sent
   if (leaf === undefined || leaf.ca || !isOfServers(leaf)) return null
@@ -231,7 +231,7 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
 }
 
-/** Whether a certificate names a host of PayPal's. One of the sandbox counts only where the sandbox does. */
+/** Whether a certificate names a host of PayPal. Sandbox hosts count only if the sandbox is allowed. */
 function isOfPaypal({ subject, subjectAltName = '' }: X509Certificate, sandbox: boolean): boolean {
   const names = [...subjectAltName.split(', ').map((name) => name.replace(/^DNS:/, '')), ...commonNames(subject)]
   const own = names.filter((name) => /^(?:[a-z0-9-]+\.)+paypal\.com$/.test(name))

@@ -33,7 +33,7 @@ const TYPES = {
 } as const
 
 const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
-/** How old the time of a delivery of PayPal's may be: beyond every try, and beyond what is sent again by hand. */
+/** How old the time of a delivery may be: longer than PayPal redelivers, automatically or on request. */
 export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
 
 const shape = {
@@ -45,10 +45,10 @@ const shape = {
 /**
  * PayPal (developer.paypal.com/api/rest/webhooks/rest): RSA (PKCS #1 v1.5) with SHA-256 over transmission id, time,
  * webhook id and CRC-32 of the body, joined by pipes; the secret is the webhook id. The certificate comes from PayPal's
- * own hosts, its chain checked, or is one of `certificates`, which pin. All tries of a delivery carry the time of the
- * first, so that no narrow window can stand: 30 days count. A CRC does not bind a body: who has caught a delivery can make
- * another body for its signature. So a transmission and its CRC count with the body that came first; another CRC under the
- * same id is one that PayPal signed anew. With `"fetch"` only what PayPal itself says of an event counts.
+ * own hosts, and its chain is checked; or it is one of the pinned `certificates`. All redeliveries carry the time of the
+ * first delivery, so the window is 30 days. A CRC does not protect a body: anyone who captured a delivery can make another
+ * body for its signature. So a transmission and its CRC are bound to the body that came first; another CRC with the same id
+ * means that PayPal signed again. With `"fetch"` only PayPal's own answer about an event counts.
  */
 export const paypal = createPaypal(rootCertificates)
 
@@ -66,17 +66,17 @@ function createPaypal(roots: readonly string[]): Scheme {
     ],
     readKey: (text) => (/^[A-Za-z0-9_-]+$/.test(text) ? Buffer.from(text) : { problem: 'is not the id of a webhook' }),
     signedHeaders: () => [...HEADERS, 'paypal-cert-url', 'paypal-auth-algo'],
-    // What is 30 days old counts, and records may be kept for less: the key has to outlast them.
+    // A delivery counts for 30 days, and records may be kept for less: the key has to outlast them.
     redelivery: { hours: 72, source: 'reported: up to 25 attempts' },
     permits: { ...PAYMENTS, origin: ['/resource/payee/merchant_id'] },
     signsTime: () => false,
     prepare({ certificates, sandbox, toleranceSeconds }, secrets) {
-      // Only now: most processes never need the roots.
+      // Created late: most processes never need the roots.
       finder ??= createCertificateFinder(roots)
       const findKey = finder
       const pinned = certificates?.flatMap((pem) => readCertificates(pem).slice(0, 1))
       return (delivery, now, fetch) => {
-        // A URL that is not asked for may be of either kind.
+        // A URL that is not fetched may be of either kind.
         const sent = readHeaders(delivery, sandbox || pinned !== undefined)
         if (typeof sent === 'string') return { refused: sent }
         const age = (now - Date.parse(sent.time)) / 1_000
@@ -97,7 +97,7 @@ function createPaypal(roots: readonly string[]): Scheme {
       ({ rawBody }) => {
         const body = readStrictObject(rawBody, true)
         if (settings.fetch === undefined) return [readPaypalEvent(body, settings)]
-        // Nothing that the body says is believed before PayPal was asked, so that nothing is mapped yet.
+        // The body is not trusted until PayPal has confirmed it, so nothing is mapped yet.
         const type = unsignedType(isEventText(body.event_type) ? body.event_type : undefined)
         return [toEvent({ id: body.id, type, objectId: body.id }, { types: {}, document: {} })]
       },
@@ -141,7 +141,7 @@ interface Sent {
   readonly signature: Buffer
   /** CRC-32 of the body. */
   readonly checksum: number
-  /** What is signed before and behind the id of the webhook. */
+  /** The signed text before and after the id of the webhook. */
   readonly before: string
   readonly behind: string
 }

@@ -12,8 +12,8 @@ import { type CheckSignature, defineScheme, type Finding, type HandshakeAnswer }
 
 /**
  * Discord (docs.discord.com/developers/interactions/overview and /events/webhook-events): Ed25519 in hexadecimal over
- * timestamp and body, one right after the other; the secret is the application's public key. The pings of both kinds are
- * answered, never stored. Events carry no id: it is made of the body, not of the time that every attempt signs anew.
+ * timestamp and body without a separator; the secret is the public key of the application. Pings of both kinds are answered
+ * and never stored. Events carry no id, so it is made from the body, without the time, which every attempt signs again.
  */
 export const discord = defineScheme(
   'discord',
@@ -66,7 +66,7 @@ export const discord = defineScheme(
   },
 )
 
-/** An event is of type 1 as well, but has something to tell. */
+/** An event has type 1 too, but it has an `event` property. */
 function answerPing({ type, event }: JsonObject): HandshakeAnswer | null {
   if (type === 0) return { empty: true }
   return type === 1 && event === undefined ? { json: { type: 1 } } : null

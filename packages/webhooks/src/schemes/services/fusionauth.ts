@@ -13,9 +13,9 @@ const HEADER = 'x-fusionauth-signature-jwt'
 
 /**
  * FusionAuth (fusionauth.io/docs/extend/events-and-webhooks/signing): a JWT (RFC 7519), HS256 only, keyed with the secret,
- * whose claim `request_body_sha256` is the base64 of the body's SHA-256. It signs no time; claims of time that are there
- * count, with the tolerance. The id is the event's own, in the signed body. FusionAuth knows no payments; what its events
- * mean the settings may map.
+ * whose claim `request_body_sha256` is the base64 of the body's SHA-256. It need not sign a time; time claims that are present
+ * are checked with the tolerance. The id of the event is in the signed body. FusionAuth has no payments; the settings may map
+ * its types.
  */
 export const fusionauth = defineScheme(
   'fusionauth',

@@ -11,7 +11,7 @@ import { defineScheme } from '../scheme.ts'
 /**
  * GitHub (docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries): HMAC-SHA256 of the body in
  * hexadecimal behind `sha256=`; the older SHA-1 header does not count. Neither the delivery's id nor the event's name is
- * signed: the id is made of the body, the name is only shown. A form carries the JSON in its field `payload`.
+ * signed: the id is made from the body, and the name is only shown. A form carries the JSON in its field `payload`.
  */
 export const github = defineScheme(
   'github',
@@ -47,7 +47,7 @@ function readPayload({ rawBody }: VerifiedDelivery): JsonObject {
   return readStrictObject(isFormBody(rawBody) ? Buffer.from(readForm(rawBody).get('payload') ?? '') : rawBody, true)
 }
 
-/** The member that the event is named after: `issues` has an `issue`, `issue_comment` a `comment`. */
+/** The property that the event is named after: `issues` has an `issue`, `issue_comment` a `comment`. */
 function objectOf(body: JsonObject, event: string): JsonObject {
   const names = [event, event.replace(/s$/, ''), event.slice(event.lastIndexOf('_') + 1)]
   return names.map((name) => (Object.hasOwn(body, name) ? body[name] : undefined)).find(isObject) ?? {}

@@ -19,9 +19,9 @@ const TOKEN_HEADER = 'x-gitlab-token'
 
 /**
  * GitLab (docs.gitlab.com/user/project/integrations/webhooks): a signing token (`whsec_`) signs as Standard Webhooks v1;
- * any other secret comes back in clear in `X-Gitlab-Token` and signs nothing, so that the object is read from GitLab
- * (`"fetch"`, its API of version 4) before an event counts. A secret pins its way: a clear token never stands in for a
- * signature. GitLab knows no payments; what its events mean the settings may map.
+ * any other secret is sent in plaintext in `X-Gitlab-Token` and signs nothing, so the object is read from GitLab (`"fetch"`,
+ * version 4 of its API) before an event counts. Each secret allows one way only: a plaintext token never replaces a
+ * signature. GitLab has no payments; the settings may map its types.
  */
 export const gitlab = defineScheme(
   'gitlab',
@@ -34,7 +34,7 @@ export const gitlab = defineScheme(
     },
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
-    // With a clear token the window would protect nothing.
+    // With a plaintext token the window would protect nothing.
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,
     signsTime: ({ fetch }) => fetch === undefined,
@@ -58,7 +58,7 @@ export const gitlab = defineScheme(
         if (settings.fetch === undefined) {
           return [toEvent({ ...findInBody(body), id }, { ...settings, types: {}, document: body })]
         }
-        // Nothing that the body says is believed before GitLab was asked, so that nothing is mapped yet.
+        // The body is not trusted until GitLab has confirmed it, so nothing is mapped yet.
         const found = { id, type: unsignedType(kindOf(body)), objectId: placeOf(body) }
         return [toEvent(found, { types: {}, document: body })]
       },
@@ -79,7 +79,7 @@ export const gitlab = defineScheme(
 function readSigningToken(text: string): ReadKey {
   const read = readStandardKey(text)
   if (!Buffer.isBuffer(read)) return read
-  // Made a key already here, for only a key can say what sort it is of.
+  // Made a key object here, because only a key object can carry its kind.
   return read.length < MIN_KEY_BYTES
     ? { problem: 'is shorter than 16 bytes' }
     : { key: createSecretKey(read), kind: SIGNED }
@@ -105,7 +105,7 @@ function findInBody(body: JsonObject): Omit<FoundEvent, 'id'> {
   }
 }
 
-/** Where the API has what an event is about: kind of the event -> collection, and the number in it. */
+/** The collection of the API and the pointer to the number in it, by the kind of event. */
 const COLLECTIONS: Readonly<Record<string, readonly [collection: string, number: string]>> = {
   merge_request: ['merge_requests', '/object_attributes/iid'],
   issue: ['issues', '/object_attributes/iid'],
@@ -115,7 +115,7 @@ const COLLECTIONS: Readonly<Record<string, readonly [collection: string, number:
 
 const PLACE = /^\d{1,19}(?:\/(?:merge_requests|issues|pipelines|jobs)\/\d{1,19})?$/
 
-/** The path of the object below `projects`; of an event without one of its own the project's. */
+/** The path of the object below `projects`; the path of the project if the event has no object. */
 function placeOf(body: JsonObject): string | undefined {
   const project = toId(resolvePointer(body, '/project/id') ?? body.project_id)
   const kind = kindOf(body) ?? ''
@@ -124,7 +124,7 @@ function placeOf(body: JsonObject): string | undefined {
   return `${project}/${collection}/${toId(resolvePointer(body, pointer))}`
 }
 
-/** The event as GitLab tells it; the same state of the same object is the same event, whoever sent it. */
+/** The event according to GitLab. The same state of the same object is the same event, for every sender. */
 function confirmedEvent(event: WebhookEvent, object: JsonObject, settings: SharedSettings): WebhookEvent {
   const isProject = !event.objectId.includes('/')
   const status = isProject ? undefined : (object.state ?? object.status)

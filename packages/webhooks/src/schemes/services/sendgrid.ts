@@ -17,14 +17,14 @@ import { type CheckSignature, defineScheme, type Finding, type ReadKey } from '.
 const SIGNATURE = 'x-twilio-email-event-webhook-signature'
 const TIMESTAMP = 'x-twilio-email-event-webhook-timestamp'
 
-// SendGrid posts at most 768 KB, and its shortest events take some 200 bytes.
+// SendGrid posts at most 768 KB, and its shortest events take about 200 bytes.
 const MOST_EVENTS = 5_000
 
 /**
  * SendGrid (twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features):
- * ECDSA on P-256 with SHA-256, DER in base64, over timestamp and body, one right after the other; the secret is the
+ * ECDSA on P-256 with SHA-256, DER in base64, over timestamp and body without a separator; the secret is the
  * public key that SendGrid shows, the base64 of its SPKI. One delivery carries several events, each with its own
- * `sg_event_id`. They tell of mail, never of a payment; what they mean the settings may map.
+ * `sg_event_id`. They are about mail, never about a payment; the settings may map their types.
  */
 export const sendgrid = defineScheme(
   'sendgrid',

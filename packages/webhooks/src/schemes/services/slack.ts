@@ -10,8 +10,8 @@ import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
 /**
  * Slack (docs.slack.dev/authentication/verifying-requests-from-slack): HMAC-SHA256 in hexadecimal over `v0:`, timestamp,
- * colon and body, JSON or form; nothing is parsed before. The page names no time for which a regenerated signing secret
- * still counts, so both are best kept for a while. `url_verification` and `ssl_check` are answered, never stored.
+ * colon and body, JSON or form; nothing is parsed before. It is not documented how long a regenerated signing secret stays
+ * valid, so configure both for a while. `url_verification` and `ssl_check` are answered and never stored.
  */
 export const slack = defineScheme(
   'slack',
@@ -41,7 +41,7 @@ export const slack = defineScheme(
 )
 
 function answerChallenge(rawBody: Buffer): HandshakeAnswer | null {
-  // A search in bytes is cheap, and every other delivery is read once only.
+  // A search in bytes is cheap, and every other delivery is read only once.
   if (!rawBody.includes('url_verification')) return null
   const { type, challenge } = readStrictObject(rawBody)
   if (type !== 'url_verification') return null
@@ -74,7 +74,7 @@ function findInBody(rawBody: Buffer): Found {
   return { found, document: body }
 }
 
-/** A slash command, or the JSON of an interaction in the field `payload`. Forms carry no id of an event. */
+/** A slash command, or the JSON of an interaction in the field `payload`. Forms carry no event id. */
 function findInForm(rawBody: Buffer): Found {
   const fields = readForm(rawBody)
   const payload = fields.get('payload')

@@ -2,19 +2,19 @@
 export type TwilioForm = readonly (readonly [name: string, value: string])[]
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-// What is signed are the decoded fields: only one way to write them is taken.
+// The decoded fields are signed, so only one encoding of them is accepted.
 const WRITTEN_OTHERWISE = /\s|%(?![0-9A-F]{2})/
 
-// All of a form is read before its signature can be checked. Twilio's have some dozens of fields, a few kilobytes together.
+// A whole form is read before its signature can be checked. Forms of Twilio have a few dozen fields and a few kilobytes.
 const MOST_BYTES = 65_536
 const MOST_FIELDS = 200
 const AMPERSAND = 0x26
 
-/** Whether a body is larger than any form of Twilio's: such a form is not read. */
+/** Whether a body is larger than any form of Twilio. Such a form is not read. */
 export function isTooLargeForm(rawBody: Buffer): boolean {
   if (rawBody.length > MOST_BYTES) return true
   let fields = 1
-  // From one to the next: to look at each byte takes sixty times as long, and every forged form is looked at.
+  // Jumps from one to the next: checking each byte takes sixty times as long, and every forged form is checked.
   for (let at = rawBody.indexOf(AMPERSAND); at !== -1; at = rawBody.indexOf(AMPERSAND, at + 1)) {
     fields += 1
     if (fields > MOST_FIELDS) return true
@@ -22,7 +22,7 @@ export function isTooLargeForm(rawBody: Buffer): boolean {
   return false
 }
 
-/** The fields of a form (application/x-www-form-urlencoded) that may repeat names; null for what is no such form. */
+/** The fields of a form (application/x-www-form-urlencoded) that may repeat names; null if the body is not such a form. */
 export function readTwilioForm(rawBody: Buffer): TwilioForm | null {
   if (isTooLargeForm(rawBody)) return null
   try {
@@ -44,17 +44,17 @@ function decode(text: string): string {
   return spaced.includes('%') ? decodeURIComponent(spaced) : spaced
 }
 
-/** What Twilio signs of a form: names and values, sorted by code units; a repeated pair counts once. */
+/** The text of a form that Twilio signs: names and values, sorted by code units. A repeated pair counts once. */
 export function textOfForm(form: TwilioForm): string {
-  const byName = Map.groupBy(form, ([name]) => name)
+  const byName = new Map<string, Set<string>>()
+  for (const [name, value] of form) byName.set(name, (byName.get(name) ?? new Set<string>()).add(value))
   const names = [...byName.keys()].sort()
   return names
-    .map((name) => {
-      const values = new Set((byName.get(name) ?? []).map(([, value]) => value))
-      return [...values]
+    .map((name) =>
+      [...(byName.get(name) ?? [])]
         .sort()
         .map((value) => `${name}${value}`)
-        .join('')
-    })
+        .join(''),
+    )
     .join('')
 }

@@ -15,7 +15,7 @@ import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 import { isTooLargeForm, readTwilioForm, textOfForm } from './twilio-form.ts'
 
-/** A charge that a caller made by `<Pay>`; what only makes a token of a card is no payment. */
+/** A charge that a caller made by `<Pay>`. A request that only creates a card token is not a payment. */
 const TYPES = {
   'pay.success': 'payment.succeeded',
   'pay.payment-connector-error': 'payment.failed',
@@ -24,10 +24,9 @@ const TYPES = {
 
 /**
  * Twilio (twilio.com/docs/usage/webhooks/webhooks-security): HMAC-SHA1 in base64, keyed with the auth token, over the
- * public address with the query as it came and, of a form, every name and value, sorted by name. A JSON body is signed by
- * its SHA-256 in the query's last member, `bodySHA256`. The address counts with and without its default port. It signs
- * no time and no id: the id is made of what is signed, but for the items of an array (Event Streams), which are CloudEvents
- * with ids.
+ * public URL with the query as received and, for a form, every name and value, sorted by name. For a JSON body the last
+ * parameter of the query, `bodySHA256`, is its SHA-256. The URL is accepted with and without its default port. It signs no
+ * time and no id: the id is made from the signed text. Only the items of an array (Event Streams) are CloudEvents with ids.
  */
 export const twilio = defineScheme(
   'twilio',
@@ -63,16 +62,16 @@ export const twilio = defineScheme(
       ({ rawBody, query }) => {
         if (BODY_HASH.test(query)) return readJson(rawBody, settings)
         const form = readTwilioForm(rawBody) ?? []
-        // Of repeated fields the first.
+        // The first of repeated fields.
         const document: Fields = Object.fromEntries(form.toReversed())
-        // Exactly what is signed behind the address: a field that is moved into the query makes no other event.
+        // Exactly the signed text after the URL: a field that is moved into the query does not make another event.
         const id = idOfBytes(Buffer.from(`${targetOf(query)}${textOfForm(form)}`))
         return [toEvent({ ...findInForm(document), id }, { ...settings, types: TYPES, document })]
       },
   },
 )
 
-/** The address as it is configured, and the other way to write its port where it is the default one. */
+/** The URL as it is configured and, if it has the default port, its other form. */
 function addressesOf(url: string): readonly string[] {
   const [, origin = '', port, path = ''] = /^(https?:\/\/(?:\[[^\]]*\]|[^/:]*))(?::(\d+))?(.*)$/.exec(url) ?? []
   const standard = origin.startsWith('https:') ? '443' : '80'
@@ -80,16 +79,16 @@ function addressesOf(url: string): readonly string[] {
   return [`${origin}${path}`, `${origin}:${standard}${path}`]
 }
 
-// The last member: so that no field of a form, moved into the query, could pose as it.
+// The last parameter, so that no field of a form that is moved into the query can replace it.
 const BODY_HASH = /(?:^|&)bodySHA256=([0-9a-f]{64})$/
 
-/** What is signed behind the address, or null where the body is not what the query or the form demands. */
+/** The signed bytes after the address; null if the body does not match its hash in the query, or is not a form. */
 function signedBytes(rawBody: Buffer, query: string): Buffer | null {
   const target = targetOf(query)
   const bodyHash = BODY_HASH.exec(query)?.[1]
   if (bodyHash !== undefined) return hash('sha256', rawBody, 'hex') === bodyHash ? Buffer.from(target) : null
   const form = readTwilioForm(rawBody)
-  // Encoded once, for each way to write the address and each secret has a MAC of it.
+  // Encoded once: each form of the URL and each secret has a MAC of it.
   return form === null ? null : Buffer.from(`${target}${textOfForm(form)}`)
 }
 
@@ -101,7 +100,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 type Found = Omit<FoundEvent, 'id'>
 
-// Twilio names no number; its arrays hold some dozens.
+// Twilio documents no number; its arrays hold a few dozen items.
 const MOST_EVENTS = 1_000
 
 /** The events of a JSON body: one for an object, and one for each item of an array. */
@@ -129,7 +128,7 @@ function findInForm(fields: TwilioFields): Found {
   const { MessageSid: message, CallSid: call } = fields
   const { Result: result, PaymentConfirmationCode: code } = fields
   if (result !== undefined && call !== undefined) {
-    // Without a confirmation nothing was charged, a card was only made a token of.
+    // Without a confirmation nothing was charged: only a card token was created.
     const status = result === 'success' && code === undefined ? 'token' : result
     return { type: 'pay', status, objectId: code ?? call }
   }

@@ -8,8 +8,8 @@ import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
 /**
- * X, once Twitter (docs.x.com/x-api/webhooks/quickstart): HMAC-SHA256 of the body in base64 behind `sha256=`, keyed with
- * the consumer secret. It signs no time and names no id of an event: the id is made of the body. Every hour X sends a GET
+ * X, once Twitter (docs.x.com/x-api/webhooks/quickstart): HMAC-SHA256 of the body in base64 after `sha256=`, keyed with
+ * the consumer secret. It signs no time and has no event id, so the id is made from the body. Every hour X sends a GET
  * with a `crc_token`, whose HMAC is the answer.
  */
 export const x = defineScheme(
@@ -40,7 +40,7 @@ export const x = defineScheme(
   },
 )
 
-// Nothing that could be a body: the answer would be its signature.
+// The token must not look like a body: the answer would be its signature.
 const TOKEN = /^[A-Za-z0-9_-]{1,200}$/
 
 function answerToken(query: string, secret: LiveSecret | undefined): { readonly response_token: string } | null {
@@ -49,7 +49,7 @@ function answerToken(query: string, secret: LiveSecret | undefined): { readonly 
   return { response_token: `sha256=${Buffer.from(hmac('sha256', secret.key, [token]), 'latin1').toString('base64')}` }
 }
 
-/** The secret that counts longest: the new one while an old one ends. */
+/** The secret that is valid longest: the new one during a rotation. */
 function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | undefined {
   const endOf = ({ notAfter }: LiveSecret): number => notAfter ?? Number.POSITIVE_INFINITY
   return secrets
@@ -60,7 +60,7 @@ function liveSecret(secrets: readonly LiveSecret[], now: number): LiveSecret | u
     )
 }
 
-/** The member that tells of an activity, like `tweet_create_events`. */
+/** The name of the property that holds an activity, such as `tweet_create_events`. */
 function activityOf(body: JsonObject): string {
   return Object.keys(body).find((name) => isEventText(name) && /_events?$/.test(name)) ?? 'unknown'
 }

@@ -11,8 +11,8 @@ import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
 /**
  * Zoom (developers.zoom.us/docs/api/webhooks): HMAC-SHA256 in hexadecimal over `v0:`, timestamp, colon and body. The
- * check of the address, `endpoint.url_validation`, comes again every 72 hours and is answered, never stored. Zoom names
- * no id of an event: it is made of the body, not of the time that every attempt signs anew.
+ * check of the URL, `endpoint.url_validation`, is repeated every 72 hours; it is answered and never stored. Zoom sends no
+ * event id, so it is made from the body, without the time, which every attempt signs again.
  */
 export const zoom = defineScheme(
   'zoom',
@@ -44,7 +44,7 @@ export const zoom = defineScheme(
   },
 )
 
-// Nothing that could be the text of a delivery: its MAC would be a signature.
+// The token must not look like the signed text of a delivery: its MAC would be a signature.
 const PLAIN_TOKEN = /^[A-Za-z0-9_-]{1,200}$/
 
 function answerValidation(delivery: VerifiedDelivery, secrets: readonly LiveSecret[]): HandshakeAnswer | null {
