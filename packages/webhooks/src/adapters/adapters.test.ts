@@ -1,0 +1,193 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import express from 'express'
+import fastify from 'fastify'
+import Koa from 'koa'
+import { describe, expect, it, vi } from 'vitest'
+import { createVerifier, type Verifier } from '../create-verifier.ts'
+import { createFetchServer } from '../testing/fetch-server.ts'
+import { serve } from '../testing/serve.ts'
+import { readVectorFiles, type Vector } from '../testing/vectors.ts'
+import type { AdapterOptions, OnVerified } from './create-responder.ts'
+import { expressWebhook } from './express-webhook.ts'
+import { fastifyWebhook } from './fastify-webhook.ts'
+import { fetchWebhook } from './fetch-webhook.ts'
+import { koaWebhook } from './koa-webhook.ts'
+
+type Mount = (verifier: Verifier, onVerified: OnVerified, options?: AdapterOptions) => Server | Promise<Server>
+
+function mountOnKoa(...webhook: Parameters<Mount>): Server {
+  const app = new Koa()
+  app.silent = true
+  return createServer(app.use(koaWebhook(...webhook)).callback())
+}
+
+async function mountOnFastify(...webhook: Parameters<Mount>): Promise<Server> {
+  const app = fastify()
+  app.register(fastifyWebhook(...webhook), { prefix: '/webhooks' })
+  await app.ready()
+  return app.server
+}
+
+const SERVERS: readonly (readonly [name: string, mount: Mount])[] = [
+  ['a fetch handler', (...webhook) => createFetchServer(fetchWebhook(...webhook))],
+  ['Express', (...webhook) => createServer(express().all('/webhooks', expressWebhook(...webhook)))],
+  ['Fastify', mountOnFastify],
+  ['Koa', mountOnKoa],
+]
+
+const files = readVectorFiles()
+
+function vectorOf(scheme: string, why: string): Vector {
+  const vector = files.find((file) => file.scheme === scheme)?.cases.find((one) => one.why === why)
+  if (vector === undefined) throw new Error(`${scheme} has no vector "${why}"`)
+  return vector
+}
+
+const genuine = vectorOf('stripe', 'signed as the provider signs')
+const now = () => genuine.now * 1_000
+const stripe = createVerifier({ scheme: 'stripe', secrets: genuine.secret }, { now })
+
+interface Sent {
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: NonNullable<RequestInit['body']>
+}
+
+function sentOf({ headers, body }: Vector): Sent & { readonly body: Buffer } {
+  return { headers: [['content-type', 'application/json'], ...headers], body: Buffer.from(body, 'base64') }
+}
+
+/** A body that Stripe has signed. */
+function signedByStripe(body: string): Sent {
+  const mac = createHmac('sha256', genuine.secret).update(`${genuine.now}.${body}`).digest('hex')
+  const signature = `t=${genuine.now},v1=${mac}`
+  return {
+    headers: [
+      ['content-type', 'application/json'],
+      ['stripe-signature', signature],
+    ],
+    body,
+  }
+}
+
+function post(url: string, { headers, body }: Sent): Promise<Response> {
+  const lines = headers.map(([name, value]): [string, string] => [name, value])
+  return fetch(`${url}/webhooks`, { method: 'POST', headers: lines, body, duplex: 'half' })
+}
+
+describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
+  it('hands a genuine delivery over and answers 200', async () => {
+    const onVerified = vi.fn<OnVerified>()
+    await using server = await serve(await mount(stripe, onVerified))
+    const answer = await post(server.url, sentOf(genuine))
+    expect([answer.status, await answer.json()]).toEqual([200, { received: true }])
+    expect(onVerified.mock.calls).toMatchObject([
+      [{ outcome: 'verified', secretId: '1', events: [{ type: 'payment.succeeded', objectId: 'pay_0001' }] }],
+    ])
+  })
+
+  it('answers 401 to a tampered body, before anything parses it, and reports why', async () => {
+    const [onVerified, onRejected] = [vi.fn<OnVerified>(), vi.fn<NonNullable<AdapterOptions['onRejected']>>()]
+    await using server = await serve(await mount(stripe, onVerified, { onRejected }))
+    const { headers } = sentOf(genuine)
+    const answer = await post(server.url, { headers, body: '{"tampered' })
+    expect([answer.status, await answer.json()]).toEqual([401, { error: 'The delivery is not authentic' }])
+    expect(onVerified).not.toHaveBeenCalled()
+    expect(onRejected.mock.calls).toEqual([[{ outcome: 'refused', status: 401, reason: 'signature_mismatch' }]])
+  })
+
+  it.each(['{"tampered', '{"id":"evt_0001"}'])('answers 400 to the authentic body %s', async (body) => {
+    const onVerified = vi.fn<OnVerified>()
+    await using server = await serve(await mount(stripe, onVerified))
+    const answer = await post(server.url, signedByStripe(body))
+    expect([answer.status, await answer.json()]).toEqual([400, { error: expect.any(String) }])
+    expect(onVerified).not.toHaveBeenCalled()
+  })
+
+  it('takes a body as large as the limit, and answers 413 to a larger one, announced or not', async () => {
+    const onVerified = vi.fn<OnVerified>()
+    const { headers, body } = sentOf(genuine)
+    await using limited = await serve(await mount(stripe, onVerified, { maxBytes: body.length }))
+    expect((await post(limited.url, { headers, body })).status).toBe(200)
+    const larger = Buffer.concat([body, Buffer.from(' ')])
+    const answer = await post(limited.url, { headers, body: larger })
+    expect([answer.status, await answer.json()]).toEqual([
+      413,
+      { error: `The body is larger than ${body.length} bytes` },
+    ])
+    const unannounced = await post(limited.url, { headers, body: ReadableStream.from([body, Buffer.from(' ')]) })
+    expect(unannounced.status).toBe(413)
+    expect(onVerified).toHaveBeenCalledTimes(1)
+  })
+
+  it('answers a handshake, and hands nothing over', async () => {
+    const vector = vectorOf('slack', 'the check of the address, signed')
+    const slack = createVerifier({ scheme: 'slack', secrets: vector.secret, acceptShortSecret: true }, { now })
+    const onVerified = vi.fn<OnVerified>()
+    await using server = await serve(await mount(slack, onVerified))
+    const answer = await post(server.url, sentOf(vector))
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ challenge: JSON.parse(String(sentOf(vector).body)).challenge })
+    expect(onVerified).not.toHaveBeenCalled()
+  })
+
+  it('answers the GET by which X checks the endpoint, and 405 to any other', async () => {
+    const x = createVerifier({ scheme: 'x', secrets: 'test_secret', acceptShortSecret: true }, { now })
+    await using server = await serve(await mount(x, vi.fn()))
+    const answer = await fetch(`${server.url}/webhooks?crc_token=crc_0001`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ response_token: 'sha256=8URkJr3tz8LZScGcvYGtW9GOzeALNgpiuarDraEVNKg=' })
+    const other = await fetch(`${server.url}/webhooks`)
+    expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
+  })
+
+  it('answers 503 while the provider cannot be asked', async () => {
+    const api = { baseUrl: 'http://127.0.0.1:9', token: 'a_token_of_the_api' }
+    const offline = () => Promise.reject(new Error('offline'))
+    const mollie = createVerifier({ scheme: 'mollie-classic', fetch: api }, { fetch: offline })
+    const onVerified = vi.fn<OnVerified>()
+    await using server = await serve(await mount(mollie, onVerified))
+    const headers = [['content-type', 'application/x-www-form-urlencoded']] as const
+    expect((await post(server.url, { headers, body: 'id=tr_d0b0E3EA3v' })).status).toBe(503)
+    expect(onVerified).not.toHaveBeenCalled()
+  })
+
+  it('leaves a failed handler to the framework, which answers 500', async () => {
+    const onVerified: OnVerified = () => Promise.reject(new Error('The database is unavailable'))
+    await using server = await serve(await mount(stripe, onVerified))
+    expect((await post(server.url, sentOf(genuine))).status).toBe(500)
+  })
+})
+
+describe('a body parser before the adapter', () => {
+  it('is an error that says what to do', async () => {
+    const app = express().use(express.json()).post('/webhooks', expressWebhook(stripe, vi.fn()))
+    await using server = await serve(createServer(app))
+    const answer = await post(server.url, sentOf(genuine))
+    expect(answer.status).toBe(500)
+    expect(await answer.text()).toContain('mount the adapter before any body parser')
+  })
+
+  it('is an error in a fetch handler too', async () => {
+    const handle = fetchWebhook(stripe, vi.fn())
+    const request = new Request('http://127.0.0.1/webhooks', { method: 'POST', body: '{}' })
+    await request.json()
+    await expect(handle(request)).rejects.toThrow('mount the adapter before any body parser')
+  })
+
+  it('may keep the raw bytes', async () => {
+    const raw = express.raw({ type: '*/*' })
+    const onVerified = vi.fn<OnVerified>()
+    await using server = await serve(createServer(express().post('/webhooks', raw, expressWebhook(stripe, onVerified))))
+    expect((await post(server.url, sentOf(genuine))).status).toBe(200)
+    expect(onVerified).toHaveBeenCalledTimes(1)
+  })
+
+  it('still parses the bodies of the other routes of Fastify', async () => {
+    const app = fastify()
+    app.register(fastifyWebhook(stripe, vi.fn()), { prefix: '/webhooks' })
+    app.post('/orders', async ({ body }) => ({ body }))
+    const answer = await app.inject({ method: 'POST', url: '/orders', payload: { id: 1 } })
+    expect(answer.json()).toEqual({ body: { id: 1 } })
+  })
+})

@@ -1,0 +1,104 @@
+import type { Verifier } from '../create-verifier.ts'
+import type { DeliveryHeaders } from '../raw-headers.ts'
+import type { Handshake, Refused, Undecided, Unreadable, Verified } from '../verification.ts'
+import { type BodyChunks, readRawBody } from './read-raw-body.ts'
+
+/**
+ * Acts on an authentic delivery. When it returns or resolves, the provider gets 200 and does not deliver again: store
+ * the events first. When it throws or rejects, the framework handles the error, usually with 500, and the provider
+ * delivers again.
+ */
+export type OnVerified = (delivery: Verified) => void | Promise<void>
+
+/** The body is larger than the limit, so it was not verified. */
+interface TooLarge {
+  readonly outcome: 'too_large'
+  readonly status: 413
+  /** The limit. */
+  readonly maxBytes: number
+}
+
+/** The options of an adapter. */
+export interface AdapterOptions {
+  /** The largest body that is read, in bytes. Default: 1,048,576. */
+  readonly maxBytes?: number
+  /** Is called with each delivery that is not accepted, before the answer is sent: for your log. */
+  readonly onRejected?: (rejection: Refused | Unreadable | Undecided | TooLarge) => void
+}
+
+/** A request, whatever the server. */
+export interface WebhookRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: DeliveryHeaders
+  /**
+   * Starts to read the raw body. Called at most once.
+   * @throws TypeError if something else has read it
+   */
+  readonly readBody: () => BodyChunks
+}
+
+/** What to answer with. */
+interface WebhookAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Null: no body. */
+  readonly body: string | null
+}
+
+/** Answers one request. Rejects only if `onVerified` or `onRejected` does, or the body cannot be read. */
+type Responder = (request: WebhookRequest) => Promise<WebhookAnswer>
+
+/**
+ * Creates what all adapters share: read the raw body up to the limit, verify it, act on it, choose the answer. Nothing
+ * is parsed before it is verified.
+ */
+export function createResponder(
+  verifier: Verifier,
+  onVerified: OnVerified,
+  { maxBytes = 1_048_576, onRejected }: AdapterOptions = {},
+): Responder {
+  return async ({ method, url, headers, readBody }) => {
+    if (method !== 'POST') return answerOther(method === 'GET' ? verifier.answerCheck(url) : null)
+    const rawBody = await readRawBody(readBody(), maxBytes)
+    const result =
+      rawBody === null
+        ? ({ outcome: 'too_large', status: 413, maxBytes } as const)
+        : await verifier.verify({ rawBody, headers, url })
+    if (result.outcome === 'handshake') return answerHandshake(result)
+    if (result.outcome === 'verified') {
+      await onVerified(result)
+      return answerJson(200, JSON.stringify({ received: true }))
+    }
+    onRejected?.(result)
+    return answerJson(result.status, JSON.stringify({ error: messageOf(result) }))
+  }
+}
+
+function answerOther(check: Handshake | null): WebhookAnswer {
+  if (check !== null) return answerHandshake(check)
+  const { status, headers, body } = answerJson(405, JSON.stringify({ error: 'Only POST is allowed' }))
+  return { status, headers: { ...headers, allow: 'POST' }, body }
+}
+
+function answerHandshake({ status, body }: Handshake): WebhookAnswer {
+  return body === undefined ? { status, headers: {}, body: null } : answerJson(status, body)
+}
+
+function answerJson(status: number, body: string): WebhookAnswer {
+  return { status, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body }
+}
+
+/** What the sender may know. */
+function messageOf(rejection: Refused | Unreadable | Undecided | TooLarge): string {
+  switch (rejection.outcome) {
+    case 'refused':
+      return 'The delivery is not authentic'
+    case 'unreadable':
+      return rejection.message
+    case 'undecided':
+      return 'The delivery cannot be verified now: send it again later'
+    case 'too_large':
+      return `The body is larger than ${rejection.maxBytes} bytes`
+  }
+}

@@ -1,0 +1,36 @@
+import type { Verifier } from '../create-verifier.ts'
+import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
+
+/** What the adapter needs of a request of Express. */
+export interface ExpressRequest extends NodeRequest {
+  /** Used if it holds bytes, from `express.raw()`. */
+  readonly body?: unknown
+}
+
+/** What the adapter needs of a response of Express. */
+export interface ExpressResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown
+  end(body: string | undefined): unknown
+}
+
+/**
+ * Creates a handler for Express, and for every server with the same handler signature. It answers 200, 204, 400, 401, 405,
+ * 413 or 503, and passes the error to `next` if `onVerified` fails or a body parser has read the body.
+ */
+export function expressWebhook(
+  verifier: Verifier,
+  onVerified: OnVerified,
+  options?: AdapterOptions,
+): (request: ExpressRequest, response: ExpressResponse, next: (error: unknown) => void) => Promise<void> {
+  const respond = createResponder(verifier, onVerified, options)
+  return async (request, response, next) => {
+    try {
+      const { status, headers, body } = await respond(fromNodeRequest(request, request.body))
+      response.writeHead(status, { ...headers })
+      response.end(body ?? undefined)
+    } catch (error) {
+      next(error)
+    }
+  }
+}

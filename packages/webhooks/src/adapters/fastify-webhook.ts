@@ -1,0 +1,56 @@
+import type { Verifier } from '../create-verifier.ts'
+import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
+
+/** What the adapter needs of a request of Fastify. */
+export interface FastifyRequest {
+  readonly raw: NodeRequest
+}
+
+/** What the adapter needs of a reply of Fastify. */
+export interface FastifyReply {
+  code(status: number): unknown
+  headers(headers: Record<string, string>): unknown
+  send(body: string | null): unknown
+}
+
+/** What the adapter needs of the instance that a plugin of Fastify gets. */
+export interface FastifyScope {
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(type: string, parse: ContentTypeParser): unknown
+  route(route: {
+    method: ('GET' | 'POST')[]
+    url: string
+    handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  }): unknown
+}
+
+type ContentTypeParser = (request: unknown, payload: unknown, done: (error: null, body?: unknown) => void) => void
+
+/**
+ * Creates a plugin for Fastify. Register it with the path as its `prefix`. It answers 200, 204, 400, 401, 405, 413 or
+ * 503; an error of `onVerified` goes to Fastify's error handler. The content type parsers of other routes stay as they
+ * are.
+ */
+export function fastifyWebhook(
+  verifier: Verifier,
+  onVerified: OnVerified,
+  options?: AdapterOptions,
+): (scope: FastifyScope) => Promise<void> {
+  const respond = createResponder(verifier, onVerified, options)
+  return async (scope) => {
+    // Fastify would parse the body before anything is verified. In a plugin this is for its own routes only.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.route({
+      method: ['GET', 'POST'],
+      url: '/',
+      handler: async ({ raw }, reply) => {
+        const { status, headers, body } = await respond(fromNodeRequest(raw))
+        reply.code(status)
+        reply.headers({ ...headers })
+        return reply.send(body)
+      },
+    })
+  }
+}

@@ -1,0 +1,29 @@
+import type { Verifier } from '../create-verifier.ts'
+import { type AdapterOptions, createResponder, type OnVerified } from './create-responder.ts'
+import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
+
+/** What the adapter needs of a context of Koa. */
+export interface KoaContext {
+  readonly req: NodeRequest
+  status: number
+  body: unknown
+  set(headers: Record<string, string>): void
+}
+
+/**
+ * Creates a middleware for Koa. It answers 200, 204, 400, 401, 405, 413 or 503, and rejects if `onVerified` fails or a
+ * body parser has read the body.
+ */
+export function koaWebhook(
+  verifier: Verifier,
+  onVerified: OnVerified,
+  options?: AdapterOptions,
+): (ctx: KoaContext) => Promise<void> {
+  const respond = createResponder(verifier, onVerified, options)
+  return async (ctx) => {
+    const { status, headers, body } = await respond(fromNodeRequest(ctx.req))
+    ctx.status = status
+    ctx.set({ ...headers })
+    ctx.body = body
+  }
+}
