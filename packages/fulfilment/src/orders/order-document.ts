@@ -63,10 +63,10 @@ export interface StoredReceipt {
   /** The claim that holds the receipt while it is `sending`. */
   readonly heldBy?: string
   /**
-   * Database time from which a worker may claim it. While `sending`, the end of the lease. Null if parked, absent if
-   * sent.
+   * Database time from which a worker may claim it. While `sending`, the end of the lease. A text while it waits for
+   * an encryption key: the id of that key and since when. Null if parked, absent if sent.
    */
-  readonly dueAt?: Date | null
+  readonly dueAt?: Date | string | null
   readonly attempts: number
   readonly lastError: { readonly code: string; readonly at: Date } | null
   readonly sentAt: Date | null

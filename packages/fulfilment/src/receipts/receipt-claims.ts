@@ -1,6 +1,7 @@
+import { keyUnknown } from '@oncehook/kernel/error-codes'
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
-import type { Db, Filter } from 'mongodb'
+import type { Db, Filter, FindOptions } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 
 /** A receipt that only this worker may send until its lease ends. */
@@ -13,12 +14,21 @@ export interface ReceiptClaim {
 }
 
 /** The outcome of a claimed receipt. */
-export type Settlement =
+export type Settlement = SingleSettlement | WaitSettlement
+
+type SingleSettlement =
   | { readonly state: 'sent' }
   /** Not attempted: the receipt returns to its previous state and is due at once. */
   | { readonly state: 'put_back'; readonly as: StoredReceipt['state'] }
   | { readonly state: 'owed'; readonly code: string; readonly waitMs: number }
   | { readonly state: 'parked'; readonly code: string }
+
+/** Not attempted: the key of this id, which encrypts the address, is missing. `attempts`: those before the claim. */
+interface WaitSettlement {
+  readonly state: 'waiting'
+  readonly keyId: string
+  readonly attempts: number
+}
 
 /** The outbox of receipts, shared by the workers. Leases and due times use the database clock. */
 export interface ReceiptClaims {
@@ -32,6 +42,8 @@ export interface ReceiptClaims {
    * attempt, for 30 s after eight attempts, and until it is due if its last error is one of `exceptCodes`.
    */
   claimDeferred(limit: number, exceptCodes: readonly string[]): Promise<ReceiptClaim[]>
+  /** Claims receipts that wait for one of these encryption keys, those first that were tried longest ago. */
+  claimWaiting(limit: number, keyIds: readonly string[]): Promise<ReceiptClaim[]>
   /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
   settle(settled: readonly { readonly claim: ReceiptClaim; readonly settlement: Settlement }[]): Promise<void>
 }
@@ -55,7 +67,7 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     const taken = { state: 'sending', heldBy: claimId, dueAt: until }
     const byFence = Map.groupBy(claims, ({ receipt }) => receipt.fence)
     const statements = [...byFence].map(([fence, group]) =>
-      statement(group, fence, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
+      statement(group, { fence }, { $set: at({ ...taken, fence: fence + 1 }), $inc: at({ attempts: 1 }) }),
     )
     try {
       // A refused statement claims nothing; the others succeeded.
@@ -76,6 +88,11 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
     async claimDeferred(limit, exceptCodes) {
       const now = await databaseNow(db)
       return take(await findDeferred(db, { now, limit, exceptCodes }), now)
+    },
+    async claimWaiting(limit, keyIds) {
+      const now = await databaseNow(db)
+      const found = (await Promise.all(keyIds.map((keyId) => findWaiting(db, keyId, limit)))).flat()
+      return take(found.toSorted((one, other) => triedAt(one) - triedAt(other)).slice(0, limit), now)
     },
     async settle(settled) {
       const now = await databaseNow(db)
@@ -125,8 +142,10 @@ async function findDue(db: Db, { now, limit, leaseMs, maxWaitMs }: DueOptions): 
   const isDue = { ...IS_RECEIPT, $or: ranges.map((dueAt) => ({ dueAt })) }
   // $elemMatch does not set index bounds.
   const bounds = { $or: ranges.map((range) => ({ 'receipts.dueAt': range })) }
-  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDue } }, limit)
-  return found.filter(({ receipt: { dueAt } }) => dueAt && (dueAt <= now || dueAt > latest)).slice(0, limit)
+  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDue } }, { limit })
+  return found
+    .filter(({ receipt: { dueAt } }) => dueAt instanceof Date && (dueAt <= now || dueAt > latest))
+    .slice(0, limit)
 }
 
 const REST_MS = 2_000
@@ -156,25 +175,56 @@ async function findDeferred(db: Db, { now, limit, exceptCodes }: Deferred): Prom
     ],
   }
   const bounds = { 'receipts.dueAt': { $gt: now } }
-  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDeferred } }, limit)
+  const found = await findReceipts(db, { ...bounds, receipts: { $elemMatch: isDeferred } }, { limit })
   const mayGo = ({ state, dueAt, lastError, attempts }: StoredReceipt): boolean =>
     state === 'owed' &&
-    (dueAt ?? now) > now &&
+    dueAt instanceof Date &&
+    dueAt > now &&
     lastError !== null &&
     !exceptCodes.includes(lastError.code) &&
     (lastError.at <= (attempts < MANY_ATTEMPTS ? rested : longRested) || lastError.at > yetToCome)
   return found.filter(({ receipt }) => mayGo(receipt)).slice(0, limit)
 }
 
+/**
+ * The due time of a receipt that waits for a key. As a text it is in the index of the unsettled, and never among those
+ * that are due: however many wait, the others are found without passing them.
+ */
+function waitingMark(keyId: string, since: Date): string {
+  return `${keyId} ${since.toISOString()}`
+}
+
+async function findWaiting(db: Db, keyId: string, limit: number): Promise<Due[]> {
+  // The marks of this key and no others: an id has no character before `!`.
+  const [first, end] = [`${keyId} `, `${keyId}!`]
+  const filter = {
+    receipts: { $elemMatch: { ...IS_RECEIPT, state: 'owed', dueAt: { $gte: first, $lt: end } } },
+  } as const
+  // Two conditions on the elements of a list would bound the index on one side only.
+  const bounds = { min: { 'receipts.dueAt': first }, max: { 'receipts.dueAt': end } }
+  const found = await findReceipts(db, filter, { limit, ...bounds })
+  const isWaiting = ({ state, dueAt }: StoredReceipt): boolean =>
+    state === 'owed' && typeof dueAt === 'string' && dueAt >= first && dueAt < end
+  return found.filter(({ receipt }) => isWaiting(receipt)).slice(0, limit)
+}
+
+function triedAt({ receipt }: Due): number {
+  // Something else may have written it.
+  const at: unknown = receipt.lastError?.at
+  return at instanceof Date ? at.getTime() : 0
+}
+
 // The hinted index returns the earliest due time first. A sort would load the whole backlog, because the index is
 // multikey.
-async function findReceipts(db: Db, filter: Filter<OrderDocument>, limit: number): Promise<Due[]> {
+async function findReceipts(
+  db: Db,
+  filter: Filter<OrderDocument>,
+  range: Pick<FindOptions, 'limit' | 'min' | 'max'>,
+): Promise<Due[]> {
   const orders = await db
     .collection<OrderDocument>(ORDERS)
-    .find(filter, { readPreference: 'primary', maxTimeMS: 4_000 })
+    .find(filter, { readPreference: 'primary', maxTimeMS: 4_000, hint: 'receipts_unsettled', ...range })
     .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
-    .hint('receipts_unsettled')
-    .limit(limit)
     .toArray()
   return orders.flatMap(({ _id, receipts }) => receipts.filter(isReceipt).map((receipt) => ({ orderId: _id, receipt })))
 }
@@ -214,26 +264,52 @@ function settleStatement(group: Settled, { now, keepMs }: SettlementTimes): Stat
   const [first] = group
   if (first === undefined) return []
   const claims = group.map(({ claim }) => claim)
-  return [statement(claims, first.claim.fence, settlementUpdate(first.settlement, { now, keepMs }))]
+  const { settlement } = first
+  const { fence } = first.claim
+  if (settlement.state === 'waiting') return waitStatements(claims, { fence, now, ...settlement })
+  return [statement(claims, { fence }, settlementUpdate(settlement, { now, keepMs }))]
+}
+
+interface Wait {
+  readonly fence: number
+  readonly now: Date
+  readonly keyId: string
+  readonly attempts: number
+}
+
+/** A rotation may have wrapped the address by another key meanwhile: then the receipt is due again at once. */
+function waitStatements(claims: readonly ReceiptClaim[], { fence, now, keyId, attempts }: Wait): Statement[] {
+  // The number before the claim, not one less: the write may be repeated.
+  const waits = { state: 'owed', attempts, lastError: { code: keyUnknown.code, at: now } }
+  const byKey = (key: object, dueAt: Date | string): Statement =>
+    statement(claims, { fence, 'email.key': key }, { $set: at({ ...waits, dueAt }) })
+  return [byKey({ $eq: keyId }, waitingMark(keyId, now)), byKey({ $ne: keyId }, now)]
+}
+
+/** What a receipt must be to be changed: above all, it must have this fencing token. */
+interface Held {
+  readonly fence: number
+  readonly 'email.key'?: object
 }
 
 /**
- * One statement for many receipts, because the server's cost is per statement. It changes a receipt only if the
- * receipt has this fencing token. Keys are unique, so it changes only the claimed receipts.
+ * One statement for many receipts, because the server's cost is per statement. Keys are unique, so it changes only
+ * claimed receipts, and of these only the ones that are as `held` says.
  */
-function statement(claims: readonly ReceiptClaim[], fence: number, u: object): Statement {
+function statement(claims: readonly ReceiptClaim[], held: Held, u: object): Statement {
   const ids = [...new Set(claims.map(({ orderId }) => orderId))]
-  const keys = claims.map(({ receipt }) => receipt.key)
+  const members = { key: { $in: claims.map(({ receipt }) => receipt.key) }, ...held }
+  const filter = Object.entries(members).map(([name, value]) => [`receipt.${name}`, value])
   return {
-    q: { _id: { $in: ids }, receipts: { $elemMatch: { key: { $in: keys }, fence } } },
+    q: { _id: { $in: ids }, receipts: { $elemMatch: members } },
     u,
     multi: true,
-    arrayFilters: [{ 'receipt.key': { $in: keys }, 'receipt.fence': fence }],
+    arrayFilters: [Object.fromEntries(filter)],
     hint: { _id: 1 },
   }
 }
 
-function settlementUpdate(settlement: Settlement, { now, keepMs = KEEP_MS }: SettlementTimes): object {
+function settlementUpdate(settlement: SingleSettlement, { now, keepMs = KEEP_MS }: SettlementTimes): object {
   switch (settlement.state) {
     case 'sent':
       return {

@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@oncehook/kernel/clock'
+import type { Encryption } from '@oncehook/kernel/encryption'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startProfile } from '@oncehook/kernel/testing/profile'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { rotateOrders } from '../encryption/rotate-orders.ts'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+import { sealMembers } from '../orders/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { listReceipts } from './list-receipts.ts'
 import { readReceiptBacklog } from './receipt-backlog.ts'
-import { createReceiptClaims } from './receipt-claims.ts'
+import { createReceiptClaims, type ReceiptClaim } from './receipt-claims.ts'
 import { type Receipt, type ReceiptSink, receiptRefused, type SendAttempt } from './receipt-sink.ts'
 import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
 
@@ -89,9 +92,10 @@ function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> & { 
   return { worker, settled, [Symbol.asyncDispose]: () => worker.stop() }
 }
 
-async function payOrders(count: number): Promise<string[]> {
+async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `o_${randomUUID()}`)
-  await orders.insertMany(ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date())))
+  const made = ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date()))
+  await orders.insertMany(made.map((order) => sealMembers(order._id, order, encryption)))
   const deps = {
     db,
     errors: createDatabaseErrors(new Registry()),
@@ -424,6 +428,96 @@ describe('after an outage of the sink', () => {
     await eventually(sentCount).toBe(10)
     await sleep(2_500)
     expect(taken.filter(({ receipt }) => receipt.orderId === hung)).toHaveLength(1)
+  })
+})
+
+describe('receipts whose encryption key is missing', () => {
+  const keys = createTestKeys()
+  const gone = keys.encryption('gone')
+  const claims = createReceiptClaims(db, { leaseMs: 30_000, maxWaitMs: 900_000, newClaimId: randomUUID })
+
+  /** A worker without the key looks at them all, and ends. */
+  async function letWait(count: number): Promise<void> {
+    await using _ = startWorker(outside().sink, { encryption: keys.encryption('other') })
+    await eventually(() => orders.countDocuments({ 'receipts.lastError.code': 'key_unknown' })).toBe(count)
+  }
+
+  async function rotate(): Promise<void> {
+    const source = { db, encryption: keys.encryption('other', 'gone'), logger: memoryLogger().logger }
+    expect(await rotateOrders(source, { after: null, dryRun: false })).toMatchObject({ unknown: 0, altered: 0 })
+  }
+
+  async function waitWithout(claim: ReceiptClaim | undefined): Promise<void> {
+    if (claim === undefined) throw new Error('No claim')
+    const { attempts } = claim.receipt
+    await claims.settle([{ claim, settlement: { state: 'waiting', keyId: 'gone', attempts } }])
+  }
+
+  it('are looked at once, and delay no other, however many they are', async () => {
+    await payOrders(250, gone)
+    await letWait(250)
+    const [healthy] = await payOrders(1)
+    await using profile = await startProfile(db)
+    expect((await claims.claim(10)).map(({ orderId }) => orderId)).toEqual([healthy])
+    expect(await claims.claimWaiting(10, ['other'])).toEqual([])
+    const searches = (await profile.examined(ORDERS)).filter(({ plan }) => plan.includes('receipts.dueAt'))
+    expect(searches).toHaveLength(2)
+    for (const { keys: examined } of searches) expect(examined).toBeLessThan(20)
+  })
+
+  it('are sent when the key is back, and what was never sent is not repeated', async () => {
+    const ids = await payOrders(250, gone)
+    await letWait(250)
+    expect(await receiptOf(ids[0])).toMatchObject({ state: 'owed', attempts: 0, lastError: { code: 'key_unknown' } })
+    const { sink, taken } = outside()
+    await using _ = startWorker(sink, { encryption: keys.encryption('other', 'gone') })
+    await eventually(() => orders.countDocuments({ 'receipts.state': 'sent' })).toBe(250)
+    expect(taken).toHaveLength(250)
+    expect(taken.filter(({ attempt }) => attempt.repeated)).toEqual([])
+    expect(await receiptOf(ids[0])).toMatchObject({ attempts: 1, lastError: null })
+  })
+
+  it('remain attempts where they were ones before', async () => {
+    const [id] = await payOrders(1, gone)
+    await orders.updateOne({ _id: id ?? '' }, { $set: { 'receipts.0.attempts': 2 } })
+    await letWait(1)
+    expect(await receiptOf(id)).toMatchObject({ attempts: 2 })
+  })
+
+  it('go to the end when they are looked at in vain, so that a key under a wrong id holds up none of its own', async () => {
+    const ids = await payOrders(3, gone)
+    await letWait(3)
+    const since = new Date(0)
+    const set = { 'receipts.0.dueAt': `gone ${since.toISOString()}`, 'receipts.0.lastError.at': since }
+    await orders.updateMany({}, { $set: set })
+    const [first, second] = await claims.claimWaiting(2, ['other', 'gone'])
+    for (const claim of [first, second]) await waitWithout(claim)
+    const [third] = await claims.claimWaiting(1, ['other', 'gone'])
+    expect([first, second, third].map((claim) => claim?.orderId).toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('are not taken for those of a key whose id begins alike', async () => {
+    await payOrders(1, gone)
+    await letWait(1)
+    expect(await claims.claimWaiting(10, ['go', 'gon', 'gone-', 'gone.2', 'GONE'])).toEqual([])
+    expect(await claims.claimWaiting(10, ['gone'])).toHaveLength(1)
+  })
+
+  it('wait no longer once their addresses are encrypted by another key', async () => {
+    const [id] = await payOrders(1, gone)
+    await letWait(1)
+    await rotate()
+    const { sink } = outside()
+    await using _ = startWorker(sink, { encryption: keys.encryption('other') })
+    await eventually(stateOf(id)).toBe('sent')
+  })
+
+  it('do not begin to wait for a key that a rotation has replaced meanwhile', async () => {
+    const [id] = await payOrders(1, gone)
+    const [claim] = await claims.claim(1)
+    await rotate()
+    await waitWithout(claim)
+    expect((await claims.claim(1)).map(({ orderId }) => orderId)).toEqual([id])
   })
 })
 

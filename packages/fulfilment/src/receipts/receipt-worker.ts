@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyUnknown } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import { KeyWaits } from './key-waits.ts'
 import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.ts'
 import { type SendDeps, sendClaimed } from './send-claimed.ts'
 import { type SettledReceipt, SinkHealth } from './sink-health.ts'
@@ -22,11 +23,13 @@ const SETTLE_AGAIN_MS = 500
 /**
  * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
  * may run in parallel. Polls every half second, and at once after a nudge. If the sink fails, the worker probes it.
- * After the first success, deferred receipts are sent without waiting for their due time.
+ * After the first success, deferred receipts are sent without waiting for their due time. Receipts whose encryption key
+ * is missing wait for it, and the others do not wait for them.
  */
 export class ReceiptWorker {
   readonly #deps: ReceiptWorkerDeps
   readonly #health: SinkHealth
+  readonly #keyWaits = new KeyWaits()
   /** Error codes that do not concern the sink. */
   readonly #ownCodes: readonly string[]
   readonly #stopped = new AbortController()
@@ -108,17 +111,26 @@ export class ReceiptWorker {
   }
 
   async #claim(limit: number): Promise<ReceiptClaim[]> {
-    const { claims } = this.#deps
-    const due = await claims.claim(limit, this.#stopped.signal)
-    if (this.#stopping) return due
-    const more = this.#health.deferredAllowed(performance.now(), limit - due.length)
-    if (more === 0) return due
+    const claimed = await this.#deps.claims.claim(limit, this.#stopped.signal)
+    if (this.#stopping) return claimed
     try {
-      return [...due, ...(await claims.claimDeferred(more, this.#ownCodes))]
+      claimed.push(...(await this.#claimDeferred(limit - claimed.length)))
+      claimed.push(...(await this.#claimWaiting(limit - claimed.length)))
     } catch (error) {
-      if (due.length === 0) throw error
-      return due
+      if (claimed.length === 0) throw error
     }
+    return claimed
+  }
+
+  async #claimDeferred(room: number): Promise<ReceiptClaim[]> {
+    const allowed = this.#health.deferredAllowed(performance.now(), room)
+    return allowed === 0 ? [] : await this.#deps.claims.claimDeferred(allowed, this.#ownCodes)
+  }
+
+  async #claimWaiting(room: number): Promise<ReceiptClaim[]> {
+    const { claims, encryption } = this.#deps
+    const { keyIds } = encryption
+    return this.#keyWaits.mayLook(performance.now(), { room, keyIds }) ? await claims.claimWaiting(room, keyIds) : []
   }
 
   async #sendAndSettle(claimed: readonly ReceiptClaim[], lastBeginning: number): Promise<void> {
@@ -132,6 +144,7 @@ export class ReceiptWorker {
     }
     await Promise.all(Array.from({ length: this.#deps.sink.atOnce }, runner))
     this.#health.observe(performance.now(), settled)
+    this.#keyWaits.observe(settled)
     await this.#settle(settled)
     for (const { claim, settlement } of settled) this.#report(claim, settlement)
   }
@@ -151,7 +164,9 @@ export class ReceiptWorker {
   #report({ orderId, receipt }: ReceiptClaim, settlement: Settlement): void {
     const { logger, onSettled } = this.#deps
     onSettled(settlement.state)
-    const line = { receipt: receipt.key, orderId: orderId.slice(0, 64), attempt: receipt.attempts + 1 }
+    const named = { receipt: receipt.key, orderId: orderId.slice(0, 64) }
+    const line = { ...named, attempt: receipt.attempts + 1 }
+    if (settlement.state === 'waiting') logger.warn({ ...named, code: keyUnknown.code }, 'receipt.deferred')
     if (settlement.state === 'parked') logger.error({ ...line, code: settlement.code }, 'receipt.parked')
     if (settlement.state === 'owed') logger.warn({ ...line, code: settlement.code }, 'receipt.deferred')
   }

@@ -1,5 +1,5 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
-import type { Encryption } from '@oncehook/kernel/encryption'
+import { type Encryption, isSealed } from '@oncehook/kernel/encryption'
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import { memberPlace } from '../orders/order-encryption.ts'
@@ -39,16 +39,12 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
     if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
     if (recordAltered.is(error)) return { state: 'parked', code: error.code }
     // Nothing was attempted. The key may be configured again at any time.
-    if (keyUnknown.is(error)) return again(withCap(deps, KEY_CAP_MS), claim, error.code)
+    if (keyUnknown.is(error) && isSealed(receipt.email)) {
+      return { state: 'waiting', keyId: receipt.email.key, attempts: receipt.attempts }
+    }
     if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
     return again(deps, claim, codeOf(error))
   }
-}
-
-const KEY_CAP_MS = 30_000
-
-function withCap(deps: SendDeps, capMs: number): SendDeps {
-  return { ...deps, backoff: { ...deps.backoff, capMs: Math.min(deps.backoff.capMs, capMs) } }
 }
 
 function again({ backoff, random }: SendDeps, { receipt }: ReceiptClaim, code: string): Settlement {
