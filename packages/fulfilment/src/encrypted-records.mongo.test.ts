@@ -127,6 +127,9 @@ describe('fulfilment with keys', () => {
     await expect
       .poll(async () => (await client.receipts.list.query({ orderId: id })).items, { timeout: 10_000 })
       .toMatchObject([{ state: 'owed', lastError: { code: 'key_unknown' } }])
+    const metrics = async () => (await fetch(`${fulfilment.url}/metrics`)).text()
+    await expect.poll(metrics).toContain('oncehook_receipt_attempts_total{state="waiting"} 1')
+    expect(await metrics()).toMatch(/^oncehook_unknown_encryption_keys_total [1-9]/m)
     // Other tests send receipts at the same time.
     const other = await make('cus_other')
     await pay(other)

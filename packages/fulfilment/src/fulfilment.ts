@@ -20,6 +20,7 @@ import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mo
 import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
+import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { collectDefaultMetrics, Registry } from 'prom-client'
@@ -82,7 +83,8 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const metrics = createFulfilmentMetrics(registry)
   const errors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors })
-  const encryption = startEncryption(parts, lifecycle, () => worker.nudge())
+  const onKeyUnknown = createUnknownKeys(registry)
+  const encryption = startEncryption(parts, lifecycle, { onChanged: () => worker.nudge(), onKeyUnknown })
   const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle, encryption })
   const onApplied = (): void => worker.nudge()
   const register = createKeyRegister({
@@ -122,16 +124,21 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   return { port }
 }
 
+interface EncryptionListeners {
+  readonly onChanged: () => void
+  readonly onKeyUnknown: () => void
+}
+
 /** Watches the key file until the service stops. */
 function startEncryption(
   { settings, logger }: FulfilmentParts,
   lifecycle: Lifecycle,
-  onChanged: () => void,
+  { onChanged, onKeyUnknown }: EncryptionListeners,
 ): Encryption {
   const keys = watchEncryptionKeys(settings.encryptionKeys, logger, onChanged)
   const checking = setInterval(() => keys.check(), CHECK_ENCRYPTION_KEYS_MS).unref()
   lifecycle.onStop({ name: 'encryption keys', withinMs: 100, stop: async () => clearInterval(checking) })
-  return createEncryption(keys.current)
+  return createEncryption(keys.current, onKeyUnknown)
 }
 
 /** Two connection pools, so that receipts never queue ahead of calls. */

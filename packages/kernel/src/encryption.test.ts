@@ -110,6 +110,24 @@ describe('encryption at rest', () => {
     expect(keyUnknown.is(another) && another.details).toEqual({ key: 'new', isAnother: true })
   })
 
+  it('tells of each value that it cannot open without its key, and of nothing else', () => {
+    const sealed = seal(Buffer.from('body'))
+    const told: string[] = []
+    const by = createEncryption(
+      () => keysOf('new'),
+      () => void told.push('unknown'),
+    )
+    thrownBy(() => by.open(sealed, PLACE))
+    thrownBy(() => by.pin().open({ ...sealed, key: 'new' }, PLACE))
+    expect(told).toHaveLength(2)
+    thrownBy(() => by.rewrap(sealed))
+    const own = by.seal(Buffer.from('body'), PLACE)
+    if (own === null) throw new Error('Nothing was encrypted')
+    expect(by.open(own, PLACE).toString()).toBe('body')
+    thrownBy(() => by.open(own, { ...PLACE, id: 'another' }))
+    expect(told).toHaveLength(2)
+  })
+
   it('wraps a data key anew by the first key, and the value opens without the old one', () => {
     const sealed = seal(Buffer.from('body'))
     const rewrapped = encryptionBy('new', 'old').rewrap(sealed)

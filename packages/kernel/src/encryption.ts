@@ -55,8 +55,14 @@ export interface Encryption {
   pin(): Encryption
 }
 
-/** Creates the encryption; `keys` gives the keys that count now, null while encryption is off. */
-export function createEncryption(keys: () => EncryptionKeys | null): Encryption {
+/**
+ * Creates the encryption; `keys` gives the keys that count now, null while encryption is off. `onKeyUnknown` hears of each value that
+ * cannot be opened without its key.
+ */
+export function createEncryption(
+  keys: () => EncryptionKeys | null,
+  onKeyUnknown: () => void = () => undefined,
+): Encryption {
   return {
     get firstKey() {
       return keys()?.first.id ?? null
@@ -78,7 +84,12 @@ export function createEncryption(keys: () => EncryptionKeys | null): Encryption 
     open(sealed, place) {
       // The database may hold anything.
       if (!isSealed(sealed)) throw recordAltered({ ...place })
-      return decrypt(sealed.text.value(), { dataKey: unwrap(sealed, keys()), place })
+      try {
+        return decrypt(sealed.text.value(), { dataKey: unwrap(sealed, keys()), place })
+      } catch (error) {
+        if (keyUnknown.is(error)) onKeyUnknown()
+        throw error
+      }
     },
     rewrap(sealed) {
       const known = keys()
@@ -88,7 +99,7 @@ export function createEncryption(keys: () => EncryptionKeys | null): Encryption 
     },
     pin() {
       const now = keys()
-      return createEncryption(() => now)
+      return createEncryption(() => now, onKeyUnknown)
     },
   }
 }

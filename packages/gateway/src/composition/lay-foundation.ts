@@ -7,6 +7,7 @@ import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
+import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTallies } from '../inbox/tallies.ts'
@@ -39,7 +40,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
     mongo,
     serviceKeys,
     encryptionKeys,
-    encryption: createEncryption(encryptionKeys.current),
+    encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
     fulfilmentTls,
     ...loadFulfilment({ ...parts, serviceKeys, fulfilmentTls }),
     registry,

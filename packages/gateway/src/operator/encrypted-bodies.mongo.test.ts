@@ -65,6 +65,8 @@ describe('an operator', () => {
       retry: 'later',
     })
     expect(await refusalOf(events.reverify.query({ id }))).toMatchObject({ reason: 'key_unknown' })
+    const metrics = await (await fetch(`${system.gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(/^oncehook_unknown_encryption_keys_total 2$/m)
     const shown = await events.get.query({ id })
     expect(shown).toMatchObject({ eventId, state: 'dead', notReadable: 'key_unknown', headers: {}, raw: null })
     // The fields that were read at its receipt are not encrypted.
