@@ -16,7 +16,7 @@ import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
 import { startFulfilment } from './testing/start-fulfilment.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -45,7 +45,7 @@ async function write(...ids: string[]): Promise<void> {
   const changes = () => lines.filter(({ msg }) => msg === 'encryption-keys.changed').length
   const before = changes()
   await file.write(ids)
-  await expect.poll(changes, { timeout: 10_000 }).toBe(before + 1)
+  await expect.poll(changes, { timeout: 60_000 }).toBe(before + 1)
 }
 
 /** The collections that contain a text anywhere in their bytes. */
@@ -125,7 +125,7 @@ describe('fulfilment with keys', () => {
     })
     await pay(id)
     await expect
-      .poll(async () => (await client.receipts.list.query({ orderId: id })).items, { timeout: 10_000 })
+      .poll(async () => (await client.receipts.list.query({ orderId: id })).items, { timeout: 60_000 })
       .toMatchObject([{ state: 'owed', lastError: { code: 'key_unknown' } }])
     const metrics = async () => (await fetch(`${fulfilment.url}/metrics`)).text()
     await expect.poll(metrics).toContain('oncehook_receipt_attempts_total{state="waiting"} 1')
@@ -251,7 +251,7 @@ describe('fulfilment with keys', () => {
     const owed = { state: 'owed', dueAt: new Date(), email: { key: 'third', wrapped: 'text' } }
     const set = Object.fromEntries(Object.entries(owed).map(([name, value]) => [`receipts.0.${name}`, value]))
     await orders.updateOne({ _id: id }, { $set: set })
-    await expect.poll(() => stateOf(id), { timeout: 10_000 }).toBe('parked')
+    await expect.poll(() => stateOf(id), { timeout: 60_000 }).toBe('parked')
     expect((await client.receipts.list.query({ orderId: id })).items).toMatchObject([
       { lastError: { code: 'record_altered' } },
     ])

@@ -21,7 +21,8 @@ const writeLater = promisify(write)
  * by a pool thread, one write at a time, because a disk can stall as well.
  *
  * The lines of one event loop turn are written together at its end, in order. On exit the process writes the rest and
- * waits at most 300 ms for a slow reader.
+ * waits at most 300 ms for a slow reader. In a file, lines that the pool thread is writing at that moment may follow the
+ * rest.
  */
 export class LogOutput {
   /** Called with the number of dropped lines as soon as half of the buffer is free again. */

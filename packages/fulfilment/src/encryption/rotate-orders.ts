@@ -68,29 +68,20 @@ function memberRotations(order: OrderDocument, encryption: Encryption): ValueRot
 function receiptRotations({ _id, receipts }: OrderDocument, encryption: Encryption): ValueRotation[] {
   const entries: readonly (StoredReceipt | null)[] = Array.isArray(receipts) ? receipts : []
   return entries.map((one) => () => {
-    const { key, email, dueAt } = one ?? {}
+    const { key, email } = one ?? {}
     if (typeof key !== 'string') return []
     const renewed = renewAddress(_id, email, encryption)
     if (renewed === null) return []
+    // A receipt that waits for the former key of its address is due now. Whether it waits shows only when this is written.
+    const waits = { 'waiting.key': key, 'waiting.dueAt': { $type: 'string' } }
     return [
       {
         q: { _id, receipts: { $elemMatch: { key: { $eq: key }, email: { $eq: email } } } },
-        u: { $set: { 'receipts.$[one].email': renewed } },
-        arrayFilters: [{ 'one.key': key, 'one.email': { $eq: email } }],
+        u: { $set: { 'receipts.$[one].email': renewed }, $currentDate: { 'receipts.$[waiting].dueAt': true } },
+        arrayFilters: [{ 'one.key': key, 'one.email': { $eq: email } }, waits],
       },
-      ...(dueAt === undefined ? [] : [endWait(_id, key)]),
     ]
   })
-}
-
-/** A receipt that waits for the former key of its address is due now. Whether it waits shows only when this is written. */
-function endWait(_id: string, key: string): object {
-  const waits = { $type: 'string' }
-  return {
-    q: { _id, receipts: { $elemMatch: { key: { $eq: key }, dueAt: waits } } },
-    u: { $currentDate: { 'receipts.$[one].dueAt': true } },
-    arrayFilters: [{ 'one.key': key, 'one.dueAt': waits }],
-  }
 }
 
 /** Null where there is nothing to encrypt, or it is by the first key. */

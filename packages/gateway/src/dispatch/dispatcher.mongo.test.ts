@@ -16,7 +16,7 @@ import { processBatch } from './process-batch.ts'
 import { RecentAnswers } from './recent-answers.ts'
 
 // Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const HOUR_MS = 3_600_000
 // Nothing should happen in this time, so there is no event to wait for.
@@ -32,7 +32,7 @@ const limits = {
 
 /** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
 function until(look: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(look, { timeout: 20_000, interval: 20 })
+  return vi.waitFor(look, { timeout: 60_000, interval: 20 })
 }
 
 /** One gateway's inbox and dispatcher in front of a fake fulfilment. */

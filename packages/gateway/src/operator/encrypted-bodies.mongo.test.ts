@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -21,7 +21,7 @@ async function change(content: readonly string[] | string, line: 'changed' | 're
   const seen = () => system.gateway.logs.filter(({ msg }) => msg === `encryption-keys.${line}`).length
   const before = seen()
   await file.write(content)
-  await expect.poll(seen, { timeout: 10_000 }).toBe(before + 1)
+  await expect.poll(seen, { timeout: 60_000 }).toBe(before + 1)
 }
 
 /** Stores a dead event whose body is encrypted with the first key. Resolves to its ids. */

@@ -157,6 +157,21 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     await using server = await serve(await mount(stripe, onVerified))
     expect((await post(server.url, sentOf(genuine))).status).toBe(500)
   })
+
+  it.each([
+    ['an error with the status 200', Object.assign(new Error('Not JSON'), { status: 200 })],
+    ['an error with the status 410', Object.assign(new Error('Gone'), { statusCode: 410 })],
+    ['nothing', undefined],
+  ])('answers 500 when a handler fails with %s', async (_, failure) => {
+    await using server = await serve(await mount(stripe, () => Promise.reject(failure)))
+    expect((await post(server.url, sentOf(genuine))).status).toBe(500)
+  })
+
+  it('answers 500, and lives, when the log of a rejection fails', async () => {
+    const onRejected = () => Promise.reject(new Error('The database is unavailable'))
+    await using server = await serve(await mount(stripe, vi.fn(), { onRejected }))
+    expect((await post(server.url, { ...sentOf(genuine), body: '{}' })).status).toBe(500)
+  })
 })
 
 describe('a body parser before the adapter', () => {

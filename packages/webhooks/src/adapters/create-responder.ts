@@ -22,8 +22,11 @@ interface TooLarge {
 export interface AdapterOptions {
   /** The largest body that is read, in bytes. Default: 1,048,576. */
   readonly maxBytes?: number
-  /** Is called with each delivery that is not accepted, before the answer is sent: for your log. */
-  readonly onRejected?: (rejection: Refused | Unreadable | Undecided | TooLarge) => void
+  /**
+   * Is called with each delivery that is not accepted, before the answer is sent: for your log. The answer waits until it
+   * resolves. When it throws or rejects, the framework handles the error.
+   */
+  readonly onRejected?: (rejection: Refused | Unreadable | Undecided | TooLarge) => void | Promise<void>
 }
 
 /** A request, whatever the server. */
@@ -67,11 +70,25 @@ export function createResponder(
         : await verifier.verify({ rawBody, headers, url })
     if (result.outcome === 'handshake') return answerHandshake(result)
     if (result.outcome === 'verified') {
-      await onVerified(result)
+      await withoutStatus(() => onVerified(result))
       return answerJson(200, JSON.stringify({ received: true }))
     }
-    onRejected?.(result)
+    await withoutStatus(() => onRejected?.(result))
     return answerJson(result.status, JSON.stringify({ error: messageOf(result) }))
+  }
+}
+
+/**
+ * Frameworks answer with the status that an error carries, even with 200: the provider would not deliver again.
+ * @throws what `call` throws, or an error without a status in its place
+ */
+async function withoutStatus(call: () => void | Promise<void>): Promise<void> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof Error && !('status' in error) && !('statusCode' in error)) throw error
+    const reason = error instanceof Error ? error.message : 'it threw something that is not an error'
+    throw new Error(`The webhook handler failed: ${reason}`, { cause: error })
   }
 }
 
