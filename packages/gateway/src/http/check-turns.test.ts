@@ -80,7 +80,7 @@ describe('CheckTurns', () => {
     expect(order).toEqual(['k1', 'k2', 'k3', 's1', 'k4', 'k5', 's2', 's3'])
   })
 
-  it('does not let known addresses wait for cheap deliveries, whoever waits already', async () => {
+  it('does not let known addresses wait for cheap deliveries, even while a stranger waits', async () => {
     // The flood continues for as long as the test does.
     const turns = new CheckTurns(() => 0)
     turns.enter()

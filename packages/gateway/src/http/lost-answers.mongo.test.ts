@@ -37,7 +37,7 @@ it('a change of an order whose answer got lost is in the audit, and one that was
   await askInVain(gateway, ['PUT', '/ord_2', order])
   await askInVain(gateway, ['PATCH', '/ord_3', { note: 'x' }])
   await askInVain(gateway, ['POST', '', order])
-  // This makes no order, whoever reads it.
+  // A body that is not JSON makes no order.
   await askInVain(gateway, ['POST', '', '{"customerId":'])
   await gateway.close()
 

@@ -366,7 +366,7 @@ function logRefused(
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }
 
-// The sender must wait because of its own requests. No dependency of ours is unavailable.
+// The sender must wait because of its own requests. Every dependency is available.
 const ASKED_IN_VAIN = 'asked_in_vain'
 
 function isAskedInVain(error: AppError): boolean {
