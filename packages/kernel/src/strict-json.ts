@@ -102,10 +102,11 @@ type Parts = unknown[] | Record<string, unknown>
  */
 function survey(parts: Parts, large: readonly (bigint | number)[]): number {
   if (Array.isArray(parts)) return surveyList(parts, large)
-  const names = Object.keys(parts)
-  let members = names.length
-  for (const name of names) {
+  let members = 0
+  // What JSON.parse makes inherits nothing that a loop would see, and an array of its names would be garbage.
+  for (const name in parts) {
     const part = parts[name]
+    members += 1
     if (isParts(part)) members += survey(part, large)
     else if (isPlace(part, large)) parts[name] = large[(part - FIRST_PLACE) / 2]
   }

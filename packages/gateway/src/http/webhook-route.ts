@@ -71,8 +71,19 @@ export function answerDeliveriesFirst(deps: WebhookRouteDeps, application: Reque
     const provider = name === null ? undefined : deps.providers().get(name)
     if (provider === undefined) application(request, response)
     else {
-      const address = clientAddress(request, deps.trustedProxyHops)
-      void answerDelivery(deps, { request, response, provider, address, ids: requestIdsOf(request) })
+      void answerDelivery(deps, {
+        request,
+        response,
+        provider,
+        address: clientAddress(request, deps.trustedProxyHops),
+        ids: requestIdsOf(request),
+        startedAt: performance.now(),
+        endsAt: endOf(request, deps.withinMs),
+        share: undefined,
+        rawBody: undefined,
+        workMs: 0,
+        isCheap: false,
+      })
     }
   }
 }
@@ -84,6 +95,7 @@ export function providerNameOf({ url = '' }: IncomingMessage): string | null {
   return url.slice(PATH.length, query === -1 ? undefined : query)
 }
 
+/** A delivery on its way from its head to its answer. */
 interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -91,56 +103,80 @@ interface Call {
   /** The client address to which the delivery counts. */
   readonly address: string
   readonly ids: RequestIds
+  /** The value of `performance.now()` when its head had arrived. */
+  readonly startedAt: number
+  /** The value of `performance.now()` at which it must be answered. */
+  readonly endsAt: number
+  share: BodyShare | undefined
+  rawBody: Buffer | undefined
+  /** The duration of its check in milliseconds. */
+  workMs: number
+  /** Whether it is small enough to be checked without a turn, and has begun. */
+  isCheap: boolean
 }
 
-/** Never throws: every error becomes an answer. */
+/**
+ * Never throws: every error becomes an answer. The steps are plain functions: the garbage collector copies what an async
+ * function holds while it waits.
+ */
 async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void> {
-  const { request, provider, address, ids } = call
-  const startedAt = performance.now()
-  const endsAt = endOf(request, deps.withinMs)
-  let share: BodyShare | undefined
-  let rawBody: Buffer | undefined
-  let workMs = 0
-  let isCheap = false
   try {
-    refuseAnnounced(request, provider)
-    refuseExhausted(deps, call)
-    share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
-    rawBody = await readAffordable(deps, call, share)
-    isCheap = rawBody.length <= MOST_FREE_BYTES
-    if (isCheap) deps.turns.enter()
-    else await untilTurn(deps, call, { share, rawBody })
-    share.complete()
-    // Other deliveries may have used up the time while this one arrived.
-    refuseCostly(deps, call, rawBody.length)
-    const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
-    const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
-      deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
-    const checkedAt = performance.now()
-    const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor })
-    // The check runs before the first wait.
-    workMs = performance.now() - checkedAt
-    const accepted = await deps.lastAnswers.outcomeOf(receiving)
-    const isNews = !isRepetition(accepted)
-    if (isNews && provesAddress(accepted)) deps.known.add(address)
+    call.rawBody = await readBody(deps, call)
+    if (call.rawBody.length > MOST_FREE_BYTES) await untilTurn(deps, call)
+    else startCheap(deps, call)
+    const accepted = await receive(deps, call, call.rawBody)
     // The database confirms new events together, but repetitions are found one by one. Answers that are written in one turn
     // of the event loop wake their reader once, not each time.
-    if (!isNews) await endOfTurn()
+    if (isRepetition(accepted)) await endOfTurn()
+    else if (provesAddress(accepted)) deps.known.add(call.address)
     sendAccepted(deps, call, accepted)
-    logAccepted(deps, { ids, provider: provider.name, startedAt, accepted })
+    logAccepted(deps, call, accepted)
   } catch (thrown) {
-    const isForged = signatureInvalid.is(thrown)
-    const bytes = rawBody?.length ?? 0
-    if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
-    const error = isForged
-      ? countForged(deps, call, { refused: thrown, workMs, bytes })
-      : countUnchecked(deps, call, toAppError(thrown))
-    logRefused(deps, { ids, provider: provider.name, address, startedAt, error })
-    await sendRefused(call, error)
+    await answerRefused(deps, call, thrown)
   } finally {
-    if (isCheap) deps.turns.leave()
-    share?.release()
+    if (call.isCheap) deps.turns.leave()
+    call.share?.release()
   }
+}
+
+/** Rejects a delivery by its head, or reads its body. */
+function readBody(deps: WebhookRouteDeps, call: Call): Promise<Buffer> {
+  const { request, provider, address, endsAt } = call
+  refuseAnnounced(request, provider)
+  refuseExhausted(deps, call)
+  const share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
+  call.share = share
+  return readAffordable(deps, call, share)
+}
+
+function startCheap({ turns }: WebhookRouteDeps, call: Call): void {
+  turns.enter()
+  call.isCheap = true
+}
+
+/** Verifies and stores a delivery whose body has arrived. */
+function receive(deps: WebhookRouteDeps, call: Call, rawBody: Buffer): Promise<Accepted> {
+  const { request, provider, address, ids, endsAt, share } = call
+  share?.complete()
+  // Other deliveries may have used up the time while this one arrived.
+  refuseCostly(deps, call, rawBody.length)
+  const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
+  const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
+    deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
+  const checkedAt = performance.now()
+  const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor })
+  // The check runs before the first wait.
+  call.workMs = performance.now() - checkedAt
+  return deps.lastAnswers.outcomeOf(receiving, endsAt)
+}
+
+function answerRefused(deps: WebhookRouteDeps, call: Call, thrown: unknown): Promise<void> {
+  const { rawBody } = call
+  const isForged = signatureInvalid.is(thrown)
+  if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
+  const error = isForged ? countForged(deps, call, thrown) : countUnchecked(deps, call, toAppError(thrown))
+  logRefused(deps, call, error)
+  return sendRefused(call, error)
 }
 
 function isRepetition(accepted: Accepted): boolean {
@@ -219,35 +255,24 @@ function refuseCostly({ checks }: WebhookRouteDeps, { request, address }: Call, 
 }
 
 /** Reads the body. If it has no announced length and its address has no processor time left, only a small one is accepted. */
-async function readAffordable(
+function readAffordable(
   { checks }: WebhookRouteDeps,
   { request, provider, address }: Call,
   share: BodyShare,
 ): Promise<Buffer> {
   const isOpen = request.headers['content-length'] === undefined && provider.maxBytes > MOST_FREE_BYTES
   const refusal = isOpen ? checks.refusalOf(address, false) : null
-  if (refusal === null) return await readRawBody(request, provider.maxBytes, share)
-  try {
-    return await readRawBody(request, MOST_FREE_BYTES, share)
-  } catch (error) {
+  if (refusal === null) return readRawBody(request, provider.maxBytes, share)
+  return readRawBody(request, MOST_FREE_BYTES, share).catch((error: unknown) => {
     throw payloadTooLarge.is(error) ? unread(request, refusal) : error
-  }
-}
-
-interface Costly {
-  readonly share: BodyShare
-  readonly rawBody: Buffer
+  })
 }
 
 /** Waits until a large body may be checked. Until then it can be dropped for other bodies, as if it were still arriving. */
-async function untilTurn(
-  { turns, known }: WebhookRouteDeps,
-  { address }: Call,
-  { share, rawBody }: Costly,
-): Promise<void> {
+async function untilTurn({ turns, known }: WebhookRouteDeps, { address, share, rawBody }: Call): Promise<void> {
   const leaving = new AbortController()
-  share.onReading(() => {
-    releaseBuffer(rawBody)
+  share?.onReading(() => {
+    if (rawBody !== undefined) releaseBuffer(rawBody)
     leaving.abort(overloaded({ reason: 'no_turn' }, { headers: { 'Retry-After': '1', ...CLOSE.headers } }))
   })
   await turns.next({ isKnown: known.has(address), signal: leaving.signal })
@@ -268,21 +293,15 @@ function isSearchable({ known }: WebhookRouteDeps, { provider, address }: Call):
   return provider.signsInBody || (provider.signedHeaders.length === 0 && known.has(address))
 }
 
-/** A delivery that was read in vain: the duration of its check in milliseconds, and its length. */
-interface Forged {
-  readonly refused: AppError
-  readonly workMs: number
-  readonly bytes: number
-}
-
 // The cost of reading them, in addition to the check.
 const BYTES_PER_MS = 1_048_576
 
 /** Counts a delivery that is not authentic. Returns the error to send: `rate_limited` if its address is over its limit. */
-function countForged(deps: WebhookRouteDeps, call: Call, { refused, workMs, bytes }: Forged): AppError {
-  const { provider, address } = call
+function countForged(deps: WebhookRouteDeps, call: Call, refused: AppError): AppError {
+  const { provider, address, workMs, rawBody } = call
   const { limits, metrics, checks, turns } = deps
   metrics.unverified(provider.name, String(refused.details.reason))
+  const bytes = rawBody?.length ?? 0
   const ms = workOf(workMs, bytes)
   checks.charge(address, ms + bytes / BYTES_PER_MS)
   if (bytes > MOST_FREE_BYTES) turns.rest(ms)
@@ -326,14 +345,9 @@ function unread({ complete, headers: { 'content-length': length } }: IncomingMes
   return new AppError(code, { status, retry, says }, { headers: { ...headers, ...CLOSE.headers } })
 }
 
-interface Judged {
-  readonly ids: RequestIds
-  readonly provider: string
-  readonly startedAt: number
-}
-
-function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { accepted: Accepted }): void {
-  const { ids, provider, accepted } = call
+function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Call, accepted: Accepted): void {
+  const { ids } = call
+  const provider = call.provider.name
   metrics.matched(provider, accepted.secretId)
   if ('handshake' in accepted) {
     metrics.delivered(provider, 'handshake')
@@ -352,11 +366,9 @@ function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Judged & { acc
   }
 }
 
-function logRefused(
-  { logger, metrics, summary }: WebhookRouteDeps,
-  call: Judged & { readonly address: string; readonly error: AppError },
-): void {
-  const { ids, provider, address, error } = call
+function logRefused({ logger, metrics, summary }: WebhookRouteDeps, call: Call, error: AppError): void {
+  const { ids, address } = call
+  const provider = call.provider.name
   const { code, status, details } = error
   metrics.delivered(provider, isAskedInVain(error) ? ASKED_IN_VAIN : code)
   const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
@@ -373,6 +385,6 @@ function isAskedInVain(error: AppError): boolean {
   return notChecked.is(error) && error.details.reason === CERTIFICATE_ASKED_IN_VAIN
 }
 
-function elapsed({ startedAt }: Judged): number {
+function elapsed({ startedAt }: Call): number {
   return Math.round((performance.now() - startedAt) * 10) / 10
 }

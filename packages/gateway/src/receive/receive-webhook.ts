@@ -7,7 +7,7 @@ import type { Provider } from '@oncehook/webhooks/provider'
 import { type HandshakeAnswer, UNSIGNED } from '@oncehook/webhooks/scheme'
 import type { Asker } from '@oncehook/webhooks/shared-questions'
 import { notChecked, notStored, signatureInvalid } from '../errors.ts'
-import type { BatchArrival, Inbox } from '../inbox/inbox.ts'
+import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
@@ -51,7 +51,8 @@ interface StoredEvent {
 }
 
 /**
- * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them.
+ * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them. Only
+ * questions to others end at `endsAt`: the caller limits the wait for the database.
  * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored, notChecked,
  * overloaded
  */
@@ -77,7 +78,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const read = provider.readEvents(verified)
   const events = provider.confirm === undefined ? read : await confirmAll(deps, read, { ...received, verified })
   if (verified.transmission !== undefined) await bindTransmission(deps.transmissions.bind, verified, received)
-  return { secretId, events: await inTime(storeEvents(deps, { evidence, events, endsAt }), endsAt) }
+  return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
 }
 
 /** Binds a transmission to its first body. Its signature covers only a checksum, so it must not be valid for another body. */
@@ -95,23 +96,24 @@ async function bindTransmission(
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */
-async function storeEvents(
-  { inbox, isHandled }: ReceiveDeps,
-  { evidence, events, endsAt }: BatchArrival,
-): Promise<readonly StoredEvent[]> {
+function storeEvents(deps: ReceiveDeps, { evidence, events, endsAt }: BatchArrival): Promise<readonly StoredEvent[]> {
   const [first] = events
-  if (first === undefined) return []
+  if (first === undefined) return Promise.resolve([])
   const distinct = events.length === 1 ? events : withoutRepetitions(events)
-  const outcomes =
-    distinct.length === 1
-      ? [await inbox.record({ ...evidence, event: first })]
-      : await inbox.recordBatch({ evidence, events: distinct, endsAt })
-  return distinct.map((event, index) => {
-    const recorded = outcomes[index]
-    if (recorded === undefined || recorded === 'not_stored') throw notStored()
-    if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
-    return { event, outcome: unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled' }
-  })
+  const { inbox } = deps
+  // Nearly every delivery has one event. An array of outcomes would cost it more than its record.
+  return distinct.length === 1
+    ? inbox.record({ ...evidence, event: first }).then((outcome) => [storedEvent(deps, first, outcome)])
+    : inbox
+        .recordBatch({ evidence, events: distinct, endsAt })
+        .then((outcomes) => distinct.map((event, index) => storedEvent(deps, event, outcomes[index])))
+}
+
+/** @throws notStored */
+function storedEvent({ isHandled }: ReceiveDeps, event: WebhookEvent, recorded: Recorded | undefined): StoredEvent {
+  if (recorded === undefined || recorded === 'not_stored') throw notStored()
+  if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
+  return { event, outcome: unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled' }
 }
 
 /** If several events have the same id, the first one counts, as it does if they arrive in separate deliveries. */

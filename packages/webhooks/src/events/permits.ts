@@ -58,8 +58,7 @@ export function permit(event: WebhookEvent, { permissions, document }: PermitReq
 function withheldBy(event: WebhookEvent, request: PermitRequest): NonNullable<PaymentFacts['withheld']> | null {
   const { permissions, document } = request
   const { effects = PAYMENT_EVENT_TYPES, expect = {} } = permissions
-  const isExpected = Object.entries(expect).every(([pointer, value]) => resolvePointer(document, pointer) === value)
-  if (!isExpected) return 'not_expected'
+  for (const pointer in expect) if (resolvePointer(document, pointer) !== expect[pointer]) return 'not_expected'
   const type = PAYMENT_EVENT_TYPES.find((one) => one === event.type)
   return type === undefined || effects.includes(type) ? null : 'effect_not_allowed'
 }
