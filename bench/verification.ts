@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { Delivery } from '@oncehook/webhooks/delivery'
+import type { Delivery } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 
 /** A plain HMAC scheme: its settings, and how a delivery of a body is signed with it at a time (seconds). */

@@ -46,6 +46,20 @@ describe('packages', () => {
 })
 
 describe('webhooks', () => {
+  it('is entered by its documented entries only, and by tests through those of testing', () => {
+    const entries = ['.', './express', './fastify', './fetch', './koa', './providers']
+    expect(Object.keys(ENTRIES)).toEqual([...entries, './testing/*'])
+    const others = ['packages/gateway/src', 'packages/cli/src', 'packages/fulfilment/src', 'packages/simulator/src']
+    const used = others
+      .flatMap(importsOf)
+      .filter(({ from }) => /^@oncehook\/webhooks(?:\/|$)|\/webhooks\/src\//.test(from))
+    expect(used.length).toBeGreaterThan(20)
+    expect(used.filter(({ from }) => !entries.includes(from.replace('@oncehook/webhooks', '.')))).toEqual([])
+    const readme = readFileSync(join(repository, 'packages/webhooks/README.md'), 'utf8')
+    const documented = entries.map((entry) => entry.replace('.', '@oncehook/webhooks'))
+    expect(documented.filter((name) => !readme.includes(`'${name}'`))).toEqual([])
+  })
+
   it('needs no server, no database and no package beside zod', () => {
     const used = importsOf('packages/webhooks/src').map(({ from }) => from)
     const foreign = used.filter((from) => !from.startsWith('.') && !from.startsWith('node:'))

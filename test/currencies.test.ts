@@ -3,10 +3,10 @@ import { formatAmount } from '@oncehook/fulfilment/receipts/sinks/format-amount'
 import { CURRENCIES, decimalsOf } from '@oncehook/kernel/currencies'
 import { toDecimal } from '@oncehook/simulator/money'
 import { toAdyenUnits } from '@oncehook/simulator/signers/adyen-units'
-import { minorUnitsOfAdyen } from '@oncehook/webhooks/adyen-money'
-import { minorUnits } from '@oncehook/webhooks/money'
 import { describe, expect, it } from 'vitest'
 import { toMoney } from '../packages/cli/src/output.ts'
+import { minorUnits } from '../packages/webhooks/src/events/money.ts'
+import { minorUnitsOfAdyen } from '../packages/webhooks/src/schemes/adyen/adyen-money.ts'
 
 // Its digits show every number of decimals from none to four, and Adyen can express it in each of its units.
 const UNITS = 1_234_500

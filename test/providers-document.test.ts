@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 

@@ -1,7 +1,7 @@
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startHttpSystem } from '../support/http-system.ts'
 import { type SimulatedProvider, simulateProvider } from '../support/simulated-provider.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SettingsError } from '@oncehook/kernel/settings'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { readGatewaySettings } from './settings.ts'
 

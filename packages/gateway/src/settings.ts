@@ -24,8 +24,7 @@ import {
   textSetting,
   urlSetting,
 } from '@oncehook/kernel/settings'
-import { loadSchemes, type Schemes } from '@oncehook/webhooks/load-schemes'
-import { MAX_RECORD_BYTES } from '@oncehook/webhooks/shared-settings'
+import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'

@@ -75,6 +75,15 @@ describe('the README', () => {
     expect(log).toHaveBeenCalledTimes(1)
   })
 
+  it('prepares a provider from settings that are data', async () => {
+    startAtTimeOfVector()
+    const secrets = [{ id: 'only', value: { env: 'STRIPE_WEBHOOK_SECRET' } }]
+    vi.stubEnv('PROVIDERS', JSON.stringify({ shop: { scheme: 'stripe', secrets } }))
+    expect(await run(exampleOf('Settings as data'), 'provider.secrets')).toEqual([{ id: 'only', notAfter: null }])
+    vi.stubEnv('PROVIDERS', JSON.stringify({ shop: { scheme: 'stripe', secrets: [] } }))
+    await expect(run(exampleOf('Settings as data'), 'provider')).rejects.toThrow('expected array')
+  })
+
   it.each(EXAMPLES)(
     'has an example for %s that accepts a genuine delivery and refuses a tampered one',
     async (heading, start) => {

@@ -1,6 +1,4 @@
-import type { Delivery } from '@oncehook/webhooks/delivery'
-import type { CheckSignature, ProviderSettings, Scheme } from '@oncehook/webhooks/scheme'
-import type { LiveSecret } from '@oncehook/webhooks/signature'
+import type { CheckSignature, Delivery, LiveSecret, ProviderSettings, Scheme } from '@oncehook/webhooks/providers'
 
 /** All inputs of a signature check. `explain` varies them. */
 export interface Attempt {

@@ -1,9 +1,9 @@
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { signDelivery } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
-import type { Delivery } from '@oncehook/webhooks/delivery'
-import { providersSettings } from '@oncehook/webhooks/provider-settings'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import type { Delivery } from '@oncehook/webhooks/providers'
+import { parseProvidersSettings } from '@oncehook/webhooks/testing/providers-settings'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import type { KnownProvider } from '../verify/known-providers.ts'
 import { findSignedTime } from '../verify/signed-time.ts'
@@ -56,7 +56,7 @@ type Delivered = ReturnType<typeof deliver>
 function toKnown({ scheme, value, settings }: Pick<Delivered, 'scheme' | 'value' | 'settings'>, name = 'shop') {
   const secrets = value === '' ? [] : [{ id: 's1', value }]
   const entry = { scheme, acceptShortSecret: true, ...settings, secrets }
-  return { name, settings: providersSettings.parse({ p: entry }).p!, secretTexts: secrets.map((one) => one.value) }
+  return { name, settings: parseProvidersSettings({ p: entry }).p!, secretTexts: secrets.map((one) => one.value) }
 }
 
 interface Around {

@@ -1,6 +1,6 @@
-import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { UsageError } from '../exit-code.ts'
 import type { GivenCase } from '../verify/judge-given.ts'
+import { SCHEMES } from '../verify/schemes.ts'
 import { type Attempt, findSignerOf } from './attempt.ts'
 import { bodyVariations } from './body-variations.ts'
 import type { Cause, Variation } from './cause.ts'

@@ -1,7 +1,6 @@
-import type { PaymentFacts } from '@oncehook/webhooks/event'
-import { createProvider } from '@oncehook/webhooks/provider'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { createProvider, type PaymentFacts } from '@oncehook/webhooks/providers'
 import type { GivenCase } from '../verify/judge-given.ts'
+import { SCHEMES } from '../verify/schemes.ts'
 
 /** Why an authentic delivery has no effect. */
 export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'

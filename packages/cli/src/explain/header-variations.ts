@@ -1,4 +1,4 @@
-import type { Delivery } from '@oncehook/webhooks/delivery'
+import type { Delivery } from '@oncehook/webhooks/providers'
 import type { Variation } from './cause.ts'
 import type { HeaderFamily } from './scheme-headers.ts'
 

@@ -1,4 +1,4 @@
-import { PAYPAL_MAX_AGE_SECONDS } from '@oncehook/webhooks/paypal'
+import { PAYPAL_MAX_AGE_SECONDS } from '@oncehook/webhooks/providers'
 import { toAge, toPrintable } from '../output.ts'
 import type { SignedTime } from '../verify/signed-time.ts'
 import type { Attempt } from './attempt.ts'

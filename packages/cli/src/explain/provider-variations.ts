@@ -1,6 +1,5 @@
-import { providersSettings } from '@oncehook/webhooks/provider-settings'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { type KnownProvider, signsAddress, unusedFetch } from '../verify/known-providers.ts'
+import { providersSettings, SCHEMES } from '../verify/schemes.ts'
 import { findSignedTime } from '../verify/signed-time.ts'
 import type { Attempt } from './attempt.ts'
 import type { Variation } from './cause.ts'

@@ -1,6 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import type { ReadKey, Scheme } from '@oncehook/webhooks/scheme'
-import type { LiveSecret } from '@oncehook/webhooks/signature'
+import type { LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../verify/known-providers.ts'
 import type { Cause, CauseName, Variation } from './cause.ts'
 

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '@oncehook/webhooks/scheme'
+import type { ProviderSettings } from '@oncehook/webhooks/providers'
 import { signsAddress, toPublicUrl } from '../verify/known-providers.ts'
 import type { Variation } from './cause.ts'
 import { toLines } from './header-variations.ts'

@@ -1,4 +1,4 @@
-import { providersSettings } from '@oncehook/webhooks/provider-settings'
+import { parseProvidersSettings } from '@oncehook/webhooks/testing/providers-settings'
 import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
 import { findSignedTime } from '../verify/signed-time.ts'
@@ -17,7 +17,7 @@ describe.each(readVectorFiles())('explain with the vectors of $scheme', ({ schem
     for (const vector of refused.filter((_, index) => index % EVERY === 0)) {
       const secrets = secretsOf(vector)
       const entry = { acceptShortSecret: true, ...vector.settings, scheme, secrets }
-      const settings = providersSettings.parse({ p: entry }).p!
+      const settings = parseProvidersSettings({ p: entry }).p!
       const delivery = deliveryOf(vector)
       const given = {
         asked: { name: 'p', settings, secretTexts: secrets.map(({ value }) => value) },

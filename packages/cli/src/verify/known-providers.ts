@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fillInTexts } from '@oncehook/gateway/providers/fill-in-texts'
-import { PAYMENTS } from '@oncehook/webhooks/permits'
-import { providersSettings } from '@oncehook/webhooks/provider-settings'
-import type { ProviderSettings } from '@oncehook/webhooks/scheme'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { PAYMENT_EVENT_TYPES, type ProviderSettings } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import { findLocalSystem } from '../local-system.ts'
 import { readSecret } from '../read-secret.ts'
 import type { DeliveryOptions } from './delivery-options.ts'
+import { providersSettings, SCHEMES } from './schemes.ts'
 
 /** A provider with its parsed settings and the texts of its secrets. */
 export interface KnownProvider {
@@ -135,7 +133,7 @@ async function readProvider(name: string, entry: unknown, { readEnv }: Sources):
   const parsed = providersSettings.safeParse({ [name]: filled })
   const read = parsed.data?.[name]
   // `effects` does not matter for authenticity, but the gateway requires it at start.
-  const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENTS.effects }
+  const settings = read === undefined ? undefined : { ...read, effects: read.effects ?? PAYMENT_EVENT_TYPES }
   if (settings === undefined) {
     const problems = parsed.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
     throw new UsageError(`The settings are invalid: ${problems.join('; ')}`)

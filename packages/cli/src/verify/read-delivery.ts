@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Delivery } from '@oncehook/webhooks/delivery'
+import type { Delivery } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { UsageError } from '../exit-code.ts'
 import type { DeliveryOptions } from './delivery-options.ts'

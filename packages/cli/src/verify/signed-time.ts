@@ -1,5 +1,4 @@
-import { type Delivery, headerLines } from '@oncehook/webhooks/delivery'
-import type { ProviderSettings } from '@oncehook/webhooks/scheme'
+import { type Delivery, headerLines, type ProviderSettings } from '@oncehook/webhooks/providers'
 
 /** The signed time of a delivery. */
 export interface SignedTime {

@@ -1,9 +1,8 @@
 import type { Refusal } from '@oncehook/webhooks'
-import type { Delivery } from '@oncehook/webhooks/delivery'
-import { createProvider } from '@oncehook/webhooks/provider'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { createProvider, type Delivery } from '@oncehook/webhooks/providers'
 import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
+import { SCHEMES } from './schemes.ts'
 
 /** The verdict of the gateway about a delivery. */
 export type GatewayVerdict =

@@ -1,4 +1,4 @@
-import type { PaymentEventType } from '@oncehook/webhooks/event'
+import type { PaymentEventType } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import type { Claim } from '../inbox/claims.ts'
 

@@ -1,5 +1,5 @@
 import { invalidRequest, unavailable } from '@oncehook/kernel/error-codes'
-import type { WebhookEvent } from '@oncehook/webhooks/event'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Claim } from '../inbox/claims.ts'

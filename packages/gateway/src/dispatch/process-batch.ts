@@ -1,5 +1,5 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/event'
+import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../errors.ts'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'

@@ -1,4 +1,4 @@
-import { overloaded } from '@oncehook/webhooks/errors'
+import { overloaded } from '@oncehook/webhooks/providers'
 import { describe, expect, it } from 'vitest'
 import { BodyBudget, type BodyOrigin } from './body-budget.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
-import { headerLines } from '@oncehook/webhooks/delivery'
+import { headerLines } from '@oncehook/webhooks/providers'
 import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'
 

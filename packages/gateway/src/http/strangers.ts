@@ -1,6 +1,5 @@
 import type { Clock } from '@oncehook/kernel/clock'
-import { overloaded } from '@oncehook/webhooks/errors'
-import type { Asker } from '@oncehook/webhooks/shared-questions'
+import { type Asker, overloaded } from '@oncehook/webhooks/providers'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { RateLimit } from './rate-limit.ts'
 

@@ -5,11 +5,13 @@ import { AppError, toAppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
-import { overloaded } from '@oncehook/webhooks/errors'
-import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/paypal-certificates'
-import type { Provider } from '@oncehook/webhooks/provider'
-import { UNSIGNED } from '@oncehook/webhooks/scheme'
-import type { Asker } from '@oncehook/webhooks/shared-questions'
+import {
+  type Asker,
+  CERTIFICATE_ASKED_IN_VAIN,
+  overloaded,
+  type Provider,
+  UNSIGNED,
+} from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../errors.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
 import type { Providers } from '../providers/read-providers.ts'

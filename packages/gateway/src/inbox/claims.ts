@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
-import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/event'
+import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db, Document, ObjectId } from 'mongodb'
 import { type Candidate, judgeCandidate } from './count-deaths.ts'
 import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from './event-document.ts'

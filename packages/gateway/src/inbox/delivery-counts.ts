@@ -1,6 +1,6 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import type { WebhookEvent } from '@oncehook/webhooks/event'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { createFlusher } from './flusher.ts'

@@ -1,6 +1,6 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import type { PaymentFacts } from '@oncehook/webhooks/event'
+import type { PaymentFacts } from '@oncehook/webhooks/providers'
 import type { Binary, ObjectId, Timestamp } from 'mongodb'
 
 /**

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@oncehook/webhooks/event'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import type { EventDocument } from './event-document.ts'
 import { raised } from './record-expressions.ts'
 

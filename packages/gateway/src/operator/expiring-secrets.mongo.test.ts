@@ -1,5 +1,5 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import type { Provider } from '@oncehook/webhooks/provider'
+import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { TALLIES, type Tally } from '../inbox/tallies.ts'

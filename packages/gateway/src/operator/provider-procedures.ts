@@ -1,4 +1,4 @@
-import type { Provider } from '@oncehook/webhooks/provider'
+import type { Provider } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { readInboxDepth } from '../inbox/inbox-depth.ts'
 import { TALLIES, type Tally } from '../inbox/tallies.ts'

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Provider } from '@oncehook/webhooks/provider'
-import type { Confirmed } from '@oncehook/webhooks/scheme'
+import type { Confirmed, Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'

@@ -1,7 +1,5 @@
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
-import type { WebhookEvent } from '@oncehook/webhooks/event'
-import type { Provider } from '@oncehook/webhooks/provider'
-import type { Confirmed } from '@oncehook/webhooks/scheme'
+import type { Confirmed, Provider, WebhookEvent } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from './reverify-event.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
+import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../inbox/event-document.ts'
 import type { Providers } from '../providers/read-providers.ts'
 

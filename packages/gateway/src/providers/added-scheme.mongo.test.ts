@@ -6,10 +6,10 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
 // Two lines: in the product they stand in scheme-files.ts and schemes.ts. Nothing else of the gateway is replaced.
-vi.mock(import('@oncehook/webhooks/scheme-files'), async (original) => ({
+vi.mock(import('../../../webhooks/src/schemes/scheme-files.ts'), async (original) => ({
   SCHEME_FILES: new Map((await original()).SCHEME_FILES).set(example.name, async () => example),
 }))
-vi.mock(import('@oncehook/webhooks/schemes'), async (original) => ({
+vi.mock(import('../../../webhooks/src/schemes/schemes.ts'), async (original) => ({
   SCHEMES: new Map((await original()).SCHEMES).set(example.name, example),
 }))
 

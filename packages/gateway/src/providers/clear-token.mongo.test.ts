@@ -1,5 +1,5 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'

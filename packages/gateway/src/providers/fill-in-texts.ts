@@ -1,5 +1,5 @@
 import { readTextSource, type TextSources, textReference } from '@oncehook/kernel/text-source'
-import { isObject } from '@oncehook/webhooks/read-event'
+import { isObject } from '@oncehook/webhooks/providers'
 
 /** A provider's entry with the texts at hand that it points at, and the places of those that cannot be read. */
 export interface FilledEntry {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/reverify-event.ts'

@@ -1,6 +1,6 @@
 import { SettingsError } from '@oncehook/kernel/settings'
-import type { Provider } from '@oncehook/webhooks/provider'
-import { SCHEMES as ALL_SCHEMES } from '@oncehook/webhooks/schemes'
+import type { Provider } from '@oncehook/webhooks/providers'
+import { SCHEMES as ALL_SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { readProviders } from './read-providers.ts'
 

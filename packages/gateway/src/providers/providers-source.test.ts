@@ -1,6 +1,6 @@
 import { SettingsError } from '@oncehook/kernel/settings'
-import { loadSchemes } from '@oncehook/webhooks/load-schemes'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { loadSchemes } from '@oncehook/webhooks/providers'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { loadNamedSchemes } from '../settings.ts'
 import { createProvidersSource } from './providers-source.ts'

@@ -1,6 +1,5 @@
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
-import { loadSchemes, type Schemes } from '@oncehook/webhooks/load-schemes'
-import { SCHEME_FILES } from '@oncehook/webhooks/scheme-files'
+import { loadSchemes, SCHEME_NAMES, type Schemes } from '@oncehook/webhooks/providers'
 import { type Providers, readProviders } from './read-providers.ts'
 
 /** Where the providers come from: read at the start, and again whenever a file behind them has changed. */
@@ -30,7 +29,7 @@ export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOpt
   return {
     ...source,
     async loadAllSchemes() {
-      schemes = await loadSchemes(SCHEME_FILES.keys())
+      schemes = await loadSchemes(SCHEME_NAMES)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { SettingsError } from '@oncehook/kernel/settings'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
 import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Providers, readProviders } from './read-providers.ts'

@@ -1,13 +1,16 @@
 import { parseSettingsJson } from '@oncehook/kernel/parse-settings-json'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { readTextSource, type TextSources } from '@oncehook/kernel/text-source'
-import type { Schemes } from '@oncehook/webhooks/load-schemes'
-import { createProvider, type Provider } from '@oncehook/webhooks/provider'
-import { createProvidersSchema } from '@oncehook/webhooks/providers-schema'
-import { isObject } from '@oncehook/webhooks/read-event'
-import type { ProviderSettings } from '@oncehook/webhooks/scheme'
-import { SCHEME_FILES } from '@oncehook/webhooks/scheme-files'
-import { secretTextProblem } from '@oncehook/webhooks/secret-text-problem'
+import {
+  createProvider,
+  createProvidersSchema,
+  isObject,
+  type Provider,
+  type ProviderSettings,
+  SCHEME_NAMES,
+  type Schemes,
+  secretTextProblem,
+} from '@oncehook/webhooks/providers'
 import { fillInTexts } from './fill-in-texts.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
@@ -81,7 +84,7 @@ export function namedSchemes(providers: unknown): readonly string[] {
 
 /** A file that was exchanged while a start loaded what it named: whoever starts the process again starts it by the new one. */
 function demandLoaded(providers: unknown, schemes: Schemes): void {
-  const missing = namedSchemes(providers).find((name) => SCHEME_FILES.has(name) && !schemes.has(name))
+  const missing = namedSchemes(providers).find((name) => SCHEME_NAMES.includes(name) && !schemes.has(name))
   if (missing !== undefined) throw new Error(`The scheme ${missing} is not loaded`)
 }
 

@@ -1,5 +1,4 @@
-import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
-import type { Provider } from '@oncehook/webhooks/provider'
+import type { Delivery, Provider, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '@oncehook/webhooks/testing/vectors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

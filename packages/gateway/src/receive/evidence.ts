@@ -1,6 +1,4 @@
-import { signWithToken } from '@oncehook/webhooks/clear-token'
-import { type Delivery, singleHeader } from '@oncehook/webhooks/delivery'
-import type { Provider } from '@oncehook/webhooks/provider'
+import { type Delivery, type Provider, signWithToken, singleHeader } from '@oncehook/webhooks/providers'
 
 const ALWAYS = ['content-type', 'user-agent']
 const MAX_LENGTH = 2_048

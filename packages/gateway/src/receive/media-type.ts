@@ -1,5 +1,5 @@
 import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
-import { headerLines } from '@oncehook/webhooks/delivery'
+import { headerLines } from '@oncehook/webhooks/providers'
 import { parse } from 'content-type'
 
 // Nearly all deliveries have one of these values. They need no parser.

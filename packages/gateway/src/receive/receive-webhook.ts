@@ -1,11 +1,16 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
-import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/delivery'
-import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/event'
-import type { Provider } from '@oncehook/webhooks/provider'
-import { type HandshakeAnswer, UNSIGNED } from '@oncehook/webhooks/scheme'
-import type { Asker } from '@oncehook/webhooks/shared-questions'
+import {
+  type Asker,
+  type Delivery,
+  type HandshakeAnswer,
+  type Provider,
+  UNSIGNED,
+  unhandledReason,
+  type VerifiedDelivery,
+  type WebhookEvent,
+} from '@oncehook/webhooks/providers'
 import { notChecked, notStored, signatureInvalid } from '../errors.ts'
 import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'

@@ -4,7 +4,7 @@ import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/schemes'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { startGateway as startParts } from '../gateway.ts'
 import { readGatewaySettings } from '../settings.ts'
 

@@ -1,5 +1,6 @@
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { isLoopback } from '@oncehook/kernel/is-loopback'
+import { readCapped } from '@oncehook/kernel/read-capped'
 import { secretProblem } from '@oncehook/kernel/secret'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { z } from 'zod'
@@ -87,19 +88,4 @@ async function ask(
     if (unavailable.is(error)) throw error
     throw unavailable({ reason: 'provider_not_reached' }, { cause: error })
   }
-}
-
-/**
- * The body of an answer.
- * @throws unavailable if it is larger than `maxBytes`
- */
-export async function readCapped(response: Response, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw unavailable({ reason: 'provider_answer_too_large' })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

@@ -5,6 +5,7 @@ import type { WebhookEvent } from '../event.ts'
 import type { SchemePermits } from '../events/permits.ts'
 import type { Asker } from '../provider-api/shared-questions.ts'
 import type { Refusal } from '../refusal.ts'
+import type { SettingsSchema } from '../settings/settings-schema.ts'
 import { noSecrets, type SharedSettings, sharedShape } from '../settings/shared-settings.ts'
 import type { LiveSecret } from '../signatures/signature.ts'
 import type { SignedTransmission } from '../signed-transmission.ts'
@@ -91,7 +92,7 @@ export interface SchemeParts<Settings> {
 /** A way to sign: one file, one line in the table. */
 export interface Scheme extends SchemeParts<ProviderSettings> {
   readonly name: string
-  readonly schema: z.ZodType<ProviderSettings>
+  readonly schema: SettingsSchema<ProviderSettings>
 }
 
 /** The checked settings of one provider. Only the scheme sees its own properties. */

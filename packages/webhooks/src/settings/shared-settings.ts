@@ -1,6 +1,6 @@
 import { textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
-import { PAYMENT_EVENT_TYPES } from '../event.ts'
+import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
 import { isEventText } from '../events/read-event.ts'
 
 const secretSettings = z.strictObject({
@@ -53,4 +53,20 @@ export const sharedShape = {
 export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
 
 /** The settings that every provider has. */
-export type SharedSettings = z.output<z.ZodObject<typeof sharedShape>>
+export interface SharedSettings {
+  /** Each value is the secret, or says which file or environment variable has it. */
+  readonly secrets: readonly {
+    readonly id: string
+    readonly value: string | { readonly file: string } | { readonly env: string }
+    /** ISO 8601. */
+    readonly notAfter?: string | undefined
+  }[]
+  readonly toleranceSeconds: number
+  readonly maxBytes?: number | undefined
+  readonly acceptShortSecret?: boolean | undefined
+  readonly events?: Readonly<Record<string, string>> | undefined
+  readonly orderReference?: string | undefined
+  readonly effects?: readonly PaymentEventType[] | undefined
+  readonly requireAmount?: boolean | undefined
+  readonly expect?: Readonly<Record<string, string | number | boolean | null>> | undefined
+}

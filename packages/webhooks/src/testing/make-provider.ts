@@ -2,7 +2,7 @@ import type { Delivery, VerifiedDelivery } from '../delivery.ts'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '../event.ts'
 import { createProvider, type Provider } from '../provider.ts'
 import { SCHEMES } from '../schemes/schemes.ts'
-import { providersSettings } from '../settings/provider-settings.ts'
+import { parseProvidersSettings } from './providers-settings.ts'
 
 /** A secret of a provider under test; `notAfter` is ISO 8601. */
 interface TestSecret {
@@ -23,7 +23,7 @@ export interface ProviderUnderTest {
  */
 export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
   const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
-  const { acme } = providersSettings.parse({
+  const { acme } = parseProvidersSettings({
     acme: { acceptShortSecret: true, ...demandedSettings(settings.scheme), ...settings, secrets: named },
   })
   if (acme === undefined) throw new Error('The provider was not read')

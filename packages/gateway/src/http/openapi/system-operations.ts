@@ -6,7 +6,7 @@ import {
   rateLimited,
   unsupportedMediaType,
 } from '@oncehook/kernel/error-codes'
-import { eventInvalid, overloaded, tooManyEvents } from '@oncehook/webhooks/errors'
+import { eventInvalid, overloaded, tooManyEvents } from '@oncehook/webhooks/providers'
 import { notChecked, notStored, signatureInvalid } from '../../errors.ts'
 import { EVENTS } from './examples.ts'
 import type { Operation } from './operation.ts'

@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { unavailable } from '@oncehook/kernel/error-codes'
-import { readCapped } from '../../provider-api/provider-api.ts'
+import { readCapped } from '@oncehook/kernel/read-capped'
 
 /** For whom a certificate is looked up, and when. */
 interface KeyLookup {
@@ -25,6 +25,9 @@ interface FoundKey {
  * Rejects with `unavailable` if it cannot be fetched now.
  */
 export type FindKey = (url: string, lookup: KeyLookup) => Promise<FoundKey | null>
+
+/** How old the time of a delivery may be: longer than PayPal redelivers, automatically or on request. */
+export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
 
 /** Why a certificate is not fetched for an address whose earlier requests were useless. */
 export const CERTIFICATE_ASKED_IN_VAIN = 'certificate_asked_in_vain'

@@ -21,6 +21,7 @@ import {
   createCertificateFinder,
   type FindKey,
   isValidAt,
+  PAYPAL_MAX_AGE_SECONDS,
   readCertificates,
 } from './paypal-certificates.ts'
 
@@ -33,8 +34,6 @@ const TYPES = {
 } as const
 
 const HEADERS = ['id', 'time', 'sig'].map((part) => `paypal-transmission-${part}`)
-/** How old the time of a delivery may be: longer than PayPal redelivers, automatically or on request. */
-export const PAYPAL_MAX_AGE_SECONDS = 30 * 86_400
 
 const shape = {
   certificates: z.array(z.string().max(65_536)).min(1).max(8).optional(),

@@ -1,0 +1,16 @@
+import { unavailable } from './error-codes.ts'
+
+/**
+ * The body of an answer.
+ * @throws unavailable if it is larger than `maxBytes`
+ */
+export async function readCapped(response: Response, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw unavailable({ reason: 'provider_answer_too_large' })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,34 @@
+// The entry for programs that keep the settings of providers as data and store deliveries, as the gateway does. It loads
+// no scheme.
+export { type Delivery, headerLines, singleHeader, type VerifiedDelivery } from './delivery.ts'
+export { eventInvalid, overloaded, tooManyEvents } from './errors.ts'
+export {
+  isPaymentEventType,
+  PAYMENT_EVENT_TYPES,
+  type PaymentEventType,
+  type PaymentFacts,
+  type UnhandledReason,
+  unhandledReason,
+  type WebhookEvent,
+} from './event.ts'
+export { resolvePointer } from './events/json-pointer.ts'
+export { isObject } from './events/read-event.ts'
+export { createProvider, type Provider, type ProviderSource } from './provider.ts'
+export type { Asker } from './provider-api/shared-questions.ts'
+export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'
+export { CERTIFICATE_ASKED_IN_VAIN, PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'
+export {
+  type CheckSignature,
+  type Confirmed,
+  type HandshakeAnswer,
+  type ProviderSettings,
+  type ReadKey,
+  type Scheme,
+  UNSIGNED,
+} from './schemes/scheme.ts'
+export { createProvidersSchema } from './settings/providers-schema.ts'
+export { secretTextProblem } from './settings/secret-text-problem.ts'
+export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
+export { MAX_RECORD_BYTES } from './settings/shared-settings.ts'
+export { signWithToken } from './signatures/clear-token.ts'
+export type { LiveSecret } from './signatures/signature.ts'

@@ -1,0 +1,1 @@
+export { SCHEMES } from '../schemes/schemes.ts'
