@@ -9,6 +9,8 @@ export interface Delivery {
   readonly query: string
   /** The address of the sender, for rate limits; absent if the delivery was read from the store. */
   readonly from?: string
+  /** Runs a part of the check that follows a wait, so that its processor time can be charged to the sender. Absent: nobody counts. */
+  readonly timed?: <Result>(work: () => Result) => Result
   /** It was read from the store, which holds a signature instead of a plaintext token. */
   readonly isStored?: true
 }

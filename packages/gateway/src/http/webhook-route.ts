@@ -162,21 +162,26 @@ function receive(deps: WebhookRouteDeps, call: Call, rawBody: Buffer): Promise<A
   share?.complete()
   // Other deliveries may have used up the time while this one arrived.
   refuseCostly(deps, call, rawBody.length)
-  const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address }
+  const timed = <Result>(work: () => Result): Result => {
+    const startedAt = performance.now()
+    const result = work()
+    call.workMs += performance.now() - startedAt
+    return result
+  }
+  const delivery = { rawBody, rawHeaders: request.rawHeaders, query: queryOf(request), from: address, timed }
   const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
     deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
-  const checkedAt = performance.now()
-  const receiving = receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor })
-  // The check runs before the first wait.
-  call.workMs = performance.now() - checkedAt
+  // Most checks run before their first wait. The others report what they do after it.
+  const receiving = timed(() => receiveWebhook(deps, { provider, delivery, requestId: ids.requestId, endsAt, askFor }))
   return deps.lastAnswers.outcomeOf(receiving, endsAt)
 }
 
 function answerRefused(deps: WebhookRouteDeps, call: Call, thrown: unknown): Promise<void> {
   const { rawBody } = call
   const isForged = signatureInvalid.is(thrown)
-  if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
+  // Counted before the body is released: then it has no length any more.
   const error = isForged ? countForged(deps, call, thrown) : countUnchecked(deps, call, toAppError(thrown))
+  if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
   logRefused(deps, call, error)
   return sendRefused(call, error)
 }

@@ -175,11 +175,32 @@ describe('paypal', () => {
     expect(() => makeProvider({ settings, secrets: [{ value: '1JE4291016473214C' }] })).toThrow('must be PEM')
   })
 
-  it('needs no network where certificates are pinned', () => {
+  const acceptedVector = () => {
     const vector = readVectorFiles()
       .find(({ scheme }) => scheme === 'paypal')
       ?.cases.find(({ verdict }) => verdict === 'accepted')
     if (vector === undefined) throw new Error('No vector')
+    return vector
+  }
+
+  it('reports what it does after the wait for a certificate', async () => {
+    const vector = acceptedVector()
+    const provider = makeProvider({ settings: { scheme: 'paypal' }, secrets: [{ value: vector.secret }] })
+    const reported: unknown[] = []
+    const timed = <Result>(work: () => Result): Result => {
+      const result = work()
+      reported.push(result)
+      return result
+    }
+    const fetch = async () => new Response([leaf, intermediate].join('\n'))
+    const verdict = provider.verify({ ...deliveryOf(vector), timed }, vector.now * 1_000, fetch)
+    expect(reported).toEqual([])
+    expect(await verdict).toEqual({ refused: 'signature_mismatch' })
+    expect(reported).toEqual([{ refused: 'signature_mismatch' }])
+  })
+
+  it('needs no network where certificates are pinned', () => {
+    const vector = acceptedVector()
     const provider = makeProvider({
       settings: { scheme: 'paypal', ...vector.settings },
       secrets: [{ value: vector.secret }],

@@ -82,7 +82,8 @@ function createPaypal(roots: readonly string[]): Scheme {
         if (!(age <= PAYPAL_MAX_AGE_SECONDS && age >= -toleranceSeconds)) return { refused: 'timestamp_outside_window' }
         if (pinned === undefined) {
           return findKey(sent.url, { now, fetch, from: delivery.from, sandbox }).then((found) => {
-            const finding = findWebhook({ sent, now }, secrets, found === null ? [] : [found.key])
+            const check = () => findWebhook({ sent, now }, secrets, found === null ? [] : [found.key])
+            const finding = delivery.timed === undefined ? check() : delivery.timed(check)
             if ('secretId' in finding) found?.proved()
             return finding
           })

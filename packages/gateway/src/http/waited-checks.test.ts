@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { systemClock } from '@oncehook/kernel/clock'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import type { Provider } from '@oncehook/webhooks/provider'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { createGatewayMetrics } from '../metrics.ts'
+import { BodyBudget } from './body-budget.ts'
+import { CheckTurns } from './check-turns.ts'
+import { LastAnswers } from './last-answers.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { RefusalSummary } from './refusal-summary.ts'
+import { Strangers } from './strangers.ts'
+import { answerDeliveriesFirst } from './webhook-route.ts'
+
+const settings = { scheme: 'hmac', header: 'x-signature' }
+const hmac = makeProvider({ settings, secrets: [{ value: 'a secret of the shop' }] })
+const { logger } = memoryLogger()
+const clock = systemClock
+const now = (): number => performance.now()
+const none = () => Promise.reject(new Error('Nothing asks for this'))
+const noLimit = createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, clock })
+const known = { has: () => false, add: () => undefined }
+const WORK_MS = 4
+
+function work(): { refused: 'signature_mismatch' } {
+  const startedAt = now()
+  while (now() - startedAt < WORK_MS);
+  return { refused: 'signature_mismatch' }
+}
+
+it('a sender is charged for what a check does after it has waited', async () => {
+  const provider: Provider = {
+    ...hmac,
+    async verify({ timed }) {
+      await endOfTurn()
+      return timed === undefined ? work() : timed(work)
+    },
+  }
+  const charged: number[] = []
+  const server = createServer(
+    answerDeliveriesFirst(
+      {
+        inbox: { record: none, recordBatch: none },
+        ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },
+        ...{ providers: () => new Map([[provider.name, provider]]), logger, known },
+        budget: new BodyBudget({ capacity: 1_000_000, now, isKnown: known.has }),
+        metrics: createGatewayMetrics(new Registry(), () => undefined),
+        limits: { failed: noLimit, searched: noLimit, provider: noLimit },
+        ...{ trustedProxyHops: 0, withinMs: 60_000, turns: new CheckTurns(now) },
+        checks: { refusalOf: () => null, charge: (_, ms) => charged.push(ms) },
+        strangers: new Strangers({ limit: noLimit, windowSeconds: 1, atOnce: 0, clock, known }),
+        ...{ summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
+      },
+      (_, response) => response.writeHead(404).end(),
+    ),
+  )
+  try {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const address = server.address()
+    const port = address === null || typeof address === 'string' ? 0 : address.port
+    // A body of this length can need that much time.
+    const body = 'x'.repeat(WORK_MS * 4_096)
+    const url = `http://127.0.0.1:${port}/api/webhooks/${provider.name}`
+    const response = await fetch(url, { method: 'POST', headers: { 'x-signature': 'aa' }, body })
+    await response.arrayBuffer()
+    expect(response.status).toBe(401)
+    expect(charged).toHaveLength(1)
+    expect(charged[0]).toBeGreaterThanOrEqual(WORK_MS)
+  } finally {
+    server.close()
+  }
+})
