@@ -74,10 +74,12 @@ describe('folders', () => {
     ['gateway', ['composition', 'operator', 'http', 'receive', 'dispatch', 'inbox', 'providers']],
     ['fulfilment', ['http', 'payments', 'receipts', 'orders']],
   ])('of %s import along the way of a delivery and never back', (name, order) => {
+    const source = `packages/${name}/src/`
     const back = order.flatMap((folder, index) =>
-      importsOf(`packages/${name}/src/${folder}`).filter(({ from }) => {
-        const other = /^\.\.\/(\w+)\//.exec(from)?.[1]
-        return other !== undefined && order.slice(0, index).includes(other)
+      importsOf(`${source}${folder}`).filter(({ file, from }) => {
+        if (!from.startsWith('.')) return false
+        const other = join(file, '..', from).slice(source.length).split('/', 1)[0] ?? ''
+        return order.slice(0, index).includes(other)
       }),
     )
     expect(back).toEqual([])

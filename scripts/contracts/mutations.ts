@@ -198,7 +198,7 @@ const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'the answer to a delivery is renamed',
     tells: 'missing the following keys: received',
-    file: `${GATEWAY}/http/webhook-route.ts`,
+    file: `${GATEWAY}/http/webhooks/webhook-handler.ts`,
     find: '{"received":true}',
     replace: '{"accepted":true}',
   },
@@ -219,7 +219,7 @@ const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a refused method is not told the right one',
     tells: "a header 'Allow'",
-    file: `${GATEWAY}/http/webhook-checks.ts`,
+    file: `${GATEWAY}/http/webhooks/webhook-checks.ts`,
     find: "{ Allow: methods.join(', ') }",
     replace: '{}',
   },

@@ -1,6 +1,6 @@
 import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
 import { createApp } from '../http/app.ts'
-import { createFailedLogins } from '../http/failed-logins.ts'
+import { createFailedLogins } from '../http/authentication/failed-logins.ts'
 import type { OrderDeps } from '../http/order-context.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import type { Foundation } from './gateway-parts.ts'

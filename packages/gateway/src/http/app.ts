@@ -4,12 +4,12 @@ import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'
 import { createErrorResponder } from './error-responder.ts'
 import { refuseLargeBody } from './limit-body.ts'
-import { createOpenApiRoute } from './openapi-route.ts'
+import { createOpenApiRoute } from './openapi/openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './order-routes.ts'
 import { createRequestContext, type RequestState } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
-import { createWebhookChecks } from './webhook-checks.ts'
-import type { WebhookRouteDeps } from './webhook-route.ts'
+import { createWebhookChecks } from './webhooks/webhook-checks.ts'
+import type { WebhookRouteDeps } from './webhooks/webhook-handler.ts'
 
 /** The dependencies of the application. */
 export interface AppDeps {

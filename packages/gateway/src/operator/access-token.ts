@@ -4,7 +4,7 @@ import { AppError } from '@oncehook/kernel/errors'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import { resolvePointer } from '@oncehook/webhooks/providers'
 import type { JWTVerifyGetKey } from 'jose'
-import { CHALLENGE } from '../http/bearer-token.ts'
+import { CHALLENGE } from '../http/authentication/bearer-token.ts'
 import { ISSUED_PREFIX, type OperatorIssuer } from '../operator-issuer.ts'
 import type { Role } from '../token-holders.ts'
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { Caller } from '@oncehook/kernel/trpc/handle-rpc'
-import { bearerToken, holderOf } from '../http/bearer-token.ts'
+import { bearerToken, holderOf } from '../http/authentication/bearer-token.ts'
 import type { OperatorGrant, Role, TokenHolders } from '../token-holders.ts'
 import type { AccessTokens, IssuedIdentity } from './access-token.ts'
 

@@ -7,14 +7,14 @@ import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createGatewayMetrics } from '../metrics.ts'
+import { createGatewayMetrics } from '../../metrics.ts'
+import { createRateLimit } from '../rate-limit.ts'
 import { BodyBudget } from './body-budget.ts'
 import { CheckTurns } from './check-turns.ts'
 import { LastAnswers } from './last-answers.ts'
-import { createRateLimit } from './rate-limit.ts'
 import { RefusalSummary } from './refusal-summary.ts'
 import { Strangers } from './strangers.ts'
-import { answerDeliveriesFirst } from './webhook-route.ts'
+import { answerDeliveriesFirst } from './webhook-handler.ts'
 
 const settings = { scheme: 'hmac', header: 'x-signature' }
 const hmac = makeProvider({ settings, secrets: [{ value: 'a secret of the shop' }] })

@@ -12,22 +12,22 @@ import {
   type Provider,
   UNSIGNED,
 } from '@oncehook/webhooks/providers'
-import { notChecked, signatureInvalid } from '../errors.ts'
-import type { DeliveryMetrics } from '../metrics.ts'
-import type { Providers } from '../providers/read-providers.ts'
-import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } from '../receive/receive-webhook.ts'
-import { endOf } from './answer-deadline.ts'
+import { notChecked, signatureInvalid } from '../../errors.ts'
+import type { DeliveryMetrics } from '../../metrics.ts'
+import type { Providers } from '../../providers/read-providers.ts'
+import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } from '../../receive/receive-webhook.ts'
+import { endOf } from '../answer-deadline.ts'
+import { clientAddress } from '../client-address.ts'
+import type { Allowance, RateLimit } from '../rate-limit.ts'
+import { commonHeaders, type RequestIds, requestIdsOf } from '../request-context.ts'
+import { writeError } from '../write-error.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { type CheckBudget, workOf } from './check-budget.ts'
 import type { CheckTurns } from './check-turns.ts'
-import { clientAddress } from './client-address.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
-import type { Allowance, RateLimit } from './rate-limit.ts'
 import type { RefusalSummary } from './refusal-summary.ts'
-import { commonHeaders, type RequestIds, requestIdsOf } from './request-context.ts'
 import type { Strangers } from './strangers.ts'
-import { writeError } from './write-error.ts'
 
 /** The dependencies of the route. */
 export interface WebhookRouteDeps extends ReceiveDeps {

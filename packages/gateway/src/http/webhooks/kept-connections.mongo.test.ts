@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, expect, it } from 'vitest'
-import { startGateway } from '../testing/start-gateway.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { startGateway } from '../testing/start-gateway.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
 
 // Other tests may keep the machine busy in the meantime.
 vi.setConfig({ testTimeout: 30_000 })

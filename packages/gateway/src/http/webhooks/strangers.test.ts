@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createRateLimit } from '../rate-limit.ts'
 import { KnownAddresses } from './known-addresses.ts'
-import { createRateLimit } from './rate-limit.ts'
 import { Strangers } from './strangers.ts'
 
 function strangersOf(quota: number) {

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
-import { createOpenApiDocument } from './openapi/openapi-document.ts'
-import type { RequestState } from './request-context.ts'
+import type { RequestState } from '../request-context.ts'
+import { createOpenApiDocument } from './openapi-document.ts'
 
 /** Creates `GET /api/openapi.json`. Every other path is passed to the next middleware. */
 export function createOpenApiRoute(settings: { readonly maxBodyBytes: number }): Middleware<RequestState> {

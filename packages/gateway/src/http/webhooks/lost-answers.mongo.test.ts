@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
-import { type RunningGateway, startGateway } from '../testing/start-gateway.ts'
+import { type RunningGateway, startGateway } from '../../testing/start-gateway.ts'
 
 const token = randomBytes(24).toString('hex')
 const API_TOKENS = JSON.stringify({ shop: token })

@@ -1,7 +1,7 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import type { BodyWatch } from '@oncehook/kernel/http/raw-body'
 import { overloaded } from '@oncehook/webhooks/providers'
-import { bodyTooLate } from './answer-deadline.ts'
+import { bodyTooLate } from '../answer-deadline.ts'
 
 // The cost of a body besides its bytes: the request, its headers, the record.
 const OVERHEAD_BYTES = 4_096

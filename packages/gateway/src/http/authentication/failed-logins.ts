@@ -1,7 +1,7 @@
 import { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
-import { type Addressed, clientAddress } from './client-address.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { type Addressed, clientAddress } from '../client-address.ts'
+import type { RateLimit } from '../rate-limit.ts'
 
 /** The dependencies of `createFailedLogins`. */
 export interface FailedLoginsDeps {

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startGateway } from '../testing/start-gateway.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,5 +1,5 @@
 import type { AppError } from '@oncehook/kernel/errors'
-import { notStored } from '../errors.ts'
+import { notStored } from '../../errors.ts'
 
 /** Work for which an answer waits. */
 interface Waiting {

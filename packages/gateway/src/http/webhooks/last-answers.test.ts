@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { notStored } from '../errors.ts'
+import { notStored } from '../../errors.ts'
 import { LastAnswers } from './last-answers.ts'
 
 const LATER = Number.POSITIVE_INFINITY

@@ -3,7 +3,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { hostileBodies } from '@oncehook/webhooks/testing/hostile-bodies'
 import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startGateway } from '../testing/start-gateway.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
 
 const answers: Record<string, ApiAnswers[string]> = {}
 const stack = new AsyncDisposableStack()

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
-import type { TokenHolder, TokenHolders } from '../token-holders.ts'
+import type { TokenHolder, TokenHolders } from '../../token-holders.ts'
 
 /** The challenge of a 401: how to authenticate (RFC 6750 section 3). */
 export const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer' } }

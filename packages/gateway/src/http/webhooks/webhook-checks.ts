@@ -1,9 +1,9 @@
 import { methodNotAllowed, notFound } from '@oncehook/kernel/error-codes'
 import type { Middleware } from 'koa'
-import type { RequestState } from './request-context.ts'
-import { resourceAt } from './resources.ts'
-import { answerOptions } from './route-guard.ts'
-import { providerNameOf, type WebhookRouteDeps } from './webhook-route.ts'
+import type { RequestState } from '../request-context.ts'
+import { resourceAt } from '../resources.ts'
+import { answerOptions } from '../route-guard.ts'
+import { providerNameOf, type WebhookRouteDeps } from './webhook-handler.ts'
 
 /**
  * Creates the middleware that answers all requests to webhook paths except deliveries: the GET with which some providers

@@ -1,7 +1,7 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { type Asker, overloaded } from '@oncehook/webhooks/providers'
+import type { RateLimit } from '../rate-limit.ts'
 import type { KnownAddresses } from './known-addresses.ts'
-import type { RateLimit } from './rate-limit.ts'
 
 /** The limits of strangers. */
 export interface StrangersOptions {
