@@ -28,6 +28,16 @@ describe('defineError', () => {
     expect(teapot().message).toBe('The pot is a teapot')
   })
 
+  it('adds headers and details to a copy', () => {
+    const error = teapot({ spout: 1 }, { headers: { Allow: 'BREW' }, says: 'No coffee here' })
+    const copy = error.with({ headers: { Vary: 'Accept' }, details: { lid: 1 } })
+    expect(copy).toMatchObject({ code: 'teapot', status: 418, retry: 'never', message: 'No coffee here', cause: error })
+    expect(copy.headers).toEqual({ Allow: 'BREW', Vary: 'Accept' })
+    expect(copy.details).toEqual({ spout: 1, lid: 1 })
+    expect(error).toMatchObject({ headers: { Allow: 'BREW' }, details: { spout: 1 } })
+    expect(copy.with({}).headers).toEqual(copy.headers)
+  })
+
   it('shows the entry on the factory', () => {
     expect({ ...teapot }).toMatchObject({ code: 'teapot', status: 418, retry: 'never', says: 'The pot is a teapot' })
   })

@@ -34,6 +34,16 @@ export class AppError extends Error {
     this.details = occurrence.details ?? {}
     this.headers = occurrence.headers ?? {}
   }
+
+  /** Returns the same error with more headers and details. Its cause is this error. */
+  with({ headers, details }: Pick<ErrorOccurrence, 'headers' | 'details'>): AppError {
+    const { code, status, retry, message: says } = this
+    return new AppError(
+      code,
+      { status, retry, says },
+      { cause: this, headers: { ...this.headers, ...headers }, details: { ...this.details, ...details } },
+    )
+  }
 }
 
 /** Creates and recognises the errors of one catalogue entry. */

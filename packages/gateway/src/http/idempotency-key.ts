@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/errors'
 import { headerLines } from '@oncehook/webhooks/providers'
 import canonicalize from 'canonicalize'
 import { parseItem } from 'structured-headers'
@@ -56,10 +56,5 @@ export function fingerprintOf({ method, target, mediaType, body }: Fingerprinted
 
 /** Adds the link to the key's documentation to an error about the key (section 2.7 of the draft). */
 export function withDocumentation(error: AppError): AppError {
-  const { code, status, retry, message: says, details, headers } = error
-  return new AppError(
-    code,
-    { status, retry, says },
-    { details, cause: error, headers: { ...headers, Link: DOCUMENTATION } },
-  )
+  return error.with({ headers: { Link: DOCUMENTATION } })
 }

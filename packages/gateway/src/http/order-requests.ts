@@ -1,6 +1,6 @@
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
-import { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/errors'
 import type { Context } from 'koa'
 import { toFulfilmentError } from '../dispatch/fulfilment-client.ts'
 import orderSchemas from './openapi/order-schemas.json' with { type: 'json' }
@@ -65,15 +65,7 @@ export async function ask<T>(call: Promise<T>): Promise<T> {
     return await call
   } catch (thrown) {
     const error = toFulfilmentError(thrown)
-    throw new AppError(
-      error.code,
-      { status: error.status, retry: error.retry, says: error.message },
-      {
-        cause: error,
-        details: error.details,
-        headers: { ...error.headers, ...headersFor(error) },
-      },
-    )
+    throw error.with({ headers: headersFor(error) })
   }
 }
 

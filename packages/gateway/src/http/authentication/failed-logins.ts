@@ -1,4 +1,4 @@
-import { AppError } from '@oncehook/kernel/errors'
+import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import { type Addressed, clientAddress } from '../client-address.ts'
 import type { RateLimit } from '../rate-limit.ts'
@@ -52,10 +52,7 @@ export function createFailedLogins(deps: FailedLoginsDeps): FailedLogins {
       const address = clientAddress(request, trustedProxyHops)
       count(api, String(error.details.reason ?? error.code))
       const allowance = limit.count(address)
-      if (allowance.remaining >= 0) {
-        const { code, status, retry, message: says, headers, details } = error
-        return new AppError(code, { status, retry, says }, { headers, details: { ...details, address } })
-      }
+      if (allowance.remaining >= 0) return error.with({ details: { address } })
       add(address)
       const refusal = limit.refusal(allowance)
       summarised.add(refusal)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
-import { AppError, toAppError } from '@oncehook/kernel/errors'
+import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
@@ -348,8 +348,7 @@ const MOST_DISCARDED_BYTES = 65_536
 /** Returns an error that also closes the connection if the unread body is large or has no announced length. */
 function unread({ complete, headers: { 'content-length': length } }: IncomingMessage, refusal: AppError): AppError {
   if (complete || Number(length ?? Number.NaN) <= MOST_DISCARDED_BYTES) return refusal
-  const { code, status, retry, message: says, headers } = refusal
-  return new AppError(code, { status, retry, says }, { headers: { ...headers, ...CLOSE.headers } })
+  return refusal.with(CLOSE)
 }
 
 function logAccepted({ logger, metrics }: WebhookRouteDeps, call: Call, accepted: Accepted): void {
