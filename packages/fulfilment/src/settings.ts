@@ -5,7 +5,7 @@ import {
   encryptionKeySettings,
 } from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
-import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls-sources'
+import { createServerTlsSource, type ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { type Secret, secretProblem } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {

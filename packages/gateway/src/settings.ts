@@ -5,8 +5,8 @@ import {
   encryptionKeySettings,
 } from '@oncehook/kernel/encryption-keys'
 import type { FileSource } from '@oncehook/kernel/file-source'
-import type { TlsPair } from '@oncehook/kernel/http/tls-files'
-import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls-sources'
+import type { TlsPair } from '@oncehook/kernel/http/tls/tls-files'
+import { type ClientTls, createClientTlsSource, createTlsPairSource } from '@oncehook/kernel/http/tls/tls-sources'
 import type { Secret } from '@oncehook/kernel/secret'
 import { createServiceKeysSource, type ServiceKey, serviceKeySettings } from '@oncehook/kernel/service-keys'
 import {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import type { EncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
-import type { ServerTls } from '@oncehook/kernel/http/tls-sources'
+import type { ServerTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { Lifecycle } from '@oncehook/kernel/lifecycle'
 import type { Logger } from '@oncehook/kernel/logger'
 import { Secret } from '@oncehook/kernel/secret'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createEncryption } from '@oncehook/kernel/encryption'
 import { watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
-import { watchTls } from '@oncehook/kernel/http/tls-sources'
+import { watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'

@@ -1,5 +1,5 @@
 import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
-import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls-sources'
+import { CHECK_TLS_MS } from '@oncehook/kernel/http/tls/tls-sources'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { CHECK_KEYS_MS } from '@oncehook/kernel/watch-service-keys'

@@ -1,4 +1,4 @@
-import type { ClientTls } from '@oncehook/kernel/http/tls-sources'
+import type { ClientTls } from '@oncehook/kernel/http/tls/tls-sources'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import { Agent, fetch, type RequestInit } from 'undici'
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { requestTimeout } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
-import { startOf } from '@oncehook/kernel/http/request-start'
+import { startOf } from '@oncehook/kernel/http/server/request-start'
 
 const MOST_MS = 10_000
 // The time that is left for the answer itself.

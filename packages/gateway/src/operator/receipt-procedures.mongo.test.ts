@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
-import { listen } from '@oncehook/kernel/http/listen'
+import { listen } from '@oncehook/kernel/http/server/listen'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { listen } from '@oncehook/kernel/http/listen'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
+import { listen } from '@oncehook/kernel/http/server/listen'
 import type { FulfilmentStandIn, ReceivedCommand } from './fulfilment-stand-in.ts'
 
 /** One call as it was received. */

@@ -3,10 +3,10 @@ import { notFound } from '../error-codes.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { Logger } from '../logger.ts'
 import { ERROR_HEADERS, errorBody } from './error-body.ts'
-import { guardFraming } from './framing-guard.ts'
-import { listen } from './listen.ts'
 import { logRefused } from './log-refused.ts'
 import { createProbes, type ShownMetrics } from './probes.ts'
+import { guardFraming } from './server/framing-guard.ts'
+import { listen } from './server/listen.ts'
 
 /** Address of the separate metrics listener. */
 export interface MetricsListenerOptions {

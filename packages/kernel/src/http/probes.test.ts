@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { listen } from './listen.ts'
 import { createProbes, type ReadinessChecks } from './probes.ts'
+import { listen } from './server/listen.ts'
 
 /** Probes behind a real listener. Other requests are answered with 418. */
 async function probing(checks: ReadinessChecks) {

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
-import { listen } from './listen.ts'
 import { type BodyWatch, readRawBody } from './raw-body.ts'
+import { listen } from './server/listen.ts'
 
 interface Reading extends AsyncDisposable {
   /** The result of reading the body of the only request. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { badRequest, payloadTooLarge } from '../error-codes.ts'
-import { sendContinue } from './expect-continue.ts'
 import { releaseBuffer } from './release-buffer.ts'
+import { sendContinue } from './server/expect-continue.ts'
 
 /** Observes a body while it arrives. */
 export interface BodyWatch {

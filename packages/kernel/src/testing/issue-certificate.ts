@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { makeCertificate } from '@oncehook/simulator/make-certificate'
-import type { TlsPair } from '../http/tls-files.ts'
+import type { TlsPair } from '../http/tls/tls-files.ts'
 
 /** A certificate authority for a test. */
 export interface TestAuthority {

@@ -1,12 +1,12 @@
 import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../../settings.ts'
+import { nodeHttp } from '../node-http.ts'
+import type { ServerTls } from '../tls/tls-sources.ts'
 import { limitConnections } from './connection-limit.ts'
-import { nodeHttp } from './node-http.ts'
 import { watchRequestStarts } from './request-start.ts'
 import { retireConnections } from './retire-connections.ts'
-import type { ServerTls } from './tls-sources.ts'
 
 /** Address and limits of a listener. Times are milliseconds. */
 export interface ListenOptions {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
-import type { AppError } from '../errors.ts'
-import { ERROR_HEADERS, errorBody } from './error-body.ts'
-import { nodeHttp } from './node-http.ts'
+import type { AppError } from '../../errors.ts'
+import { ERROR_HEADERS, errorBody } from '../error-body.ts'
+import { nodeHttp } from '../node-http.ts'
 
 const LINGER_MS = 1_000
 

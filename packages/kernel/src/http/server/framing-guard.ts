@@ -8,12 +8,12 @@ import {
   methodNotImplemented,
   payloadTooLarge,
   requestTimeout,
-} from '../error-codes.ts'
-import type { AppError } from '../errors.ts'
-import { sendEarlyResponse } from './early-response.ts'
-import { ERROR_HEADERS, errorBody } from './error-body.ts'
+} from '../../error-codes.ts'
+import type { AppError } from '../../errors.ts'
+import { sendEarlyResponse } from '../early-response.ts'
+import { ERROR_HEADERS, errorBody } from '../error-body.ts'
+import type { RefusedRequest } from '../log-refused.ts'
 import { deferContinue } from './expect-continue.ts'
-import type { RefusedRequest } from './log-refused.ts'
 import { createRequestPipeline, type RequestPipeline } from './request-pipeline.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { writeRawError } from './write-raw-error.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { createFileSource, type FileSource } from '../file-source.ts'
-import type { Logger } from '../logger.ts'
-import { collectProblems, readSettings, SettingsError, textSetting } from '../settings.ts'
-import { type WatchedSource, watchSource } from '../watch-source.ts'
+import { createFileSource, type FileSource } from '../../file-source.ts'
+import type { Logger } from '../../logger.ts'
+import { collectProblems, readSettings, SettingsError, textSetting } from '../../settings.ts'
+import { type WatchedSource, watchSource } from '../../watch-source.ts'
 import { checkTlsAuthorities, checkTlsPair, type TlsPair } from './tls-files.ts'
 
 /** TLS settings of an HTTPS listener, in PEM. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../../settings.ts'
 
 /** A certificate chain and its private key, in PEM. */
 export interface TlsPair {
