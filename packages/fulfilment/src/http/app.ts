@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { notFound, unauthenticated, unavailable } from '@oncehook/kernel/error-codes'
-import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { toAppError } from '@oncehook/kernel/errors'
+import { sendError } from '@oncehook/kernel/http/send-error'
 import { hasTrustedCertificate } from '@oncehook/kernel/http/tls/has-trusted-certificate'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
@@ -45,7 +46,7 @@ export function createApp(deps: AppDeps): RequestListener {
       const report = await handleRpc(endpoint, request, response)
       tell(deps, report, { requestId, ms: performance.now() - startedAt })
     } else if (!(await deps.probes(request, response))) {
-      sendError(response, notFound(), requestId)
+      await sendError(response, notFound(), { requestId })
     }
   }
   return (request, response) => {
@@ -55,7 +56,7 @@ export function createApp(deps: AppDeps): RequestListener {
     response.setHeader('X-Content-Type-Options', 'nosniff')
     answer(request, response, requestId).catch((error: unknown) => {
       deps.logger.error({ error, requestId }, 'request.failed')
-      sendError(response, toAppError(error), requestId)
+      void sendError(response, toAppError(error), { requestId })
     })
   }
 }
@@ -117,18 +118,4 @@ function tell(deps: AppDeps, report: RpcResult<Context>, { requestId, ms }: { re
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers['x-request-id']
   return typeof sent === 'string' && /^[\w.:-]{1,128}$/.test(sent) ? sent : randomUUID()
-}
-
-function sendError(response: ServerResponse, error: AppError, requestId: string): void {
-  if (response.headersSent) {
-    response.end()
-    return
-  }
-  const body = JSON.stringify({ error: error.message, code: error.code, requestId })
-  response.writeHead(error.status, {
-    ...error.headers,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-  })
-  response.end(response.req.method === 'HEAD' ? undefined : body)
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { notFound, unavailable } from '@oncehook/kernel/error-codes'
-import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { errorBody } from '@oncehook/kernel/http/error-body'
+import { toAppError } from '@oncehook/kernel/errors'
+import { sendError } from '@oncehook/kernel/http/send-error'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { OperatorApi } from './operator-api.ts'
 
@@ -18,6 +18,8 @@ export interface AdminDeps {
 /** The prefix of all paths of the operator API. */
 export const OPERATOR_PREFIX = '/operator/'
 
+const RETRY_SOON = { headers: { 'Retry-After': '1' } }
+
 /** Creates the handler of the private listener: probes and metrics without a token, the operator API with one. */
 export function createAdminApp(deps: AdminDeps): RequestListener {
   return (request, response) => {
@@ -25,32 +27,24 @@ export function createAdminApp(deps: AdminDeps): RequestListener {
     response.setHeader('X-Request-Id', requestId)
     response.setHeader('Cache-Control', 'no-store')
     response.setHeader('X-Content-Type-Options', 'nosniff')
-    answer(deps, request, response).catch((error: unknown) => {
+    answer(deps, { request, response, requestId }).catch((error: unknown) => {
       deps.logger.error({ error, requestId }, 'request.failed')
-      sendError(response, toAppError(error))
+      void sendError(response, toAppError(error), { requestId })
     })
   }
 }
 
-async function answer(deps: AdminDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.url?.startsWith(OPERATOR_PREFIX) === true) {
-    const operator = deps.operator()
-    if (operator === null) return sendError(response, unavailable({}, { headers: { 'Retry-After': '1' } }))
-    return operator(request, response)
-  }
-  if (!(await deps.probes(request, response))) sendError(response, notFound())
+interface AdminCall {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
 }
 
-function sendError(response: ServerResponse, error: AppError): void {
-  if (response.headersSent) {
-    response.end()
-    return
+async function answer(deps: AdminDeps, { request, response, requestId }: AdminCall): Promise<void> {
+  if (request.url?.startsWith(OPERATOR_PREFIX) === true) {
+    const operator = deps.operator()
+    if (operator === null) return sendError(response, unavailable({}, RETRY_SOON), { requestId })
+    return operator(request, response)
   }
-  const body = errorBody(error, String(response.getHeader('X-Request-Id')))
-  response.writeHead(error.status, {
-    ...error.headers,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-  })
-  response.end(response.req.method === 'HEAD' ? undefined : body)
+  if (!(await deps.probes(request, response))) await sendError(response, notFound(), { requestId })
 }

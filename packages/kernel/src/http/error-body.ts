@@ -1,8 +1,15 @@
 import type { AppError } from '../errors.ts'
+import { nodeHttp } from './node-http.ts'
 
 /** The body of every error: message, code and request id. */
 export function errorBody(error: AppError, requestId: string): string {
   return JSON.stringify({ error: error.message, code: error.code, requestId })
+}
+
+/** The same properties in a problem document (RFC 9457). */
+export function problemBody({ message, code, status }: AppError, requestId: string): string {
+  const title = nodeHttp.STATUS_CODES[status] ?? 'Error'
+  return JSON.stringify({ type: 'about:blank', title, status, detail: message, error: message, code, requestId })
 }
 
 /** Headers of every error response. */

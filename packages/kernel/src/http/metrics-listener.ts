@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { notFound } from '../error-codes.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { Logger } from '../logger.ts'
-import { ERROR_HEADERS, errorBody } from './error-body.ts'
 import { logRefused } from './log-refused.ts'
 import { createProbes, type ShownMetrics } from './probes.ts'
+import { sendError } from './send-error.ts'
 import { guardFraming } from './server/framing-guard.ts'
 import { listen } from './server/listen.ts'
 
@@ -33,8 +33,7 @@ export async function openMetricsListener(options: MetricsListenerOptions): Prom
         const requestId = randomUUID()
         response.setHeader('X-Request-Id', requestId)
         if (request.url?.split('?', 1)[0] !== '/metrics') {
-          const body = errorBody(notFound(), requestId)
-          response.writeHead(404, ERROR_HEADERS).end(request.method === 'HEAD' ? undefined : body)
+          void sendError(response, notFound(), { requestId })
           return
         }
         probes(request, response).catch((error: unknown) => {

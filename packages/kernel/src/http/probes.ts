@@ -1,8 +1,8 @@
-import type { RequestListener, ServerResponse } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { Registry } from 'prom-client'
 import { methodNotAllowed } from '../error-codes.ts'
 import { TIMED_OUT, withTimeout } from '../with-timeout.ts'
-import { errorBody } from './error-body.ts'
+import { sendError } from './send-error.ts'
 
 /** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
@@ -18,6 +18,7 @@ export interface ProbeOptions {
 }
 
 const CHECK_MS = 2_500
+const ALLOW = { headers: { Allow: 'GET, HEAD' } }
 
 /**
  * Creates the handler of `/livez` (the process responds), `/readyz` (each dependency by name, 503 if one is
@@ -29,13 +30,17 @@ export function createProbes(options: ProbeOptions): (...call: Parameters<Reques
     const path = request.url?.split('?', 1)[0]
     const probe = path === undefined ? undefined : PROBES.get(path)
     if (probe === undefined || (probe === measured && options.metrics === null)) return false
-    const readable = request.method === 'GET' || request.method === 'HEAD'
-    const { status, type, body } = readable ? await probe(options) : notReadable(response)
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      await sendError(response, methodNotAllowed({}, ALLOW), {
+        requestId: String(response.getHeader('X-Request-Id') ?? ''),
+      })
+      return true
+    }
+    const { status, type, body } = await probe(options)
     response.writeHead(status, {
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),
       'Cache-Control': 'no-store',
-      ...(readable ? {} : { Allow: 'GET, HEAD' }),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
     return true
@@ -49,11 +54,6 @@ interface ProbeAnswer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-
-function notReadable(response: ServerResponse): ProbeAnswer {
-  const requestId = String(response.getHeader('X-Request-Id') ?? '')
-  return { status: 405, type: JSON_TYPE, body: errorBody(methodNotAllowed(), requestId) }
-}
 
 async function live(): Promise<ProbeAnswer> {
   return { status: 200, type: JSON_TYPE, body: '{"status":"ok"}' }

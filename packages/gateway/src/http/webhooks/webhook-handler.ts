@@ -183,7 +183,7 @@ function answerRefused(deps: WebhookRouteDeps, call: Call, thrown: unknown): Pro
   const error = isForged ? countForged(deps, call, thrown) : countUnchecked(deps, call, toAppError(thrown))
   if (isForged && rawBody !== undefined) releaseBuffer(rawBody)
   logRefused(deps, call, error)
-  return sendRefused(call, error)
+  return writeError(call.response, error, call.ids.requestId)
 }
 
 function isRepetition(accepted: Accepted): boolean {
@@ -220,11 +220,6 @@ function sendAccepted({ limits }: WebhookRouteDeps, { response, provider, ids }:
   const body = handshake === null ? RECEIVED : JSON.stringify(handshake.json)
   response.writeHead(200, { ...headers, 'Content-Type': CONTENT_TYPE, 'Content-Length': Buffer.byteLength(body) })
   response.end(body)
-}
-
-async function sendRefused({ response, ids: { requestId } }: Call, error: AppError): Promise<void> {
-  for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value)
-  await writeError(response, error, requestId)
 }
 
 /** Rejects a request by its head, before its body is read. */

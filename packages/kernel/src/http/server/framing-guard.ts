@@ -10,9 +10,8 @@ import {
   requestTimeout,
 } from '../../error-codes.ts'
 import type { AppError } from '../../errors.ts'
-import { sendEarlyResponse } from '../early-response.ts'
-import { ERROR_HEADERS, errorBody } from '../error-body.ts'
 import type { RefusedRequest } from '../log-refused.ts'
+import { sendError } from '../send-error.ts'
 import { deferContinue } from './expect-continue.ts'
 import { createRequestPipeline, type RequestPipeline } from './request-pipeline.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
@@ -149,10 +148,6 @@ function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
   return (response, refusal) => {
     const requestId = makeRequestId()
     onRefused({ requestId, error: refusal, method: response.req.method })
-    response.statusCode = refusal.status
-    for (const [name, value] of Object.entries({ ...ERROR_HEADERS, 'X-Request-Id': requestId })) {
-      response.setHeader(name, value)
-    }
-    void sendEarlyResponse(response, Buffer.from(errorBody(refusal, requestId)))
+    void sendError(response, refusal, { requestId, close: true })
   }
 }
