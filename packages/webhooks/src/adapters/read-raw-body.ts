@@ -8,6 +8,7 @@ const MAX_DROPPED_BYTES = 8_388_608
  * Reads a body of at most `maxBytes`; null if it is larger. The rest of a larger body is dropped as it comes in, so
  * that the sender can still read the answer; a much larger one is not read to its end.
  * @throws what the source throws, for example when the sender disconnects
+ * @internal
  */
 export async function readRawBody(chunks: BodyChunks, maxBytes: number): Promise<Buffer | null> {
   // One buffer that grows: a sender may cut a body into a million chunks.

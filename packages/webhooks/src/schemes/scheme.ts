@@ -98,7 +98,10 @@ export interface Scheme extends SchemeParts<ProviderSettings> {
 /** The checked settings of one provider. Only the scheme sees its own properties. */
 export type ProviderSettings = SharedSettings & { readonly scheme: string }
 
-/** Defines a scheme: its name, the properties of its settings beyond the shared ones, and its parts. */
+/**
+ * Defines a scheme: its name, the properties of its settings beyond the shared ones, and its parts.
+ * @internal
+ */
 export function defineScheme<Shape extends z.ZodRawShape>(
   name: string,
   shape: Shape,

@@ -19,13 +19,19 @@ function isExact(value: number): boolean {
   return !Number.isInteger(value) || Number.isSafeInteger(value)
 }
 
-/** The name of a header (RFC 9110 section 5.1), in lower case as everything here compares it. */
+/**
+ * The name of a header (RFC 9110 section 5.1), in lower case as everything here compares it.
+ * @internal
+ */
 export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'must be a header name' })
   .transform((name) => name.toLowerCase())
 
-/** The webhook URL, exactly as the provider knows it: some schemes sign it. */
+/**
+ * The webhook URL, exactly as the provider knows it: some schemes sign it.
+ * @internal
+ */
 export const publicUrl = z
   .url({ protocol: /^https?$/, error: 'must be the public address, with http or https' })
   .max(2_048)
@@ -36,7 +42,10 @@ export const MAX_RECORD_BYTES = 16_000_000
 /** How far a timestamp may differ from now, in seconds, unless the settings of the provider or the gateway say otherwise. */
 const DEFAULT_TOLERANCE_SECONDS = 300
 
-/** The settings that every scheme has. */
+/**
+ * The settings that every scheme has.
+ * @internal
+ */
 export const sharedShape = {
   secrets: z.array(secretSettings).min(1).max(3),
   toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),
@@ -49,7 +58,10 @@ export const sharedShape = {
   expect: z.record(pointer, expected).readonly().optional(),
 }
 
-/** The secrets of a provider that signs nothing. */
+/**
+ * The secrets of a provider that signs nothing.
+ * @internal
+ */
 export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
 
 /** The settings that every provider has. */

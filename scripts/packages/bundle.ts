@@ -1,0 +1,45 @@
+import { type OutputOptions, type Plugin, rolldown } from 'rolldown'
+
+/** What is bundled. */
+export interface BundleSource {
+  /** The code of its first module, which imports everything else. */
+  readonly code: string
+  /** Where the imports of that code are resolved. */
+  readonly folder: string
+  /** Packages that are installed beside it. */
+  readonly external?: readonly string[]
+}
+
+/**
+ * Writes JavaScript for Node.js 20 and later with everything that the code imports, except the modules of Node.js.
+ * @returns the folders of the packages of others that are in it
+ */
+export async function bundle(
+  { code, folder, external = [] }: BundleSource,
+  output: OutputOptions,
+): Promise<readonly string[]> {
+  const first = `${folder}/bundle-entry.ts`
+  const entry: Plugin = {
+    name: 'entry',
+    resolveId: (source) => (source === first ? first : null),
+    load: (file) => (file === first ? code : null),
+  }
+  const built = await rolldown({
+    input: first,
+    platform: 'node',
+    external: [...external],
+    transform: { target: 'node20' },
+    plugins: [entry],
+    onLog: (level, { message }) => {
+      if (level === 'warn') throw new Error(message)
+    },
+  })
+  try {
+    const { output: chunks } = await built.write(output)
+    const modules = chunks.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+    const folders = modules.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? [])
+    return [...new Set(folders)].toSorted()
+  } finally {
+    await built.close()
+  }
+}

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { packFolder } from '../../scripts/packages/pack-folder.ts'
+
+const run = promisify(execFile)
+
+/** A project in which a packed package is installed, and nothing else. */
+export interface ProjectWithPackage extends AsyncDisposable {
+  readonly folder: string
+  /** The path of the tarball. */
+  readonly tarball: string
+  readonly unpackedBytes: number
+}
+
+const MODULES = resolve(import.meta.dirname, '../../node_modules')
+
+/**
+ * Builds a package, packs it with npm, and installs the tarball into an empty project without a network. What it depends on
+ * comes from the packages that are installed here.
+ */
+export async function installPackage(
+  build: (folder: string) => Promise<void>,
+  dependencies: readonly string[] = [],
+): Promise<ProjectWithPackage> {
+  const root = await mkdtemp(join(tmpdir(), 'oncehook-package-'))
+  const folder = join(root, 'project')
+  await build(join(root, 'built'))
+  const { file, unpackedBytes } = await packFolder(join(root, 'built'), root)
+  const others = await Promise.all(dependencies.map((name) => packFolder(join(MODULES, name), root)))
+  const files = [file, ...others.map((other) => other.file)]
+  await mkdir(folder)
+  await writeFile(join(folder, 'package.json'), '{ "name": "project", "private": true }\n')
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...files], { cwd: folder, env: withoutNpm() })
+  return {
+    ...{ folder, tarball: file, unpackedBytes },
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
+  }
+}
+
+/** The environment without what the npm that runs the tests has put there. */
+function withoutNpm(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
+}

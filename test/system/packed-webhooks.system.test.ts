@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { readVectorFiles } from '@oncehook/webhooks/testing/vectors'
+import { publint } from 'publint'
+import { afterAll, describe, expect, it } from 'vitest'
+import { buildWebhooks } from '../../scripts/packages/build-webhooks.ts'
+import { writeVectorsFile } from '../../scripts/packages/write-vectors-file.ts'
+import { installPackage } from '../support/install-package.ts'
+import { findNodeVersions, noNode } from '../support/node-versions.ts'
+
+const run = promisify(execFile)
+const repository = resolve(import.meta.dirname, '../..')
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const installed = stack.use(await installPackage((built) => buildWebhooks(repository, built), ['jose', 'zod']))
+const { folder } = installed
+const nodes = findNodeVersions(process.env)
+
+/** Reads the first vector of Stripe, and prints what the verifier says. */
+const LINES = `
+const { secret, now, headers, body } = JSON.parse(readFileSync('delivery.json', 'utf8'))
+const verifier = createVerifier({ scheme: 'stripe', secrets: secret }, { now: () => now * 1000 })
+verifier.verify({ rawBody: Buffer.from(body, 'base64'), headers: headers.flat() }).then((result) => {
+  console.log(result.outcome, result.status)
+  for (const event of result.events) console.log(event.type, event.objectId)
+})
+`
+const PROGRAMS = {
+  'program.mjs': `import { readFileSync } from 'node:fs'\nimport { createVerifier } from '@oncehook/webhooks'${LINES}`,
+  'program.cjs': `const { readFileSync } = require('node:fs')\nconst { createVerifier } = require('@oncehook/webhooks')${LINES}`,
+}
+
+const TYPED = `
+const verifier = createVerifier({ scheme: 'stripe', secrets: 'whsec_0123456789abcdef' })
+export const POST: (request: Request) => Promise<Response> = fetchWebhook(verifier, ({ events }) => console.log(events))
+export async function amounts(rawBody: string, headers: Headers): Promise<readonly (number | undefined)[]> {
+  const result = await verifier.verify({ rawBody, headers })
+  return result.outcome === 'verified' ? result.events.map(({ facts }) => facts.amount) : []
+}
+// @ts-expect-error Square signs the public URL.
+createVerifier({ scheme: 'square', secrets: 'whsec_0123456789abcdef' })
+`
+const IMPORTS =
+  "import { createVerifier } from '@oncehook/webhooks'\nimport { fetchWebhook } from '@oncehook/webhooks/fetch'\n"
+
+const BOTH = `
+import { createRequire } from 'node:module'
+import { createVerifier, VerifierSettingsError } from '@oncehook/webhooks'
+import { koaWebhook } from '@oncehook/webhooks/koa'
+const required = createRequire(import.meta.url)('@oncehook/webhooks')
+try {
+  required.createVerifier({ scheme: 'stripe', secrets: '' })
+} catch (error) {
+  console.log(error instanceof VerifierSettingsError && typeof koaWebhook === 'function')
+}
+`
+
+const VECTORS = `
+import { readFileSync } from 'node:fs'
+import { createVerifier } from '@oncehook/webhooks'
+const fetch = () => Promise.reject(new Error('nobody answers'))
+const found = { right: 0, wrong: [] }
+for (const { scheme, cases } of JSON.parse(readFileSync('webhook-vectors.json', 'utf8')).schemes) {
+  for (const { why, verdict, settings, secret, notAfter, now, headers, query = '', body } of cases) {
+    const secrets = [{ value: secret, ...(notAfter && { notAfter: new Date(notAfter) }) }]
+    const options = { scheme, acceptShortSecret: true, effects: [], ...settings, ...(secret && { secrets }) }
+    const verifier = createVerifier(options, { now: () => now * 1000, fetch })
+    const delivery = { rawBody: Buffer.from(body, 'base64'), headers: headers.flat(), url: '/?' + query }
+    const { outcome } = await verifier.verify(delivery)
+    if ((outcome === 'refused' ? 'refused' : 'accepted') === verdict) found.right += 1
+    else found.wrong.push([scheme, why, outcome])
+  }
+}
+console.log(JSON.stringify(found))
+`
+
+describe('the packed @oncehook/webhooks', () => {
+  it('is smaller than 150 kB, and needs only what it uses at run time', async () => {
+    expect(installed.unpackedBytes).toBeLessThan(150_000)
+    const manifest = JSON.parse(await readFile(join(folder, 'node_modules/@oncehook/webhooks/package.json'), 'utf8'))
+    expect(Object.keys(manifest.dependencies)).toEqual(['jose', 'zod'])
+    expect(Object.keys(manifest).filter((name) => /.Dependencies|private|scripts/.test(name))).toEqual([])
+    expect(manifest).toMatchObject({ license: 'Apache-2.0', sideEffects: false, engines: { node: '>=20.15' } })
+  })
+
+  it('is what publint and Are The Types Wrong recommend', { timeout: 120_000 }, async () => {
+    const tarball = await readFile(installed.tarball)
+    const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer } })
+    expect(messages).toEqual([])
+    const analysis = await checkPackage(createPackageFromTarballData(tarball))
+    // TypeScript 7 has no such resolution any more, and before it was for Node.js 10.
+    const isOld = (problem: object): boolean => 'resolutionKind' in problem && problem.resolutionKind === 'node10'
+    expect(analysis.types === false ? 'no types' : analysis.problems.filter((one) => !isOld(one))).toEqual([])
+  })
+
+  it.for([20, 22, 24].flatMap((major) => Object.entries(PROGRAMS).map((program) => [major, ...program] as const)))(
+    'verifies a delivery of Stripe in eight lines, on Node.js %i: %s',
+    { timeout: 120_000 },
+    async ([major, name, program], { skip }) => {
+      const node = nodes.get(major) ?? skip(noNode(major))
+      const vector = readVectorFiles().find(({ scheme }) => scheme === 'stripe')?.cases[0]
+      await writeFile(join(folder, 'delivery.json'), JSON.stringify(vector))
+      await writeFile(join(folder, name), program)
+      expect(program.trim().split('\n').length).toBeLessThanOrEqual(8)
+      const { stdout, stderr } = await run(node, [name], { cwd: folder })
+      expect([stdout, stderr]).toEqual(['verified 200\npayment.succeeded pay_0001\n', ''])
+    },
+  )
+
+  it('is typed in both formats, without the types of Node.js, of a framework or of Zod', {
+    timeout: 120_000,
+  }, async () => {
+    for (const file of ['typed.mts', 'typed.cts']) await writeFile(join(folder, file), `${IMPORTS}${TYPED}`)
+    const options = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--types', '--module', 'nodenext']
+    const tsc = [join(repository, 'node_modules/typescript/bin/tsc'), ...options, 'typed.mts', 'typed.cts']
+    await expect(run(process.execPath, tsc, { cwd: folder })).resolves.toMatchObject({ stdout: '' })
+  })
+
+  it('has each class once, whatever the format', { timeout: 120_000 }, async () => {
+    await writeFile(join(folder, 'both.mjs'), BOTH)
+    expect((await run(process.execPath, ['both.mjs'], { cwd: folder })).stdout).toBe('true\n')
+  })
+
+  it('says of every vector in the one file what the vector says', { timeout: 300_000 }, async () => {
+    await writeVectorsFile(repository, join(folder, 'webhook-vectors.json'))
+    await writeFile(join(folder, 'vectors.mjs'), VECTORS)
+    const { stdout } = await run(process.execPath, ['vectors.mjs'], { cwd: folder })
+    const count = readVectorFiles().reduce((sum, { cases }) => sum + cases.length, 0)
+    expect(JSON.parse(stdout)).toEqual({ right: count, wrong: [] })
+  })
+})
