@@ -6,8 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './exit-code.ts'
 import { runCli } from './run-cli.ts'
 
-const repository = resolve(import.meta.dirname, '../../..')
-
 process.exitCode = await runCli(process.argv.slice(2), {
   fetch,
   now: () => performance.timeOrigin + performance.now(),
@@ -21,7 +19,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   readEnv: (name) => process.env[name],
   write: (text) => void process.stdout.write(text),
   warn: (text) => void process.stderr.write(text),
-  dataFolder: resolve(repository, process.env.ONCEHOOK_DATA || '.data'),
+  dataFolder: resolve(process.env.ONCEHOOK_DATA || '.data'),
   operatorToken: process.env.ONCEHOOK_OPERATOR_TOKEN || undefined,
   writesToTerminal: process.stdout.isTTY,
   terminal: process.stderr.isTTY ? process.stderr : null,

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { buildCli } from '../../scripts/packages/build-cli.ts'
+import { installPackage } from '../support/install-package.ts'
+import { findNodeVersions, noNode } from '../support/node-versions.ts'
+
+const run = promisify(execFile)
+const repository = resolve(import.meta.dirname, '../..')
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const { folder } = stack.use(await installPackage((built) => buildCli(repository, built)))
+const nodes = findNodeVersions(process.env)
+
+describe('the packed @oncehook/cli', () => {
+  it('brings oncehook to npx', { timeout: 120_000 }, async () => {
+    const { stdout } = await run('npx', ['--offline', '--no', '--', 'oncehook', '--help'], { cwd: folder })
+    expect(stdout).toContain('Usage: oncehook')
+    const installed = join(folder, 'node_modules/@oncehook/cli')
+    const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+    expect(Object.keys(manifest).filter((name) => /dependencies|private|scripts/i.test(name))).toEqual([])
+  })
+
+  it.for([20, 22, 24])('verifies what it signs, on Node.js %i', { timeout: 120_000 }, async (major, { skip }) => {
+    const node = nodes.get(major) ?? skip(noNode(major))
+    await writeFile(join(folder, 'secret'), 'whsec_0123456789abcdef')
+    await writeFile(
+      join(folder, 'body.json'),
+      '{"id":"evt_1","type":"payment.succeeded","data":{"object":{"id":"pay_1"}}}',
+    )
+    const oncehook = (...args: string[]) =>
+      run(node, ['node_modules/.bin/oncehook', ...args, '--scheme', 'stripe', '--secret-file', 'secret', 'body.json'], {
+        cwd: folder,
+      })
+    const signed = await oncehook('sign', '--json')
+    const lines = Object.entries<string>(JSON.parse(signed.stdout).headers).flatMap(([name, value]) => [
+      ...['--header', `${name}: ${value}`],
+    ])
+    const { stdout } = await oncehook('verify', '--json', ...lines)
+    expect(JSON.parse(stdout)).toMatchObject({ result: 'accepted' })
+    await writeFile(join(folder, 'body.json'), '{"id":"evt_2"}')
+    await expect(oncehook('verify', ...lines)).rejects.toMatchObject({ code: 1 })
+  })
+})
