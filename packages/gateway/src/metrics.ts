@@ -1,6 +1,6 @@
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { type InboxDepth, oldestUnsettledSeconds } from './inbox/inbox-depth.ts'
+import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
 /** Counts deliveries by outcome. */
 export interface DeliveryMetrics {

@@ -3,9 +3,9 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { RecentAnswers } from '../dispatch/recent-answers.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
-import { createClaims, type SettledClaim } from '../inbox/claims.ts'
-import { indexedClaims } from '../inbox/indexed-claims.ts'
-import { readRetention } from '../inbox/retention.ts'
+import { createClaims, type SettledClaim } from '../inbox/claims/claims.ts'
+import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 const HOUR_MS = 3_600_000

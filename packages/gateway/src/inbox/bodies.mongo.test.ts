@@ -9,8 +9,8 @@ import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
 import type { BatchArrival, Evidence } from './inbox.ts'
-import { removeUnusedBodies } from './remove-unused-bodies.ts'
-import { stripOldBodies } from './strip-old-bodies.ts'
+import { removeUnusedBodies } from './retention/remove-unused-bodies.ts'
+import { stripOldBodies } from './retention/strip-old-bodies.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -1,7 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, ObjectId } from 'mongodb'
 import { EVENTS } from './event-document.ts'
-import { bodyMsOf, type Retention } from './retention.ts'
+import { bodyMsOf, type Retention } from './retention/retention.ts'
 
 /** Who closes an event and why, and how long it is kept from then on. */
 export interface Closing {

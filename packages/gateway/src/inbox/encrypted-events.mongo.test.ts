@@ -6,10 +6,10 @@ import { Binary, BSON, type Db } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
-import { eraseEvents, findErasableEvents } from './erase-events.ts'
 import { EVENTS } from './event-document.ts'
-import { rotateBodies, rotateEvents } from './rotate-evidence.ts'
-import { stripOldBodies } from './strip-old-bodies.ts'
+import { eraseEvents, findErasableEvents } from './retention/erase-events.ts'
+import { rotateBodies, rotateEvents } from './retention/rotate-evidence.ts'
+import { stripOldBodies } from './retention/strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -6,14 +6,14 @@ import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kern
 import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
 import { createBodies } from './bodies.ts'
-import type { Claim } from './claims.ts'
+import type { Claim } from './claims/claims.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
-import type { DeliveryCounts } from './delivery-counts.ts'
 import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
-import { bodyMsOf, type Retention } from './retention.ts'
+import type { DeliveryCounts } from './redeliveries/redeliveries.ts'
+import { bodyMsOf, type Retention } from './retention/retention.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {

@@ -6,7 +6,7 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { BSON, type Db, type Document } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { eraseEvents, findErasableEvents } from '../inbox/erase-events.ts'
+import { eraseEvents, findErasableEvents } from '../inbox/retention/erase-events.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 

@@ -3,7 +3,7 @@ import { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { eraseUnsettled } from '../errors.ts'
 import { ask } from '../http/order-requests.ts'
-import { eraseEvents, findErasableEvents, isSettled, MOST_EVENTS } from '../inbox/erase-events.ts'
+import { eraseEvents, findErasableEvents, isSettled, MOST_EVENTS } from '../inbox/retention/erase-events.ts'
 import { changingProcedure, type OperatorContext } from './operator-trpc.ts'
 import { reasonSchema } from './replay-procedures.ts'
 

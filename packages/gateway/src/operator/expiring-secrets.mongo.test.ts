@@ -2,7 +2,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
 import { findExpiringSecrets } from './expiring-secrets.ts'
 
 const stack = new AsyncDisposableStack()

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
 import type { Providers } from '../providers/read-providers.ts'
 
 /** A secret that still matches deliveries and expires soon. */

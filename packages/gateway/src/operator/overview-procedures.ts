@@ -1,7 +1,7 @@
 import { type Db, ObjectId } from 'mongodb'
 import { z } from 'zod'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/inbox-depth.ts'
+import { countState, oldestUnsettledSeconds, readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
 const MINUTE_MS = 60_000

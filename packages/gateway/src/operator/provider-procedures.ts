@@ -1,7 +1,7 @@
 import type { Provider } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
-import { readInboxDepth } from '../inbox/inbox-depth.ts'
-import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
+import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { RotationCounts, RotationPart } from '@oncehook/kernel/mongo/rotati
 import type { Collection } from 'mongodb'
 import { encryptionKeyDiffers, encryptionOff } from '../errors.ts'
 import { ask } from '../http/order-requests.ts'
-import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/rotate-evidence.ts'
+import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/retention/rotate-evidence.ts'
 import type { OperatorContext } from './operator-trpc.ts'
 
 /** What a call of a rotation did, or would do, and where the next one begins. `next` is null if nothing is left. */

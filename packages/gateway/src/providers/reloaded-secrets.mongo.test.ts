@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { TALLIES, type Tally } from '../inbox/tallies.ts'
+import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const stack = new AsyncDisposableStack()

@@ -8,10 +8,10 @@ import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { Collection, CommandStartedEvent, Db } from 'mongodb'
 import { Registry } from 'prom-client'
 import { BODY_INDEXES } from '../inbox/bodies.ts'
-import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims.ts'
-import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbox/delivery-counts.ts'
+import { type Claim, type Claims, type ClaimsDeps, createClaims } from '../inbox/claims/claims.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
+import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbox/redeliveries/redeliveries.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
 export interface OpenInbox extends AsyncDisposable {

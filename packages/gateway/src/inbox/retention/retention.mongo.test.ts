@@ -3,11 +3,11 @@ import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import { sampleRecord } from '../testing/sample-record.ts'
-import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import type { EventDocument } from '../event-document.ts'
 import { dateDeadBodies } from './date-dead-bodies.ts'
-import type { EventDocument } from './event-document.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 const stack = new AsyncDisposableStack()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFlusher } from './flusher.ts'
+import { createFlusher } from './periodic-flush.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
-import { EVENTS, type EventState } from './event-document.ts'
-import { msSince, timeOf } from './record-expressions.ts'
+import { EVENTS, type EventState } from '../event-document.ts'
+import { msSince, timeOf } from '../record-expressions.ts'
 
 /** The contents of the inbox at this moment. A field is null if the database did not answer in time. */
 export interface InboxDepth {

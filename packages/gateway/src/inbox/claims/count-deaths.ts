@@ -1,4 +1,4 @@
-import type { EventDocument } from './event-document.ts'
+import type { EventDocument } from '../event-document.ts'
 
 /** A record that may have killed its holders. */
 export type Candidate = Pick<EventDocument, '_id' | 'fence' | 'lost' | 'losses' | 'leaseOwner'>

@@ -1,8 +1,8 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Filter } from 'mongodb'
-import { BODIES } from './bodies.ts'
-import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, SETTLED_STATES } from './event-document.ts'
-import { ERASED, IS_COMPLETE } from './key-only-record.ts'
+import { BODIES } from '../bodies.ts'
+import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, SETTLED_STATES } from '../event-document.ts'
+import { ERASED, IS_COMPLETE } from '../key-only-record.ts'
 
 /** Which events to erase: the events of orders, or one by its provider's id. */
 export type EventsToErase =

@@ -2,7 +2,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createTallies, TALLIES, type Tallies, type Tally } from './tallies.ts'
+import { createTallies, TALLIES, type Tallies, type Tally } from './provider-stats.ts'
 
 const HOUR_MS = 3_600_000
 const stack = new AsyncDisposableStack()

@@ -2,10 +2,10 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Db, ObjectId } from 'mongodb'
-import { EVENTS, type EventDocument } from './event-document.ts'
-import { createFlusher } from './flusher.ts'
-import { counterOf, msSince } from './record-expressions.ts'
-import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './revival.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
+import { counterOf, msSince } from '../record-expressions.ts'
+import { createFlusher } from '../statistics/periodic-flush.ts'
+import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './requeue-dead.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {

@@ -1,7 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Db } from 'mongodb'
-import { positiveOr } from './record-expressions.ts'
+import { positiveOr } from '../record-expressions.ts'
 
 /** A process that holds claims, and when it last wrote that it was alive, by the database's clock. */
 interface OwnerDocument {

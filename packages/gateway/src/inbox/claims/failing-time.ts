@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb'
-import { timeOf } from './record-expressions.ts'
+import { timeOf } from '../record-expressions.ts'
 
 /** How long a record has been failing, as expressions for an update or a projection. */
 export interface FailingTime {

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
-import type { EventDocument } from './event-document.ts'
-import { raised } from './record-expressions.ts'
+import type { EventDocument } from '../event-document.ts'
+import { raised } from '../record-expressions.ts'
 
 /** How many times, and for how long after the first delivery, a redelivery revives a dead event. */
 export interface RevivalLimits {

@@ -2,10 +2,10 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Document, Timestamp } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
-import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import { sampleRecord } from '../testing/sample-record.ts'
+import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import type { EventDocument } from '../event-document.ts'
 import type { AttemptResult, Claim, Claims, ClaimsDeps, Settlement } from './claims.ts'
-import type { EventDocument } from './event-document.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

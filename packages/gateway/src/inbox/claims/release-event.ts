@@ -1,8 +1,8 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, ObjectId } from 'mongodb'
+import { EVENTS } from '../event-document.ts'
+import { raised } from '../record-expressions.ts'
 import { HOLD } from './claims.ts'
-import { EVENTS } from './event-document.ts'
-import { raised } from './record-expressions.ts'
 
 /**
  * Takes an event from the process that holds it. The event is due at once, and the raised fence drops later writes of

@@ -1,7 +1,7 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { oldestUnsettledSeconds, readInboxDepth } from './inbox-depth.ts'
 
 const stack = new AsyncDisposableStack()

@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
-import { createFlusher } from './flusher.ts'
+import { createFlusher } from './periodic-flush.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
 type TallyKind = 'delivery' | 'secret'

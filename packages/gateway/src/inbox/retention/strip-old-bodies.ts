@@ -1,8 +1,8 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, Filter, ObjectId } from 'mongodb'
-import { EVENTS, type EventDocument, SETTLED_STATES } from './event-document.ts'
-import { BODY_ELSEWHERE, KEY_ONLY, WITHOUT_BODY } from './key-only-record.ts'
-import { timeOf } from './record-expressions.ts'
+import { EVENTS, type EventDocument, SETTLED_STATES } from '../event-document.ts'
+import { BODY_ELSEWHERE, KEY_ONLY, WITHOUT_BODY } from '../key-only-record.ts'
+import { timeOf } from '../record-expressions.ts'
 import type { Retention } from './retention.ts'
 
 const AT_ONCE = 500

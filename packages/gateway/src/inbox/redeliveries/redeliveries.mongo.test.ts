@@ -3,9 +3,9 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import { createDeliveryCounts, type Revival } from './delivery-counts.ts'
-import type { EventDocument } from './event-document.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import type { EventDocument } from '../event-document.ts'
+import { createDeliveryCounts, type Revival } from './redeliveries.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,6 +1,6 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
 
 // Other tests may keep the machine busy.

@@ -1,7 +1,7 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Filter, type ObjectId } from 'mongodb'
-import { EVENTS, type EventDocument } from './event-document.ts'
-import { timeOf } from './record-expressions.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
+import { timeOf } from '../record-expressions.ts'
 import type { Retention } from './retention.ts'
 
 const AT_ONCE = 500

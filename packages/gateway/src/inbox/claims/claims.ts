@@ -3,12 +3,12 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
 import type { Db, Document, ObjectId } from 'mongodb'
+import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
+import { counterOf, listOf, positiveOr, raised, timeOf } from '../record-expressions.ts'
+import { datesOfDead, datesOfEnding, type Retention } from '../retention/retention.ts'
 import { type Candidate, judgeCandidate } from './count-deaths.ts'
-import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX } from './event-document.ts'
 import { type FailingTime, measureFailing } from './failing-time.ts'
 import { createOwners, type Owners } from './owners.ts'
-import { counterOf, listOf, positiveOr, raised, timeOf } from './record-expressions.ts'
-import { datesOfDead, datesOfEnding, type Retention } from './retention.ts'
 
 /** The right to settle a record. It is valid until the lease expires or another claim raises the fence. */
 export interface Claim {

@@ -3,9 +3,9 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
 import { Binary, type Document, ObjectId } from 'mongodb'
-import { BODIES, type BodyDocument, type BodySource, sealBody } from './bodies.ts'
-import { EVENTS, type EventDocument } from './event-document.ts'
-import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
+import { BODIES, type BodyDocument, type BodySource, sealBody } from '../bodies.ts'
+import { EVENTS, type EventDocument } from '../event-document.ts'
+import { NO_BODY, storeEvidence } from '../evidence-encryption.ts'
 
 /** Where a part of a rotation begins, and whether it changes anything. */
 export interface RotationRequest {
