@@ -96,6 +96,33 @@ describe('an update command', () => {
   })
 })
 
+/** What stands before the `{` of the object around a place of a text. */
+function beforeObject(text: string, place: number): string {
+  let depth = 0
+  for (let index = place - 1; index >= 0; index -= 1) {
+    if (text[index] === '}') depth += 1
+    if (text[index] === '{') depth -= 1
+    if (depth < 0) return text.slice(0, index)
+  }
+  return ''
+}
+
+describe('the state of an event', () => {
+  const FOLDER = 'packages/gateway/src/inbox'
+  const STATE = /(?<!readonly )\bstate: (?=\{|'(?:pending|processing|done|unhandled|dead|closed)')/g
+  const FILTER = /(?:\b(?:q|filter|partialFilterExpression)|\$match|\bIS_\w+(?:: Filter<\w+>)?)(?::| =) $|\bfind\(db, $/
+
+  it('is written by one file, and the others only search by it', () => {
+    const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
+    const writing = files.filter((file) => {
+      const text = readFileSync(join(repository, file), 'utf8')
+      if (!file.startsWith(FOLDER) && !/\b(?:insert|update): EVENTS\b/.test(text)) return false
+      return Array.from(text.matchAll(STATE)).some(({ index }) => !FILTER.test(beforeObject(text, index)))
+    })
+    expect(writing).toEqual([`${FOLDER}/transitions.ts`])
+  })
+})
+
 describe('the network', () => {
   it('is reached by a fetch that comes in as an argument', () => {
     const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })

@@ -1,6 +1,6 @@
 import type { PaymentEventType } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
-import type { Claim } from '../inbox/claims/claims.ts'
+import type { Claim } from '../inbox/claims/claim.ts'
 
 /** The request to fulfilment for one event. The expected version is added when the batch is sent. */
 export interface PaymentCommand {

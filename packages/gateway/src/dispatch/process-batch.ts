@@ -1,7 +1,7 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../errors.ts'
-import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims/claims.ts'
+import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { isBrokenConnection } from './broken-connection.ts'
 import { HANDLERS } from './handlers.ts'

@@ -1,6 +1,6 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { RetryClass } from '@oncehook/kernel/errors'
-import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claims.ts'
+import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claim.ts'
 
 /** Limits of our own retries, in milliseconds. */
 export interface RetryLimits extends Backoff {

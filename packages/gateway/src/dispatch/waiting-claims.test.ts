@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../inbox/claims/claims.ts'
+import type { Claim } from '../inbox/claims/claim.ts'
 import { WaitingClaims, type Way } from './waiting-claims.ts'
 
 function claim(members: Partial<Claim> = {}): Claim {

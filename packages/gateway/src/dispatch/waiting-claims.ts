@@ -1,4 +1,4 @@
-import type { Claim } from '../inbox/claims/claims.ts'
+import type { Claim } from '../inbox/claims/claim.ts'
 
 /**
  * How a claim is sent. `new` (from this process) and `due` (from the database): in batches. `few`: in small groups,

@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Timestamp } from 'mongodb'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
-import type { Claim } from './claims/claims.ts'
+import type { Claim } from './claims/claim.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -4,16 +4,17 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
-import { Binary, type Db, ObjectId, Timestamp } from 'mongodb'
+import { Binary, type Db, ObjectId } from 'mongodb'
 import { createBodies } from './bodies.ts'
-import type { Claim } from './claims/claims.ts'
+import { type Claim, initialClaimOf } from './claims/claim.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
-import { EVENTS, type EventDocument, type EventState } from './event-document.ts'
+import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
 import type { DeliveryCounts } from './redeliveries/redeliveries.ts'
-import { bodyMsOf, type Retention } from './retention/retention.ts'
+import type { Retention } from './retention/retention.ts'
+import { insertClaimed, insertPending, insertUnhandled, type NewState } from './transitions.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
@@ -98,7 +99,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     if (verdict === undefined || verdict === 'unknown') return 'not_stored'
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
-    if (document?.state === 'processing') deps.onClaimed(toClaim(document))
+    if (document?.state === 'processing') deps.onClaimed(initialClaimOf(document))
     return 'recorded'
   }
   const writeBatch = async (arrivals: readonly Arrival[], body: StoredBody, endsAt: number): Promise<Recorded[]> => {
@@ -200,7 +201,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
     secretId: arrival.secretId,
     requestId: arrival.requestId,
     ...(arrival.signsTime ? {} : { keepKey: true }),
-    ...birth(deps, arrival, receivedAt),
+    ...newState(deps, arrival, receivedAt),
     lost: 0,
     failures: 0,
     attempts: [],
@@ -211,44 +212,8 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
   }
 }
 
-type Birth = Pick<EventDocument, 'reason' | 'starts' | 'fence'> & {
-  state: EventState
-  leaseOwner?: string
-  leaseMs?: number
-  claimedAt?: Timestamp
-  settledAt?: Date
-  expireAt?: Date
-  stripAt?: Date
-}
-
-function birth(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): Birth {
+function newState(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): NewState {
   const reason = unhandledReason(event, deps.isHandled)
-  if (reason !== null) {
-    const bodyMs = bodyMsOf(deps)
-    const stripAt = new Date(receivedAt.getTime() + bodyMs)
-    const expireAt = new Date(receivedAt.getTime() + deps.retentionMs)
-    const dates = signsTime ? { expireAt, ...(bodyMs < deps.retentionMs ? { stripAt } : {}) } : { stripAt }
-    return { state: 'unhandled', reason, starts: 0, fence: 0, settledAt: receivedAt, ...dates }
-  }
-  if (!deps.admits()) return { state: 'pending', reason: null, starts: 0, fence: 0 }
-  const claimedAt = new Timestamp({ t: 0, i: 0 })
-  const { owner: leaseOwner, leaseMs } = deps
-  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner, leaseMs, claimedAt }
-}
-
-function toClaim(document: EventDocument): Claim {
-  const { _id, provider, eventId, type, objectId, orderId, facts, fence, requestId } = document
-  return {
-    _id,
-    provider,
-    fence,
-    lost: 0,
-    failedCalls: 0,
-    internalErrors: 0,
-    failures: 0,
-    failedForMs: 0,
-    orderUnknownForMs: 0,
-    requestId,
-    event: { id: eventId, type, objectId, facts: { ...facts, orderId } },
-  }
+  if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
+  return deps.admits() ? insertClaimed(deps) : insertPending()
 }

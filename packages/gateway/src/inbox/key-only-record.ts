@@ -1,21 +1,5 @@
 import { Binary, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
-import { counterOf } from './record-expressions.ts'
-
-/** The reason of a settled record that has nothing left but its key. */
-const EXPIRED = 'expired'
-
-/**
- * What is left of a record whose retention has ended, but whose key must stay. It is enough to answer a copy with 200
- * and to detect a copy with another body, and it starts nothing. As `done` it is in no index of a state.
- */
-export const KEY_ONLY: Document = {
-  ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
-  ...{ state: 'done', reason: EXPIRED, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
-}
-
-/** What is left of an erased event. */
-export const ERASED: Document = { ...KEY_ONLY, reason: 'erased' }
 
 /** The fields of a record after its body and headers were removed. `BODY_ELSEWHERE` must be removed too. */
 export const WITHOUT_BODY: Document = { raw: { $literal: new Binary(Buffer.alloc(0)) }, headers: { $literal: {} } }

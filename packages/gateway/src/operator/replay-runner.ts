@@ -4,9 +4,9 @@ import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document, ObjectId } from 'mongodb'
-import { SUSPICION } from '../inbox/claims/claims.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { IS_COMPLETE } from '../inbox/key-only-record.ts'
+import { makeDueAgain } from '../inbox/transitions.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import type { ReadAgain } from './read-again.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
@@ -48,7 +48,6 @@ const SEARCH_MS = 1_000
 const PART_MS = 4_000
 const PART_RECORDS = 50_000
 const LEAST_RECORDS = 100
-const NEWEST_REPLAYS = 50
 
 /**
  * Makes the events of running replays due again, in order and at the requested rate. If a process dies, another
@@ -225,25 +224,5 @@ interface Slice {
 
 function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Document[] {
   const notRead = 'failure' in read ? { notRead: read.failure } : {}
-  const entry = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { id: _id, by, reason, ...notRead } }] }
-  const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [entry]] }
-  const literals = Object.fromEntries(
-    Object.entries('members' in read ? read.members : {}).map(([name, value]) => [name, { $literal: value }]),
-  )
-  return [
-    {
-      $set: {
-        ...literals,
-        state: 'pending',
-        reason: null,
-        lost: 0,
-        failures: 0,
-        dueAt: '$$NOW',
-        replays: { $slice: [replays, -NEWEST_REPLAYS] },
-      },
-    },
-    {
-      $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...SUSPICION],
-    },
-  ]
+  return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
 }

@@ -6,7 +6,8 @@ import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secret'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { ProcessedBatch } from '../dispatch/process-batch.ts'
-import { type Claim, createClaims } from '../inbox/claims/claims.ts'
+import type { Claim } from '../inbox/claims/claim.ts'
+import { createClaims } from '../inbox/claims/claims.ts'
 
 /** The event that kills the process that handles it. */
 export const KILLER = 'killer'

@@ -5,7 +5,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { EventDocument } from '../event-document.ts'
-import type { AttemptResult, Claim, Claims, ClaimsDeps, Settlement } from './claims.ts'
+import type { AttemptResult, Claim, Settlement } from './claim.ts'
+import type { Claims } from './claims.ts'
+import type { ClaimsDeps } from './claims-deps.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -1,3 +1,4 @@
+import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Document } from 'mongodb'
 import { timeOf } from '../record-expressions.ts'
 
@@ -14,11 +15,12 @@ export interface FailingTime {
 }
 
 /**
- * Measures how long a record has been failing. Of the time between two attempts at most `maxGapMs` counts, and never
- * less than zero. So a clock jump, or an outage of all gateways, does not make an event dead. To leave out time that
- * does not count, the start times are moved.
+ * Measures how long a record has been failing. `maxDelayMs` is the longest delay between two attempts. More than that
+ * does not count, except for a small step of the clock, and never less than zero. So a clock jump, or an outage of all
+ * gateways, does not make an event dead. To leave out time that does not count, the start times are moved.
  */
-export function measureFailing(maxGapMs: number): FailingTime {
+export function measureFailing(maxDelayMs: number): FailingTime {
+  const maxGapMs = maxDelayMs + CLOCK_STEP_MS
   const first = timeOf('firstFailedAt')
   const unknownSince = timeOf('orderUnknownSince')
   const lastTry = { $ifNull: [timeOf('lastError.at'), first] }

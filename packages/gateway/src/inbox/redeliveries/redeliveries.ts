@@ -5,7 +5,8 @@ import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { counterOf, msSince } from '../record-expressions.ts'
 import { createFlusher } from '../statistics/periodic-flush.ts'
-import { judgeRevival, type NotRevived, type RevivalLimits, revival } from './requeue-dead.ts'
+import { requeueDead } from '../transitions.ts'
+import { judgeRevival, type NotRevived, type RevivalLimits } from './requeue-dead.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {
@@ -124,7 +125,7 @@ function toUpdate({ item, differs, revives }: Judged): object {
   }
   return {
     q: { provider: item.provider, eventId: item.event.id },
-    u: [{ $set: counted }, ...(revives === true ? [revival(item.event)] : [])],
+    u: [{ $set: counted }, ...(revives === true ? [requeueDead(item.event)] : [])],
   }
 }
 

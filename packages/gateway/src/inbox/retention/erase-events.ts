@@ -2,7 +2,8 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { Binary, type Db, type Filter } from 'mongodb'
 import { BODIES } from '../bodies.ts'
 import { DUE_INDEX, EVENTS, type EventDocument, PROCESSING_INDEX, SETTLED_STATES } from '../event-document.ts'
-import { ERASED, IS_COMPLETE } from '../key-only-record.ts'
+import { IS_COMPLETE } from '../key-only-record.ts'
+import { keyOnly } from '../transitions.ts'
 
 /** Which events to erase: the events of orders, or one by its provider's id. */
 export type EventsToErase =
@@ -62,7 +63,8 @@ export async function eraseEvents(db: Db, events: readonly ErasableEvent[]): Pro
   await bulkUpdate(db, { update: BODIES, updates: bodyIds.map((_id) => ({ q: { _id }, u: emptied, upsert: true })) })
   if (events.length === 0) return 0
   const q = { _id: { $in: events.map(({ _id }) => _id) }, state: { $in: [...SETTLED_STATES] } }
-  return bulkUpdate(db, { update: EVENTS, updates: [{ q, u: [{ $replaceWith: ERASED }], multi: true, hint: BY_ID }] })
+  const u = [{ $replaceWith: keyOnly('erased') }]
+  return bulkUpdate(db, { update: EVENTS, updates: [{ q, u, multi: true, hint: BY_ID }] })
 }
 
 const BY_ID = { _id: 1 }

@@ -1,8 +1,9 @@
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db, Document, Filter, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument, SETTLED_STATES } from '../event-document.ts'
-import { BODY_ELSEWHERE, KEY_ONLY, WITHOUT_BODY } from '../key-only-record.ts'
+import { BODY_ELSEWHERE, WITHOUT_BODY } from '../key-only-record.ts'
 import { timeOf } from '../record-expressions.ts'
+import { keyOnly } from '../transitions.ts'
 import type { Retention } from './retention.ts'
 
 const AT_ONCE = 500
@@ -46,6 +47,6 @@ function strip({ retentionMs }: Retention): Document[] {
   return [
     { $set: { ...WITHOUT_BODY, stripAt: next } },
     { $unset: BODY_ELSEWHERE },
-    { $replaceWith: { $cond: [isOver, KEY_ONLY, '$$ROOT'] } },
+    { $replaceWith: { $cond: [isOver, keyOnly('expired'), '$$ROOT'] } },
   ]
 }

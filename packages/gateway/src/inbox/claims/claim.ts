@@ -1,0 +1,101 @@
+import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
+import type { ObjectId } from 'mongodb'
+import type { EventDocument } from '../event-document.ts'
+
+/** The right to settle a record. It is valid until the lease expires or another claim raises the fence. */
+export interface Claim {
+  readonly _id: ObjectId
+  readonly provider: string
+  /** Every later write requires this number, so a lost claim changes nothing. */
+  readonly fence: number
+  /**
+   * Consecutive earlier claims that ended without a result. After the first, only claims whose attempt had begun count.
+   */
+  readonly lost: number
+  /** Consecutive calls to fulfilment that failed as a whole with this event in them, except during outages. */
+  readonly failedCalls: number
+  /** Consecutive `internal` refusals of this event by fulfilment. */
+  readonly internalErrors: number
+  /** Failed attempts since the first failure, and how long the event has been failing. */
+  readonly failures: number
+  readonly failedForMs: number
+  /** How long fulfilment has answered that it does not know the order. */
+  readonly orderUnknownForMs: number
+  readonly requestId: string
+  readonly event: WebhookEvent
+}
+
+/** The result of an attempt, as stored in the record. */
+export interface AttemptResult {
+  readonly ms: number
+  readonly outcome: string
+  readonly code: string | null
+  readonly message: string | null
+}
+
+/** The result of an attempt for the event: settled permanently, due again after `delayMs`, or dead with a reason. */
+export type Settlement =
+  | { readonly state: 'done'; readonly outcome: { readonly kind: string; readonly version: number | null } }
+  | {
+      readonly state: 'pending'
+      readonly delayMs: number
+      readonly failedCalls?: number
+      readonly internalErrors?: number
+    }
+  | { readonly state: 'dead'; readonly reason: string }
+  | { readonly state: 'unhandled'; readonly reason: UnhandledReason }
+
+/** A claim with the result of its attempt. */
+export interface SettledClaim {
+  readonly claim: Claim
+  readonly settlement: Settlement
+  readonly attempt: AttemptResult
+}
+
+/** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
+export const ORDER_UNKNOWN = 'order_unknown'
+
+/** The times that a search computes for each record, by the database's clock. */
+export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
+
+/** The claim of a record that was claimed on insert. */
+export function initialClaimOf(document: EventDocument): Claim {
+  const { _id, provider, eventId, type, objectId, orderId, facts, fence, requestId } = document
+  return {
+    _id,
+    provider,
+    fence,
+    lost: 0,
+    failedCalls: 0,
+    internalErrors: 0,
+    failures: 0,
+    failedForMs: 0,
+    orderUnknownForMs: 0,
+    requestId,
+    event: { id: eventId, type, objectId, facts: { ...facts, orderId } },
+  }
+}
+
+/** The claim of a stored record. Other software may have written the record, so no property is taken for granted. */
+export function toClaim(record: EventDocument & FailingTimes): Claim {
+  const { _id, facts, fence, lost, failedForMs, orderUnknownForMs } = record
+  const event: WebhookEvent = {
+    id: textOf(record.eventId),
+    type: textOf(record.type),
+    objectId: textOf(record.objectId),
+    facts: { ...facts, orderId: textOf(record.orderId) },
+  }
+  const [failures, failedCalls] = [numberOf(record.failures), numberOf(record.failedCalls)]
+  const internalErrors = numberOf(record.internalErrors)
+  const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
+  const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
+  return { _id, provider, ...counts, requestId, event }
+}
+
+function numberOf(stored: unknown): number {
+  return typeof stored === 'number' && Number.isFinite(stored) ? stored : 0
+}
+
+function textOf(stored: unknown): string {
+  return typeof stored === 'string' ? stored : ''
+}

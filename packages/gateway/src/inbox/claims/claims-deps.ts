@@ -1,0 +1,14 @@
+import type { Db } from 'mongodb'
+import type { Retention } from '../retention/retention.ts'
+
+/** Dependencies of the claims. Times are in milliseconds. */
+export interface ClaimsDeps extends Retention {
+  readonly db: Db
+  readonly owner: string
+  readonly leaseMs: number
+  readonly maxStarts: number
+  /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
+  readonly maxDelayMs: number
+  /** Milliseconds that never go backwards. Default: those of the process. */
+  readonly monotonicMs?: () => number
+}

@@ -1,0 +1,267 @@
+import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
+import { type Document, type ObjectId, Timestamp } from 'mongodb'
+import { type AttemptResult, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
+import { measureFailing } from './claims/failing-time.ts'
+import type { EventDocument } from './event-document.ts'
+import { counterOf, listOf, raised } from './record-expressions.ts'
+import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
+
+/*
+ * All changes of an event's state. Nothing else writes a state: `test/architecture.test.ts` enforces it.
+ *
+ *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertClaimed
+ *   pending    -> processing                          claimRecord
+ *   processing -> processing                          claimRecord, after the lease of the holder has ended
+ *   processing -> done | unhandled | dead | pending   settle
+ *   processing -> pending                             release, releaseFromHolder
+ *   processing -> dead                                failPoisoned
+ *   dead       -> pending                             requeueDead, after a redelivery
+ *   any        -> pending                             makeDueAgain, by a replay
+ *   dead       -> closed                              close
+ *   settled    -> done, with its key only             keyOnly
+ *
+ * A function returns the fields of an insert, or the stages of an update. The filter belongs to the sender. It names
+ * the state, and for a claim the fence, that the record must still have. All times are those of the database.
+ */
+
+/** The fields with which a process holds a record. */
+const HOLD = ['leaseOwner', 'leaseUntil', 'leaseMs', 'claimedAt', 'claim', 'begun']
+/**
+ * The fields that count towards marking an event as dead because it causes failures and deaths. They last until it gets
+ * a result or is replayed.
+ */
+const SUSPICION = ['failedCalls', 'internalErrors', 'losses']
+const NEWEST_ATTEMPTS = 50
+const NEWEST_REPLAYS = 50
+const MOST_LOSSES = 1_000
+
+/** The fields of a new record that depend on its state. */
+export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts' | 'fence'> &
+  Partial<Pick<EventDocument, 'leaseOwner' | 'leaseMs' | 'claimedAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
+
+/** When an event was received, and how long it is kept. */
+interface Receipt {
+  readonly receivedAt: Date
+  /** If not, the key of the record must stay. */
+  readonly signsTime: boolean
+  readonly retention: Retention
+}
+
+/** Inserts an event without an effect. It is settled at once. */
+export function insertUnhandled(reason: UnhandledReason, { receivedAt, signsTime, retention }: Receipt): NewState {
+  const bodyMs = bodyMsOf(retention)
+  const stripAt = new Date(receivedAt.getTime() + bodyMs)
+  const expireAt = new Date(receivedAt.getTime() + retention.retentionMs)
+  const dates = signsTime ? { expireAt, ...(bodyMs < retention.retentionMs ? { stripAt } : {}) } : { stripAt }
+  return { state: 'unhandled', reason, starts: 0, fence: 0, settledAt: receivedAt, ...dates }
+}
+
+/** Inserts an event that is due at once, for any process. */
+export function insertPending(): NewState {
+  return { state: 'pending', reason: null, starts: 0, fence: 0 }
+}
+
+/** Inserts an event that is claimed on insert. The server sets `claimedAt`, at which the lease begins. */
+export function insertClaimed({ owner, leaseMs }: { readonly owner: string; readonly leaseMs: number }): NewState {
+  const claimedAt = new Timestamp({ t: 0, i: 0 })
+  return { state: 'processing', reason: null, starts: 1, fence: 1, leaseOwner: owner, leaseMs, claimedAt }
+}
+
+/** A new claim of one process. `claimId` names it, so that the process can read what it claimed. */
+interface NewClaim {
+  readonly owner: string
+  readonly leaseMs: number
+  readonly claimId: string
+  /** Owners whose losses are not deaths. */
+  readonly living: ReadonlySet<string>
+}
+
+/** Claims a record. If another process held it, that loss may count towards marking the record as dead. */
+export function claimRecord({ owner, leaseMs, claimId, living }: NewClaim): Document[] {
+  const counts = countsAsLost([...living])
+  const loss = { owner: '$leaseOwner', at: '$$NOW' }
+  const losses = { $slice: [{ $concatArrays: [listOf('losses'), [loss]] }, -MOST_LOSSES] }
+  return [
+    {
+      $set: {
+        lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
+        losses: { $cond: [counts, losses, '$losses'] },
+        starts: raised('starts'),
+        fence: raised('fence'),
+        state: 'processing',
+        leaseOwner: owner,
+        leaseUntil: { $add: ['$$NOW', leaseMs] },
+        leaseMs,
+        claim: claimId,
+      },
+    },
+    { $unset: ['dueAt', 'claimedAt', 'begun'] },
+  ]
+}
+
+// The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending
+// a large batch writes nothing. After that, a loss counts only if it came after `begin`. Otherwise a series of deaths
+// would mark whole backlogs as dead.
+function countsAsLost(living: readonly string[]): Document {
+  return {
+    $and: [
+      { $eq: ['$state', 'processing'] },
+      { $not: [{ $in: ['$leaseOwner', { $literal: living }] }] },
+      { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
+    ],
+  }
+}
+
+/** Releases a record without an attempt. It is due at once, and nothing counts for or against it. */
+export function release(failedCalls: number): Document[] {
+  const suspicion = failedCalls > 0 ? { failedCalls } : {}
+  return [{ $set: { state: 'pending', dueAt: '$$NOW', ...suspicion } }, { $unset: HOLD }]
+}
+
+/** Takes a record from its holder. The raised fence drops later writes of the holder. */
+export function releaseFromHolder(): Document[] {
+  return [{ $set: { state: 'pending', fence: raised('fence'), dueAt: '$$NOW' } }, { $unset: HOLD }]
+}
+
+/** How long settled events are kept, and the longest delay that is ever set for a record, in milliseconds. */
+interface SettleRules extends Retention {
+  readonly maxDelayMs: number
+}
+
+/** Writes the result of an attempt: the record is done, without an effect, dead, or due again. */
+export function settle(settlement: Settlement, attempt: AttemptResult, rules: SettleRules): Document[] {
+  switch (settlement.state) {
+    case 'done': {
+      const outcome = { $literal: settlement.outcome }
+      const end = { state: 'done', reason: null, outcome, settledAt: '$$NOW', ...datesOfEnding(rules) }
+      return [{ $set: { ...attempted(attempt), ...end } }, { $unset: [...HOLD, ...SUSPICION] }]
+    }
+    case 'unhandled': {
+      const { reason } = settlement
+      const end = { state: 'unhandled', reason, settledAt: '$$NOW', ...datesOfEnding(rules) }
+      return [{ $set: { ...attempted(attempt), ...end } }, { $unset: [...HOLD, ...SUSPICION] }]
+    }
+    case 'dead': {
+      const reason = { $literal: settlement.reason }
+      const end = { state: 'dead', reason, settledAt: '$$NOW', ...datesOfDead(rules) }
+      return [{ $set: { ...attempted(attempt), ...failed(attempt, rules), ...end } }, { $unset: [...HOLD, 'losses'] }]
+    }
+    case 'pending': {
+      const { delayMs, failedCalls = 0, internalErrors = 0 } = settlement
+      const suspicion = {
+        ...(failedCalls > 0 ? { failedCalls } : {}),
+        ...(internalErrors > 0 ? { internalErrors } : {}),
+      }
+      const due = { ...suspicion, state: 'pending', dueAt: { $add: ['$$NOW', delayMs] } }
+      return [
+        { $unset: [...HOLD, ...SUSPICION] },
+        { $set: { ...attempted(attempt), ...failed(attempt, rules), ...due } },
+      ]
+    }
+  }
+}
+
+function attempted({ ms, outcome, code, message }: AttemptResult): Document {
+  // Texts from outside are passed as literals. Otherwise a text that begins with $ would be read as a field path.
+  const entry = { $literal: { ms, outcome, code, message } }
+  const attempts = { $concatArrays: [listOf('attempts'), [{ $mergeObjects: [{ at: '$$NOW' }, entry] }]] }
+  return { lost: 0, attempts: { $slice: [attempts, -NEWEST_ATTEMPTS] } }
+}
+
+function failed({ outcome, code, message }: AttemptResult, { maxDelayMs }: SettleRules): Document {
+  const { afterFailure, afterOrderUnknown } = measureFailing(maxDelayMs)
+  const error = { $literal: { code: code ?? outcome, message: message ?? '' } }
+  return {
+    lastError: { $mergeObjects: [error, { at: '$$NOW' }] },
+    failures: raised('failures'),
+    ...(code === ORDER_UNKNOWN ? afterOrderUnknown : afterFailure),
+  }
+}
+
+const POISONED = 'worker_died'
+
+/** Marks a record as dead whose processes died repeatedly without a result, because it may be the cause. */
+export function failPoisoned(retention: Retention): Document[] {
+  const lastError = { code: POISONED, message: 'Its worker processes died repeatedly before any result', at: '$$NOW' }
+  const dead = { state: 'dead', reason: POISONED, lastError, settledAt: '$$NOW', ...datesOfDead(retention) }
+  return [{ $set: dead }, { $unset: [...HOLD, 'losses'] }]
+}
+
+/**
+ * The update stage that gives a dead event one more attempt, with the fields that today's settings read from its body.
+ * No limit starts again: neither the count of crashes, nor the time since its first failure, nor the time since its
+ * order was first unknown. So redeliveries cannot keep an event alive. A record that is not dead stays as it is.
+ */
+export function requeueDead({ type, objectId, facts: { orderId, ...facts } }: WebhookEvent): Document {
+  const change = {
+    ...literals({ type, objectId, orderId, facts }),
+    state: 'pending',
+    reason: null,
+    failures: 0,
+    revivals: raised('revivals'),
+    dueAt: '$$NOW',
+    settledAt: '$$REMOVE',
+    stripAt: '$$REMOVE',
+  }
+  const whenDead = ([name, value]: [string, unknown]): [string, object] => [
+    name,
+    { $cond: [{ $eq: ['$state', 'dead'] }, value, `$${name}`] },
+  ]
+  return { $set: Object.fromEntries(Object.entries(change).map(whenDead)) }
+}
+
+/** The replay that makes an event due again, as stored in the record. */
+interface ReplayEntry {
+  readonly id: ObjectId
+  readonly by: string
+  readonly reason: string
+  readonly notRead?: string
+}
+
+/** Makes an event due again, with the fields that today's settings read from its body. Its limits start again. */
+export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
+  const added = { $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }
+  const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [added]] }
+  return [
+    {
+      $set: {
+        ...literals(remapped),
+        state: 'pending',
+        reason: null,
+        lost: 0,
+        failures: 0,
+        dueAt: '$$NOW',
+        replays: { $slice: [replays, -NEWEST_REPLAYS] },
+      },
+    },
+    { $unset: ['firstFailedAt', 'orderUnknownSince', 'settledAt', 'expireAt', 'stripAt', 'closed', ...SUSPICION] },
+  ]
+}
+
+function literals(values: object): Document {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { $literal: value }]))
+}
+
+/** Who closes an event and why, and how long it is kept from then on. */
+export interface Closing {
+  readonly by: string
+  readonly reason: string
+  readonly retention: Retention
+}
+
+/** Closes a dead event. Only a replay that names it makes it due again. */
+export function close({ by, reason, retention }: Closing): Document[] {
+  const closed = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { by, reason } }] }
+  return [{ $set: { state: 'closed', closed, stripAt: { $add: ['$$NOW', bodyMsOf(retention)] } } }]
+}
+
+/**
+ * What is left of a record that has expired or was erased, but whose key must stay. It is enough to answer a copy with
+ * 200 and to detect a copy with another body, and it starts nothing. As `done` it is in no index of a state.
+ */
+export function keyOnly(reason: 'expired' | 'erased'): Document {
+  return {
+    ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
+    ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
+  }
+}
