@@ -71,7 +71,7 @@ describe('webhooks', () => {
 
 describe('folders', () => {
   it.each([
-    ['gateway', ['composition', 'operator', 'http', 'receive', 'dispatch', 'inbox', 'providers']],
+    ['gateway', ['composition', 'operator', 'http', 'fulfilment', 'receive', 'dispatch', 'inbox', 'providers']],
     ['fulfilment', ['http', 'payments', 'receipts', 'orders']],
   ])('of %s import along the way of a delivery and never back', (name, order) => {
     const source = `packages/${name}/src/`

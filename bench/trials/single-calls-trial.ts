@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/order-document'
-import { createFulfilmentClient } from '@oncehook/gateway/dispatch/fulfilment-client'
+import { createFulfilmentClient } from '@oncehook/gateway/fulfilment/fulfilment-client'
 import { systemClock } from '@oncehook/kernel/clock'
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { Secret } from '@oncehook/kernel/secret'

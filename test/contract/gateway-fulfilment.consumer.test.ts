@@ -1,10 +1,10 @@
 import type { ApplyResult, PaymentProcedures } from '@oncehook/gateway/dispatch/apply-payments'
+import type { PaymentCommand } from '@oncehook/gateway/dispatch/payment-command'
 import {
   createFulfilmentClient,
   createPaymentProcedures,
   toFulfilmentError,
-} from '@oncehook/gateway/dispatch/fulfilment-client'
-import type { PaymentCommand } from '@oncehook/gateway/dispatch/payment-command'
+} from '@oncehook/gateway/fulfilment/fulfilment-client'
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'

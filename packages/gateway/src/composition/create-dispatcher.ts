@@ -1,7 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
+import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
-import { RecentAnswers } from '../dispatch/recent-answers.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import type { SettledClaim } from '../inbox/claims/claim.ts'
 import { createClaims } from '../inbox/claims/claims.ts'

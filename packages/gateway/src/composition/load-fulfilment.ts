@@ -3,7 +3,7 @@ import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
-import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
+import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
 
 const CALL_MS = 10_000
@@ -34,7 +34,7 @@ interface Loaded {
 
 async function load(parts: CallParts): Promise<Loaded> {
   const { settings, serviceKeys, clock } = parts
-  const { createFulfilmentClient, createPaymentProcedures } = await import('../dispatch/fulfilment-client.ts')
+  const { createFulfilmentClient, createPaymentProcedures } = await import('../fulfilment/fulfilment-client.ts')
   const tokens = createServiceTokens({
     ...{ issuer: 'gateway', audience: 'fulfilment', clock, newId: randomUUID },
     key: () => signingKey(serviceKeys.current()),
@@ -47,7 +47,7 @@ async function load(parts: CallParts): Promise<Loaded> {
 /** Node's own fetch supports neither custom authorities nor client certificates. One that does is loaded only if needed. */
 async function loadFetch({ fetch, fulfilmentTls }: CallParts): Promise<CallFetch> {
   if (fulfilmentTls.current() === null) return fetch
-  const { createTlsFetch } = await import('../dispatch/tls-fetch.ts')
+  const { createTlsFetch } = await import('../fulfilment/tls-fetch.ts')
   return createTlsFetch(fulfilmentTls.current)
 }
 

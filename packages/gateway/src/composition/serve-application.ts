@@ -1,4 +1,4 @@
-import type { FulfilmentClient } from '../dispatch/fulfilment-client.ts'
+import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import { createApp } from '../http/app.ts'
 import { createFailedLogins } from '../http/authentication/failed-logins.ts'
 import type { OrderDeps } from '../http/order-context.ts'

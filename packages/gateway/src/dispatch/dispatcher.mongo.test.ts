@@ -12,8 +12,8 @@ import type { EventDocument } from '../inbox/event-document.ts'
 import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { RecentAnswers } from './health/recent-answers.ts'
 import { processBatch } from './process-batch.ts'
-import { RecentAnswers } from './recent-answers.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 120_000 })

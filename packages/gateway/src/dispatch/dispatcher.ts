@@ -8,10 +8,10 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
-import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
-import { type Breaker, createBreaker } from './breaker.ts'
+import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './health/blame.ts'
+import { type Breaker, createBreaker } from './health/breaker.ts'
+import { type Sending, SinceSuccess } from './health/since-success.ts'
 import type { CallFailure, ProcessedBatch } from './process-batch.ts'
-import { type Sending, SinceSuccess } from './since-success.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
 /** Dependencies of the dispatcher. Times are in milliseconds. */

@@ -4,8 +4,8 @@ import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
+import { RecentAnswers } from './health/recent-answers.ts'
 import { type ProcessDeps, processBatch } from './process-batch.ts'
-import { RecentAnswers } from './recent-answers.ts'
 
 const limits = {
   ...{ baseMs: 1_000, capMs: 10_000, maxAgeMs: 1_000_000, orderUnknownMs: 100_000 },

@@ -3,10 +3,10 @@ import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/provid
 import { contractMismatch } from '../errors.ts'
 import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
-import { isBrokenConnection } from './broken-connection.ts'
 import { HANDLERS } from './handlers.ts'
+import { isBrokenConnection } from './health/broken-connection.ts'
+import type { RecentAnswers } from './health/recent-answers.ts'
 import type { PaymentCommand } from './payment-command.ts'
-import type { RecentAnswers } from './recent-answers.ts'
 import { decideRetry, INTERNAL, type RetryLimits } from './retry-policy.ts'
 
 /** Dependencies of `processBatch`. */

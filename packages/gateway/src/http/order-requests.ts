@@ -2,7 +2,7 @@ import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Context } from 'koa'
-import { toFulfilmentError } from '../dispatch/fulfilment-client.ts'
+import { toFulfilmentError } from '../fulfilment/fulfilment-client.ts'
 import orderSchemas from './openapi/order-schemas.json' with { type: 'json' }
 
 const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)

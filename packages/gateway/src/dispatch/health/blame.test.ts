@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { SettledClaim } from '../inbox/claims/claim.ts'
+import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import { countFailedCall, type FailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
 
 const well: FailedCall = { events: 1, reached: true, died: false, wasClosed: true, wasWell: true, isOutage: false }

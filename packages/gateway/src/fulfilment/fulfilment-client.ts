@@ -4,7 +4,7 @@ import { AppError, type RetryClass } from '@oncehook/kernel/errors'
 import { type CallFetch, withServiceToken } from '@oncehook/kernel/service-fetch'
 import type { ServiceTokens } from '@oncehook/kernel/service-token'
 import { createTRPCClient, httpLink, type TRPCClient, TRPCClientError, type TRPCLink } from '@trpc/client'
-import type { PaymentProcedures } from './apply-payments.ts'
+import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 
 /** The procedures of fulfilment, typed by its router. */
 export type FulfilmentClient = TRPCClient<FulfilmentRouter>

@@ -1,4 +1,4 @@
-import type { SettledClaim } from '../inbox/claims/claim.ts'
+import type { SettledClaim } from '../../inbox/claims/claim.ts'
 
 /** A call to fulfilment that failed as a whole, and what was known at the time. */
 export interface FailedCall {

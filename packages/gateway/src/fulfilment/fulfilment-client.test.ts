@@ -6,9 +6,9 @@ import { keyOfSecret } from '@oncehook/kernel/service-keys'
 import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { isBrokenConnection } from '../dispatch/health/broken-connection.ts'
 import { createFulfilmentStandIn, type ReceivedCommand } from '../testing/fulfilment-stand-in.ts'
 import { serveStandIn } from '../testing/serve-stand-in.ts'
-import { isBrokenConnection } from './broken-connection.ts'
 import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
 
 const secret = new Secret('a secret between the services, of a test')
