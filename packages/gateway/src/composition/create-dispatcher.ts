@@ -1,9 +1,8 @@
-import type { Logger } from '@oncehook/kernel/logger'
 import { Dispatcher } from '../dispatch/dispatcher.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
+import { logSettled } from '../dispatch/log-settled.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { reportMismatch } from '../dispatch/report-mismatch.ts'
-import type { SettledClaim } from '../inbox/claims/claim.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
@@ -50,20 +49,4 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
   })
   lifecycle.onStop({ name: 'dispatcher', withinMs: 4_000, stop: () => dispatcher.stop() })
   return dispatcher
-}
-
-function logSettled(logger: Logger, { claim, settlement, attempt }: SettledClaim): void {
-  const line = {
-    requestId: claim.requestId,
-    provider: claim.provider,
-    eventId: claim.event.id.slice(0, 64),
-    type: claim.event.type.slice(0, 64),
-    orderId: claim.event.facts.orderId.slice(0, 64),
-    outcome: attempt.outcome,
-    code: attempt.code,
-    ms: attempt.ms,
-  }
-  if (settlement.state === 'dead') logger.error({ ...line, reason: settlement.reason }, 'event.dead')
-  else if (settlement.state === 'pending') logger.warn({ ...line, delayMs: settlement.delayMs }, 'event.deferred')
-  else logger.info(line, 'event.settled')
 }

@@ -35,8 +35,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
     counts,
     errors: databaseErrors,
     encryption,
-    admits: () => dispatcher.admits(),
-    onClaimed: (claim) => dispatcher.take(claim),
+    dispatcher,
   })
 }
 

@@ -67,8 +67,7 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   const open = resources.use(
     await openInbox(database, {
       leaseMs,
-      admits: () => dispatcher.admits(),
-      onClaimed: (claim) => dispatcher.take(claim),
+      dispatcher: { admits: () => dispatcher.admits(), take: (claim) => dispatcher.take(claim) },
     }),
   )
   const { logger, lines } = memoryLogger()

@@ -1,16 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { Logger } from '@oncehook/kernel/logger'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
-import type { Claim, SettledClaim } from '../inbox/claims/claim.ts'
+import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
+import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
-import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './health/blame.ts'
-import { type Breaker, createBreaker } from './health/breaker.ts'
-import { type Sending, SinceSuccess } from './health/since-success.ts'
+import { type Before, CallHealth } from './health/call-health.ts'
 import type { CallFailure, ProcessedBatch } from './process-batch.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
 
@@ -31,15 +28,10 @@ export interface DispatcherDeps {
 }
 
 const POLL_MS = 500
-const TAKE_OVER_MS = 1_000
-const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
-const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
-const SETTLE_REPEATS = 4
+const RECLAIM_MS = 1_000
 const BATCHES_AHEAD = 10
-// An older success does not show how fulfilment is now.
-const WELL_FOR_MS = 5_000
 const STOP_GRACE_MS = 2_500
-const GIVE_BACK_MS = 1_000
+const RELEASE_MS = 1_000
 
 /**
  * Sends stored events to fulfilment: this process's new events from memory, all others by claims. It uses batches,
@@ -47,13 +39,12 @@ const GIVE_BACK_MS = 1_000
  * that due events in the database are handled under any load. Events that may have made an attempt fail are sent
  * separately from the rest.
  */
-export class Dispatcher {
+export class Dispatcher implements ClaimTaker {
   readonly #deps: DispatcherDeps
-  readonly #breaker: Breaker
+  readonly #health: CallHealth
   readonly #maxHeld: number
   readonly #waiting: WaitingClaims
   readonly #growth: BacklogGrowth
-  readonly #sinceSuccess = new SinceSuccess()
   readonly #held = new Map<Claim, Way>()
   readonly #running = new Map<Promise<void>, Way>()
   #timers: readonly { stop(): Promise<void> }[] = []
@@ -63,14 +54,12 @@ export class Dispatcher {
   #polling: Promise<void> | null = null
   /** Whether due events remained after the latest poll. */
   #moreDue = false
-  /** When a call last succeeded. Null if none has succeeded, or if one has failed since. */
-  #wellAt: number | null = null
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps
     this.#waiting = new WaitingClaims(deps.maxStarts)
     this.#growth = new BacklogGrowth(deps.batchSize)
-    this.#breaker = createBreaker(PROBES, deps.random)
+    this.#health = new CallHealth(deps)
     this.#maxHeld = deps.batchSize * BATCHES_AHEAD
   }
 
@@ -81,7 +70,7 @@ export class Dispatcher {
    * new records while older ones are due in the database, because the new ones would overtake them.
    */
   admits(): boolean {
-    if (this.#stopping || !this.#breaker.closed) return false
+    if (this.#stopping || !this.#health.isUp) return false
     if (!this.#moreDue && this.#held.size < this.#maxHeld) return true
     this.#growth.joined()
     return false
@@ -109,7 +98,12 @@ export class Dispatcher {
     }
     this.#timers = [
       runPeriodically({ task: () => this.#pollOnce(), everyMs: POLL_MS, random, onError }),
-      runPeriodically({ task: () => this.#takeOver(), everyMs: Math.min(TAKE_OVER_MS, leaseMs / 6), random, onError }),
+      runPeriodically({
+        task: () => this.#reclaimExpired(),
+        everyMs: Math.min(RECLAIM_MS, leaseMs / 6),
+        random,
+        onError,
+      }),
       runPeriodically({ task: renew, everyMs: leaseMs / 3, random, onError }),
     ]
   }
@@ -121,11 +115,11 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#stopping = true
     const timers = this.#timers.map((timer) => timer.stop())
-    const givenBack = this.#giveBack(this.#waiting.drain())
+    const released = this.#release(this.#waiting.drain())
     const polled = this.#polling?.catch(() => undefined)
-    await withTimeout(Promise.all([givenBack, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
+    await withTimeout(Promise.all([released, polled, ...timers, ...this.#running.keys()]), STOP_GRACE_MS)
     // A call that is still open may yet have its effect. The next attempt is then answered `duplicate`.
-    await withTimeout(this.#giveBack([...this.#held.keys()]), GIVE_BACK_MS)
+    await withTimeout(this.#release([...this.#held.keys()]), RELEASE_MS)
   }
 
   #schedule(): void {
@@ -144,8 +138,8 @@ export class Dispatcher {
   }
 
   #nextBatch(): Batch | null {
-    if (!this.#breaker.allows(this.#deps.clock.now())) return null
-    if (!this.#breaker.closed) return this.#running.size === 0 ? this.#waiting.nextProbe() : null
+    if (!this.#health.allowsCall) return null
+    if (!this.#health.isUp) return this.#running.size === 0 ? this.#waiting.nextProbe() : null
     return this.#waiting.next({ limit: this.#limit(), lanes: this.#lanes(), underWay: [...this.#running.values()] })
   }
 
@@ -182,26 +176,20 @@ export class Dispatcher {
 
   /** How many events may be sent at once: one, as a probe, while fulfilment is unavailable. */
   #limit(): number {
-    return this.#breaker.closed ? this.#deps.batchSize : 1
+    return this.#health.isUp ? this.#deps.batchSize : 1
   }
 
-  async #run({ claims, way }: Batch): Promise<void> {
-    if (!(await this.#begun(claims, way))) return
-    const before = { wasClosed: this.#breaker.closed, sending: this.#sinceSuccess.sending }
-    const { settled, asked, failure } = await this.#deps.process(claims)
-    if (failure === null && asked) this.#succeeded()
+  async #run(batch: Batch): Promise<void> {
+    if (!(await beginAttempt(this.#deps, batch))) return
+    const { before } = this.#health
+    const { settled, asked, failure } = await this.#deps.process(batch.claims)
+    if (failure === null && asked) this.#health.succeeded()
     const putOff = failure === null ? [] : await this.#failed(failure, before)
     const all = [...settled, ...putOff]
-    const lost = await this.#settle(all)
+    const lost = await settleAttempt(this.#deps, all, () => this.#stopping)
     if (lost === null) return
     if (lost.size > 0) this.#deps.onLost(lost.size)
     for (const one of all) if (!lost.has(one)) this.#deps.onSettled(one)
-  }
-
-  #succeeded(): void {
-    this.#breaker.succeeded()
-    this.#sinceSuccess.succeeded()
-    this.#wellAt = this.#deps.clock.now()
   }
 
   /**
@@ -209,13 +197,10 @@ export class Dispatcher {
    * events are not postponed but tried again at once, in smaller groups. In that case only a second failure without a
    * success in between opens the breaker.
    */
-  async #failed(failure: CallFailure, { wasClosed, sending }: Before): Promise<readonly SettledClaim[]> {
-    const { error, reached, putOff } = failure
-    const now = this.#deps.clock.now()
-    const wasWell = this.#wellAt !== null && Math.abs(now - this.#wellAt) < WELL_FOR_MS
-    this.#wellAt = null
-    const counted = this.#blame(failure, { wasClosed, wasWell, sending })
-    if (!(reached && wasClosed && wasWell)) {
+  async #failed(failure: CallFailure, before: Before): Promise<readonly SettledClaim[]> {
+    const { error, putOff } = failure
+    const { counted, isWellOtherwise } = this.#health.failed(failure, before)
+    if (!isWellOtherwise) {
       await this.#backOff(error)
       return counted
     }
@@ -225,66 +210,13 @@ export class Dispatcher {
     return []
   }
 
-  /** Counts a failed call against its events, and removes what was counted since an outage began. */
-  #blame({ reached, died, putOff }: CallFailure, before: Before & { readonly wasWell: boolean }): SettledClaim[] {
-    const { wasClosed, wasWell, sending } = before
-    const since = this.#sinceSuccess
-    const [only] = putOff
-    if (died && only !== undefined && putOff.length === 1) since.diedAlone(idOf(only), sending)
-    const { isOutage } = since
-    const blamed = judgeFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell, isOutage })
-    if (isOutage) return putOff.map((one) => takeBackFailedCalls(one, since.takeBack(idOf(one))))
-    if (blamed === 'nobody') return [...putOff]
-    const isCulprit = blamed === 'culprit'
-    return putOff.map((one) => {
-      since.count(idOf(one), isCulprit ? 'alone' : 'together')
-      const unconfirmed = since.together(idOf(one))
-      return countFailedCall(one, { isCulprit, maxStarts: this.#deps.maxStarts, unconfirmed })
-    })
-  }
-
-  /**
-   * Settles, and tries again after a failure: an election is shorter than a lease, and the leases are renewed in the
-   * meantime. Returns null if it gave up. Then the leases expire and the events are tried again, which fulfilment
-   * answers with `duplicate`.
-   */
-  async #settle(settled: readonly SettledClaim[]): Promise<ReadonlySet<SettledClaim> | null> {
-    for (let failures = 0; ; failures += 1) {
-      try {
-        return new Set(await this.#deps.claims.settle(settled))
-      } catch (error) {
-        const again = !this.#stopping && failures < SETTLE_REPEATS
-        this.#deps.logger.error({ error, events: settled.length, again }, 'event.settle-failed')
-        if (!again) return null
-        await sleep(backoffMs(SETTLE_BACKOFF, failures, this.#deps.random))
-      }
-    }
-  }
-
-  /**
-   * Whether a batch may be attempted. For suspects, the attempt must be written first, so that no death they cause is
-   * left uncounted.
-   */
-  async #begun(batch: readonly Claim[], way: Way): Promise<boolean> {
-    const suspects = batch.filter(({ lost }) => lost > 0)
-    if (suspects.length === 0) return true
-    try {
-      await this.#deps.claims.begin(suspects, way === 'exclusive' ? 'alone' : 'together')
-      return true
-    } catch (error) {
-      // Their leases expire, and they are taken over again.
-      this.#deps.logger.warn({ error, events: batch.length }, 'event.begin-failed')
-      return false
-    }
-  }
-
   async #backOff(error: AppError): Promise<void> {
-    if (this.#breaker.closed) this.#deps.logger.warn({ error }, 'fulfilment.unreachable')
-    this.#breaker.failed(this.#deps.clock.now())
-    await this.#giveBack(this.#waiting.drain())
+    if (this.#health.isUp) this.#deps.logger.warn({ error }, 'fulfilment.unreachable')
+    this.#health.wentDown()
+    await this.#release(this.#waiting.drain())
   }
 
-  async #giveBack(claims: readonly Claim[]): Promise<void> {
+  async #release(claims: readonly Claim[]): Promise<void> {
     for (const claim of claims) this.#held.delete(claim)
     try {
       await this.#deps.claims.release(claims)
@@ -309,26 +241,26 @@ export class Dispatcher {
       const limit = this.#limit()
       const claimed = await this.#deps.claims.claimDue(limit)
       this.#moreDue = claimed.length === limit
-      await this.#takeIn(claimed)
+      await this.#hold(claimed)
       if (!this.#moreDue) this.#growth.ended()
-      if (!this.#moreDue || !this.#breaker.closed) return
+      if (!this.#moreDue || !this.#health.isUp) return
     }
   }
 
-  async #takeOver(): Promise<void> {
+  async #reclaimExpired(): Promise<void> {
     if (!this.#mayClaim('few')) return
     const { taken, buried } = await this.#deps.claims.takeOver(
-      this.#breaker.closed ? this.#deps.batchSize : 1,
+      this.#health.isUp ? this.#deps.batchSize : 1,
       this.#held.keys(),
     )
     if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
     if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
-    await this.#takeIn(taken)
+    await this.#hold(taken)
   }
 
   /** Takes claimed events. If a stop came in the meantime, releases them. */
-  async #takeIn(claims: readonly Claim[]): Promise<void> {
-    if (this.#stopping) return this.#giveBack(claims)
+  async #hold(claims: readonly Claim[]): Promise<void> {
+    if (this.#stopping) return this.#release(claims)
     for (const claim of claims) this.#add(claim, false)
   }
 
@@ -337,8 +269,8 @@ export class Dispatcher {
    * events and a batch of abandoned ones.
    */
   #mayClaim(way: 'due' | 'few'): boolean {
-    if (this.#stopping || !this.#breaker.allows(this.#deps.clock.now())) return false
-    if (!this.#breaker.closed) return this.#held.size === 0
+    if (this.#stopping || !this.#health.allowsCall) return false
+    if (!this.#health.isUp) return this.#held.size === 0
     if (this.#held.size < this.#mostClaimed) return true
     return this.#held.size < 2 * this.#maxHeld && this.#countHeld(way) < this.#limit()
   }
@@ -348,16 +280,6 @@ export class Dispatcher {
     for (const one of this.#held.values()) if (one === way) count += 1
     return count
   }
-}
-
-/** What was known when a call was sent. */
-interface Before {
-  readonly wasClosed: boolean
-  readonly sending: Sending
-}
-
-function idOf({ claim }: SettledClaim): string {
-  return String(claim._id)
 }
 
 function halfOf(lanes: number): number {

@@ -6,7 +6,7 @@ import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kern
 import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { Binary, type Db, ObjectId } from 'mongodb'
 import { createBodies } from './bodies.ts'
-import { type Claim, initialClaimOf } from './claims/claim.ts'
+import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
@@ -60,13 +60,8 @@ export interface InboxDeps extends Retention {
   readonly errors: DatabaseErrors
   /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
-  /**
-   * Whether this process claims a new record on insert. If not, the record is inserted as pending. Called before the
-   * insert.
-   */
-  readonly admits: () => boolean
-  /** Called for each new record that was claimed on insert, after it is durable. */
-  readonly onClaimed: (claim: Claim) => void
+  /** Decides which new records are claimed on insert, and sends them. */
+  readonly dispatcher: ClaimTaker
 }
 
 /** The durable entrance of the gateway. */
@@ -99,7 +94,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     if (verdict === undefined || verdict === 'unknown') return 'not_stored'
     known.add(key)
     if (verdict === 'duplicate') return countDuplicate(deps, arrival, body)
-    if (document?.state === 'processing') deps.onClaimed(initialClaimOf(document))
+    if (document?.state === 'processing') deps.dispatcher.take(initialClaimOf(document))
     return 'recorded'
   }
   const writeBatch = async (arrivals: readonly Arrival[], body: StoredBody, endsAt: number): Promise<Recorded[]> => {
@@ -215,5 +210,5 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
 function newState(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): NewState {
   const reason = unhandledReason(event, deps.isHandled)
   if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
-  return deps.admits() ? insertClaimed(deps) : insertPending()
+  return deps.dispatcher.admits() ? insertClaimed(deps) : insertPending()
 }

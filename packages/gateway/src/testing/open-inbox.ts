@@ -40,8 +40,14 @@ export interface OpenInbox extends AsyncDisposable {
 const HOUR_MS = 3_600_000
 const LEASE_MS = 30_000
 
+/** What a test changes: the dependencies of the inbox, or only whether new records are claimed on insert. */
+type OpenInboxOptions = Partial<InboxDeps> & { readonly admits?: () => boolean }
+
 /** Opens an inbox on a test database. Counts are flushed only when the test requests it. */
-export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps> = {}): Promise<OpenInbox> {
+export async function openInbox(
+  database: TestDatabase,
+  { admits = () => true, ...deps }: OpenInboxOptions = {},
+): Promise<OpenInbox> {
   const { logger } = memoryLogger()
   const appName = `inbox-${randomUUID()}`
   const connection = createMongoConnection({
@@ -77,8 +83,7 @@ export async function openInbox(database: TestDatabase, deps: Partial<InboxDeps>
       },
       isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),
-      admits: () => true,
-      onClaimed: (claim) => born.push(claim),
+      dispatcher: { admits, take: (claim) => born.push(claim) },
       ...deps,
     }),
     ...{ counts, db, appName, events, commands, born, mismatched, revivals },

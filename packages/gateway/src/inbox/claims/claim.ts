@@ -52,6 +52,17 @@ export interface SettledClaim {
   readonly attempt: AttemptResult
 }
 
+/** The dispatcher, as the inbox knows it. */
+export interface ClaimTaker {
+  /**
+   * Whether this process claims a new record on insert. If not, the record is inserted as pending. Called before the
+   * insert.
+   */
+  admits(): boolean
+  /** Takes a claim that was made on insert, after its record is durable. */
+  take(claim: Claim): void
+}
+
 /** The code with which fulfilment refuses an event whose order does not exist, or not yet. */
 export const ORDER_UNKNOWN = 'order_unknown'
 

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
+import type { Logger } from '@oncehook/kernel/logger'
+import type { SettledClaim } from '../inbox/claims/claim.ts'
+import type { Claims } from '../inbox/claims/claims.ts'
+import type { Batch } from './waiting-claims.ts'
+
+/** Dependencies of the writes before and after an attempt. */
+interface AttemptDeps {
+  readonly claims: Pick<Claims, 'begin' | 'settle'>
+  readonly logger: Logger
+  readonly random: () => number
+}
+
+const SETTLE_BACKOFF: Backoff = { baseMs: 500, capMs: 2_000 }
+const SETTLE_REPEATS = 4
+
+/**
+ * Whether a batch may be attempted. For suspects, the attempt must be written first, so that no death they cause is
+ * left uncounted.
+ */
+export async function beginAttempt({ claims, logger }: AttemptDeps, batch: Batch): Promise<boolean> {
+  const suspects = batch.claims.filter(({ lost }) => lost > 0)
+  if (suspects.length === 0) return true
+  try {
+    await claims.begin(suspects, batch.way === 'exclusive' ? 'alone' : 'together')
+    return true
+  } catch (error) {
+    // Their leases expire, and they are claimed again.
+    logger.warn({ error, events: batch.claims.length }, 'event.begin-failed')
+    return false
+  }
+}
+
+/**
+ * Settles, and tries again after a failure: an election is shorter than a lease, and the leases are renewed in the
+ * meantime. Returns the claims that were lost, or null if it gave up. Then the leases expire and the events are tried
+ * again, which fulfilment answers with `duplicate`.
+ */
+export async function settleAttempt(
+  { claims, logger, random }: AttemptDeps,
+  settled: readonly SettledClaim[],
+  isStopping: () => boolean,
+): Promise<ReadonlySet<SettledClaim> | null> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return new Set(await claims.settle(settled))
+    } catch (error) {
+      const again = !isStopping() && failures < SETTLE_REPEATS
+      logger.error({ error, events: settled.length, again }, 'event.settle-failed')
+      if (!again) return null
+      await sleep(backoffMs(SETTLE_BACKOFF, failures, random))
+    }
+  }
+}
