@@ -1,4 +1,4 @@
-import type { SettledReceipt } from './sink-health.ts'
+import type { SettledReceipt } from './claims/receipt-claim.ts'
 
 const LOOK_AGAIN_MS = 30_000
 

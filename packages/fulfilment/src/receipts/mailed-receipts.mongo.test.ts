@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
 import { type MailServer, startMailServer } from '../testing/mail-server.ts'
 import { sampleOrder } from '../testing/samples.ts'
-import { createReceiptClaims } from './receipt-claims.ts'
+import { createReceiptClaims } from './claims/receipt-claims.ts'
 import { ReceiptWorker } from './receipt-worker.ts'
 import { createSmtpSink } from './sinks/smtp-sink.ts'
 

@@ -17,9 +17,10 @@ import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt
 import { sealMembers } from '../orders/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import type { ReceiptClaim } from './claims/receipt-claim.ts'
+import { createReceiptClaims } from './claims/receipt-claims.ts'
 import { listReceipts } from './list-receipts.ts'
 import { readReceiptBacklog } from './receipt-backlog.ts'
-import { createReceiptClaims, type ReceiptClaim } from './receipt-claims.ts'
 import { type Receipt, type ReceiptSink, receiptRefused, type SendAttempt } from './receipt-sink.ts'
 import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
 

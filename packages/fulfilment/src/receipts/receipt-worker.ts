@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyUnknown } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import type { ReceiptClaim, SettledReceipt, Settlement } from './claims/receipt-claim.ts'
+import type { ReceiptClaims } from './claims/receipt-claims.ts'
 import { KeyWaits } from './key-waits.ts'
-import type { ReceiptClaim, ReceiptClaims, Settlement } from './receipt-claims.ts'
 import { type SendDeps, sendClaimed } from './send-claimed.ts'
-import { type SettledReceipt, SinkHealth } from './sink-health.ts'
+import { SinkHealth } from './sink-health.ts'
 
 /** Dependencies of the worker. */
 export interface ReceiptWorkerDeps extends SendDeps {

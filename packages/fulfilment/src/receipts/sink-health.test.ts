@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
+import type { ReceiptClaim, Settlement } from './claims/receipt-claim.ts'
 import { SinkHealth } from './sink-health.ts'
 
 const ROOM = 200

@@ -1,11 +1,5 @@
 import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
-import type { ReceiptClaim, Settlement } from './receipt-claims.ts'
-
-/** An attempt and its outcome. */
-export interface SettledReceipt {
-  readonly claim: ReceiptClaim
-  readonly settlement: Settlement
-}
+import type { SettledReceipt } from './claims/receipt-claim.ts'
 
 const PROBE: Backoff = { baseMs: 2_000, capMs: 5_000 }
 const LEAST_PROBE_MS = 500

@@ -1,0 +1,105 @@
+import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import type { Db } from 'mongodb'
+import { ORDERS, type OrderDocument } from '../../orders/order-document.ts'
+import { type Due, findDeferred, findDue, findWaiting, isReceipt, triedAt } from './find-receipts.ts'
+import type { ReceiptClaim, SettledReceipt } from './receipt-claim.ts'
+import { putBackStatements, settleStatements, takeStatements, type UnconfirmedClaims } from './receipt-statements.ts'
+
+/** The outbox of receipts, shared by the workers. Leases and due times use the database clock. */
+export interface ReceiptClaims {
+  /**
+   * Claims up to `limit` due receipts. A majority has them as `sending` when this resolves. Claims nothing after
+   * `ended` is aborted. First releases earlier claims whose write was not confirmed, because none of them was sent.
+   */
+  claim(limit: number, ended?: AbortSignal): Promise<ReceiptClaim[]>
+  /**
+   * Claims deferred receipts before they are due, earliest due time first. Skips a receipt for 2 s after its last
+   * attempt, for 30 s after eight attempts, and until it is due if its last error is one of `exceptCodes`.
+   */
+  claimDeferred(limit: number, exceptCodes: readonly string[]): Promise<ReceiptClaim[]>
+  /** Claims receipts that wait for one of these encryption keys, those first that were tried longest ago. */
+  claimWaiting(limit: number, keyIds: readonly string[]): Promise<ReceiptClaim[]>
+  /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
+  settle(settled: readonly SettledReceipt[]): Promise<void>
+}
+
+/** Creates the claims of one worker. */
+export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
+  const { leaseMs, newClaimId } = options
+  let unconfirmed: UnconfirmedClaims[] = []
+  async function putBackUnconfirmed(): Promise<void> {
+    if (unconfirmed.length === 0) return
+    const now = await databaseNow(db)
+    const statements = unconfirmed.flatMap((one) => putBackStatements(one, now))
+    await sendUpdates(db, { update: ORDERS, updates: statements })
+    unconfirmed = []
+  }
+  async function take(due: readonly Due[], now: Date): Promise<ReceiptClaim[]> {
+    if (due.length === 0) return []
+    const claimId = newClaimId()
+    const claims = due.map(({ orderId, receipt }) => ({ orderId, receipt, fence: receipt.fence + 1 }))
+    const until = new Date(now.getTime() + leaseMs)
+    const statements = takeStatements(claims, { claimId, until })
+    try {
+      // A refused statement claims nothing; the others succeeded.
+      const { n: matched } = await sendUpdates(db, { update: ORDERS, updates: statements })
+      return matched === claims.length ? claims : await onlyHeld(db, claims, claimId)
+    } catch (error) {
+      unconfirmed.push({ claims, claimId })
+      throw error
+    }
+  }
+  return {
+    async claim(limit, ended) {
+      await putBackUnconfirmed()
+      const now = await databaseNow(db)
+      const due = await findDue(db, { now, limit, ...options })
+      return ended?.aborted ? [] : take(due, now)
+    },
+    async claimDeferred(limit, exceptCodes) {
+      const now = await databaseNow(db)
+      return take(await findDeferred(db, { now, limit, exceptCodes }), now)
+    },
+    async claimWaiting(limit, keyIds) {
+      const now = await databaseNow(db)
+      const found = (await Promise.all(keyIds.map((keyId) => findWaiting(db, keyId, limit)))).flat()
+      return take(found.toSorted((one, other) => triedAt(one) - triedAt(other)).slice(0, limit), now)
+    },
+    async settle(settled) {
+      const now = await databaseNow(db)
+      const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
+      const statements = [...groups.values()].flatMap((group) =>
+        settleStatements(group, { now, keepMs: options.keepMs }),
+      )
+      await bulkUpdate(db, { update: ORDERS, updates: statements })
+    },
+  }
+}
+
+/** The lease time, the source of claim ids, and the maximum delay of a receipt. Milliseconds. */
+export interface ClaimOptions {
+  readonly leaseMs: number
+  readonly maxWaitMs: number
+  readonly newClaimId: () => string
+  /** Milliseconds that a sent receipt keeps its customer and e-mail. Default: 90 days. */
+  readonly keepMs?: number | undefined
+}
+
+async function databaseNow(db: Db): Promise<Date> {
+  const { localTime } = await db.command({ hello: 1 })
+  return localTime as Date
+}
+
+/** The claims that succeeded. Other workers got the rest. */
+async function onlyHeld(db: Db, claims: readonly ReceiptClaim[], claimId: string): Promise<ReceiptClaim[]> {
+  const orders = await db
+    .collection<OrderDocument>(ORDERS)
+    .find({ _id: { $in: claims.map(({ orderId }) => orderId) } }, { readConcern: 'majority', maxTimeMS: 4_000 })
+    .project<Pick<OrderDocument, '_id' | 'receipts'>>({ receipts: 1 })
+    .toArray()
+  const held = orders.flatMap(({ receipts }) =>
+    receipts.filter((receipt) => isReceipt(receipt) && receipt.heldBy === claimId),
+  )
+  const keys = new Set(held.map(({ key }) => key))
+  return claims.filter(({ receipt }) => keys.has(receipt.key))
+}
