@@ -1,73 +1,37 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock } from '@oncehook/kernel/clock'
 import { createEncryption, type Encryption } from '@oncehook/kernel/encryption'
 import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
-import { logRefused } from '@oncehook/kernel/http/log-refused'
-import { openMetricsListener } from '@oncehook/kernel/http/metrics-listener'
-import { createProbes } from '@oncehook/kernel/http/probes'
-import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
-import { listen } from '@oncehook/kernel/http/server/listen'
-import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
-import type { LogOutput } from '@oncehook/kernel/log-output'
-import type { Logger } from '@oncehook/kernel/logger'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
-import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
-import { createMongoConnection, type MongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
+import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { RenewalGroup } from '@oncehook/kernel/mongo/renewal-group'
-import { runPeriodically } from '@oncehook/kernel/run-periodically'
-import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
-import { CHECK_KEYS_MS, watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
-import { withTimeout } from '@oncehook/kernel/with-timeout'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { nameKeyedCustomers } from './erasures/name-keyed-customers.ts'
-import { createApp } from './http/app.ts'
-import { createUnboundTokens } from './http/unbound-tokens.ts'
+import { type FulfilmentParts, keepMsOf, type WorkerParts } from './composition/fulfilment-parts.ts'
+import { startHousekeeping } from './composition/start-housekeeping.ts'
+import { startListener } from './composition/start-listener.ts'
 import {
   createIdempotencyKeys,
   IDEMPOTENCY_INDEXES,
   IDEMPOTENCY_KEYS,
   type IdempotencyRow,
 } from './idempotency-keys.ts'
-import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
-import { nameFormerCustomers } from './orders/name-former-customers.ts'
+import { addReceiptGauges, createFulfilmentMetrics } from './metrics.ts'
 import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
 import { walkProgress } from './orders/walk-orders.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
-import { dateSentReceipts } from './receipts/date-sent-receipts.ts'
-import { forgetReceipts } from './receipts/forget-receipts.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
 import type { ReceiptSink } from './receipts/receipt-sink.ts'
 import { ReceiptWorker } from './receipts/receipt-worker.ts'
 import { createReceiptSink } from './receipts/sinks/receipt-sinks.ts'
-import type { FulfilmentSettings } from './settings.ts'
 import type { UseCases } from './use-cases.ts'
 
-/** Dependencies of fulfilment besides its settings. Tests replace some of them. */
-export interface FulfilmentParts {
-  readonly settings: FulfilmentSettings
-  readonly logger: Logger
-  /** The log output, used to count lost lines. */
-  readonly logOutput?: LogOutput
-  readonly clock: Clock
-  readonly random: () => number
-  /** Posts receipts. */
-  readonly fetch: typeof globalThis.fetch
-  /** Milliseconds that a run holds an idempotency key. Longer than any request. */
-  readonly keyLeaseMs: number
-  /** Milliseconds that a worker holds a receipt. Longer than a batch of attempts. */
-  readonly receiptLeaseMs: number
-}
-
 const SEND_TIMEOUT_MS = 4_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
-const LAST_WORK_MS = 800
 const RECEIPT_BACKOFF = { baseMs: 2_000, capMs: 900_000 }
 
 /**
@@ -159,14 +123,6 @@ function createConnections(
   return { serving, background }
 }
 
-interface WorkerParts {
-  readonly metrics: FulfilmentMetrics
-  readonly errors: DatabaseErrors
-  readonly mongo: MongoConnection
-  readonly lifecycle: Lifecycle
-  readonly encryption: Encryption
-}
-
 function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle, encryption }: WorkerParts) {
   const { settings, logger, logOutput, clock, random, fetch, receiptLeaseMs: leaseMs } = parts
   const { RECEIPT_FROM: from, RECEIPT_SECRET: keys = [] } = settings
@@ -186,36 +142,6 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
   lifecycle.onStop({ name: 'receipt sink', withinMs: 500, stop: () => sink.close() })
   lifecycle.onStop({ name: 'receipt worker', withinMs: SEND_TIMEOUT_MS + 1_000, stop: () => worker.stop() })
   return { worker, sink }
-}
-
-interface HousekeepingParts extends Omit<WorkerParts, 'metrics'> {
-  readonly register: KeyRegister
-}
-
-/** Starts the tasks that remove expired personal data and register the encryption keys in use. */
-function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingParts): void {
-  const { errors, mongo, lifecycle, register, encryption } = housekeeping
-  const { settings, logger, random } = parts
-  const onError = (error: unknown): void => {
-    errors.count(error)
-    logger.warn({ error }, 'housekeeping.failed')
-  }
-  const task = async (stopping: AbortSignal): Promise<void> => {
-    await forgetReceipts(mongo.db, stopping)
-    await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
-    await nameFormerCustomers(mongo.db, stopping)
-    await nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping)
-  }
-  const running = runPeriodically({ task, everyMs: HOUR_MS, random, onError })
-  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
-  // Work that the next process resumes where it stopped.
-  const stop = async (): Promise<void> =>
-    void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
-  lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
-}
-
-function keepMsOf({ RECEIPT_RETENTION_DAYS }: FulfilmentSettings): number {
-  return RECEIPT_RETENTION_DAYS * DAY_MS
 }
 
 interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo' | 'encryption'> {
@@ -254,64 +180,4 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
     encryption: { db, encryption, logger, register },
     countVerdict: metrics.verdict,
   }
-}
-
-interface ListenerParts extends Omit<WorkerParts, 'mongo' | 'encryption'> {
-  /** Throws unless calls and receipts can be written now. */
-  readonly ping: () => Promise<void>
-  readonly registry: Registry
-  readonly useCases: UseCases
-  readonly isReady: () => boolean
-}
-
-async function startListener(parts: FulfilmentParts, listener: ListenerParts): Promise<number> {
-  const { settings, logger, clock } = parts
-  const { ping, registry, metrics, errors, useCases, isReady, lifecycle } = listener
-  const keys = watchServiceKeys(settings.serviceKeys, logger)
-  const certificates = watchTls(settings.tls, {
-    ...{ prefix: 'FULFILMENT_TLS', logger },
-    onChanged: (renewed) => {
-      if (renewed !== null) opened.renewTls(renewed)
-    },
-  })
-  const tls = certificates.current()
-  const { METRICS_PORT: metricsPort, FULFILMENT_HOST: host } = settings
-  if (metricsPort !== undefined) {
-    await openMetricsListener({ host, port: metricsPort, metrics: registry, logger, lifecycle })
-  }
-  const app = createApp({
-    probes: createProbes({ checks: { mongodb: ping }, metrics: metricsPort === undefined ? registry : null }),
-    verifyToken: createServiceTokenVerifier({
-      ...{ keys: keys.current, issuer: 'gateway', audience: 'fulfilment', clock },
-      binding: settings.SERVICE_TOKEN_BINDING,
-    }),
-    onUnbound: createUnboundTokens({ logger, count: metrics.unboundToken, now: () => performance.now() }),
-    useCases,
-    demandsCertificate: tls?.clientCa !== undefined,
-    isReady,
-    logger,
-    metrics,
-    errors,
-  })
-  const opened = await listen({
-    tls,
-    host,
-    port: settings.FULFILMENT_PORT,
-    ...guardFraming({
-      handler: app,
-      makeRequestId: randomUUID,
-      onRefused: (refused) => logRefused(logger, refused),
-    }),
-    maxConnections: settings.MAX_CONNECTIONS,
-  })
-  const checking = [
-    setInterval(() => keys.check(), CHECK_KEYS_MS).unref(),
-    setInterval(() => certificates.check(), CHECK_TLS_MS).unref(),
-  ]
-  const stop = (): Promise<void> => {
-    for (const one of checking) clearInterval(one)
-    return opened.close(2_500)
-  }
-  lifecycle.onStop({ name: 'listener', withinMs: 3_000, stop })
-  return opened.port
 }

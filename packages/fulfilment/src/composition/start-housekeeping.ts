@@ -1,0 +1,38 @@
+import { CHECK_ENCRYPTION_KEYS_MS } from '@oncehook/kernel/encryption-keys'
+import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import { withTimeout } from '@oncehook/kernel/with-timeout'
+import { nameKeyedCustomers } from '../erasures/name-keyed-customers.ts'
+import { nameFormerCustomers } from '../orders/name-former-customers.ts'
+import { dateSentReceipts } from '../receipts/date-sent-receipts.ts'
+import { forgetReceipts } from '../receipts/forget-receipts.ts'
+import { type FulfilmentParts, keepMsOf, type WorkerParts } from './fulfilment-parts.ts'
+
+const HOUR_MS = 3_600_000
+const LAST_WORK_MS = 800
+
+interface HousekeepingParts extends Omit<WorkerParts, 'metrics'> {
+  readonly register: KeyRegister
+}
+
+/** Starts the tasks that remove expired personal data and register the encryption keys in use. */
+export function startHousekeeping(parts: FulfilmentParts, housekeeping: HousekeepingParts): void {
+  const { errors, mongo, lifecycle, register, encryption } = housekeeping
+  const { settings, logger, random } = parts
+  const onError = (error: unknown): void => {
+    errors.count(error)
+    logger.warn({ error }, 'housekeeping.failed')
+  }
+  const task = async (stopping: AbortSignal): Promise<void> => {
+    await forgetReceipts(mongo.db, stopping)
+    await dateSentReceipts(mongo.db, keepMsOf(settings), stopping)
+    await nameFormerCustomers(mongo.db, stopping)
+    await nameKeyedCustomers({ db: mongo.db, encryption, logger }, stopping)
+  }
+  const running = runPeriodically({ task, everyMs: HOUR_MS, random, onError })
+  const noting = runPeriodically({ task: () => register.check(), everyMs: CHECK_ENCRYPTION_KEYS_MS, random, onError })
+  // Work that the next process resumes where it stopped.
+  const stop = async (): Promise<void> =>
+    void (await withTimeout(Promise.all([running.stop(), noting.stop()]), LAST_WORK_MS))
+  lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop })
+}
