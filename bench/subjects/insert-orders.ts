@@ -1,4 +1,4 @@
-import { type LiveOrder, newOrder, ORDERS } from '@oncehook/fulfilment/orders/order-document'
+import { type LiveOrder, newOrder, ORDERS } from '@oncehook/fulfilment/orders/stored/order-document'
 import type { Db } from 'mongodb'
 import { PRICE } from '../load/signed-deliveries.ts'
 import { DURABLE } from './subject.ts'

@@ -1,4 +1,4 @@
-import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/order-document'
+import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/stored/order-document'
 import { EVENTS } from '@oncehook/gateway/inbox/event-document'
 import type { Db } from 'mongodb'
 import { PROVIDER } from './describe-system.ts'

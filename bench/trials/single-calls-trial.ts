@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/order-document'
+import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/stored/order-document'
 import { createFulfilmentClient } from '@oncehook/gateway/fulfilment/fulfilment-client'
 import { systemClock } from '@oncehook/kernel/clock'
 import { formatEntityTag } from '@oncehook/kernel/entity-tag'

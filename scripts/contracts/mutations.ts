@@ -30,7 +30,7 @@ const ofFulfilment: readonly Change[] = [
   {
     breaks: 'a member of an order is renamed',
     tells: 'missing the following keys: amountDue',
-    file: `${FULFILMENT}/orders/order-document.ts`,
+    file: `${FULFILMENT}/orders/stored/order-document.ts`,
     find: 'amountDue: order.amountDue,',
     replace: 'amountOwed: order.amountDue,',
   },
@@ -108,7 +108,7 @@ const ofFulfilment: readonly Change[] = [
   {
     breaks: 'a member that is null is left out',
     tells: 'missing the following keys: payment',
-    file: `${FULFILMENT}/orders/order-document.ts`,
+    file: `${FULFILMENT}/orders/stored/order-document.ts`,
     find: 'payment === null\n        ? null',
     replace: 'payment === null\n        ? undefined',
   },

@@ -1,6 +1,6 @@
 import { createIdempotencyKeys, type KeyedRequest } from '@oncehook/fulfilment/idempotency-keys'
-import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/order-document'
-import { sealMembers } from '@oncehook/fulfilment/orders/order-encryption'
+import { ORDERS, type OrderDocument } from '@oncehook/fulfilment/orders/stored/order-document'
+import { sealMembers } from '@oncehook/fulfilment/orders/stored/order-encryption'
 import { fulfilmentRouter } from '@oncehook/fulfilment/router'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { type RunningFulfilment, startFulfilment } from '@oncehook/fulfilment/testing/start-fulfilment'

@@ -22,7 +22,7 @@ import {
 } from './idempotency-keys.ts'
 import { addReceiptGauges, createFulfilmentMetrics } from './metrics.ts'
 import { createOrderId } from './orders/order.ts'
-import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/order-document.ts'
+import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { walkProgress } from './orders/walk-orders.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'

@@ -7,7 +7,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/stable-port.ts'
-import { ORDERS } from './orders/order-document.ts'
+import { ORDERS } from './orders/stored/order-document.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 

@@ -3,8 +3,8 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
 import type { Db } from 'mongodb'
-import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
-import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/order-encryption.ts'
+import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/stored/order-encryption.ts'
 
 /** The database that holds the records, and their encryption. */
 export interface RotationSource {

@@ -7,7 +7,7 @@ import { createIdempotencyKeys, IDEMPOTENCY_KEYS, type IdempotencyRow, type Keye
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { newOrder, ORDERS, type OrderDocument } from './order-document.ts'
+import { newOrder, ORDERS, type OrderDocument } from './stored/order-document.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -4,10 +4,10 @@ import { UNREADABLE_ANSWER, withoutPerson } from '../erasures/keyed-answer.ts'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { IdempotencyKeys, KeyedRequest, KeyRow } from '../idempotency-keys.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
-import { madeBy, newOrder, toOrder, unstoredOrder } from './order-document.ts'
-import { openOrder } from './order-encryption.ts'
-import { insertOrder, isStored } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
+import { madeBy, newOrder, toOrder, unstoredOrder } from './stored/order-document.ts'
+import { openOrder } from './stored/order-encryption.ts'
+import { insertOrder, isStored } from './stored/order-store.ts'
 
 /** Dependencies of order creation. */
 export interface CreateDeps extends OrderDeps {

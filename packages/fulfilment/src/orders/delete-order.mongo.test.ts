@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { ORDERS, type OrderDocument } from './order-document.ts'
+import { ORDERS, type OrderDocument } from './stored/order-document.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

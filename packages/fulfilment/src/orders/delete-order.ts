@@ -1,12 +1,12 @@
 import { type Conditions, readConditions } from '../conditions.ts'
 import { orderNotFound, orderUnreadable } from '../errors.ts'
 import { asLiterals, type ByPrincipal, changedBy } from './by-principal.ts'
-import { forgottenReceipt } from './forgotten-receipt.ts'
-import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
-import { mapReceipts } from './map-receipts.ts'
-import { isForeign, isLive, type LiveOrder, type OrderDocument } from './order-document.ts'
-import { readOrder, retryOnConflict, updateOrder } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
+import { forgottenReceipt } from './stored/forgotten-receipt.ts'
+import { NAME_FORMER_CUSTOMERS } from './stored/former-customers.ts'
+import { mapReceipts } from './stored/map-receipts.ts'
+import { isForeign, isLive, type LiveOrder, type OrderDocument } from './stored/order-document.ts'
+import { readOrder, retryOnConflict, updateOrder } from './stored/order-store.ts'
 
 /** A request to delete an order. */
 export interface DeleteRequest extends Conditions, ByPrincipal {

@@ -5,11 +5,11 @@ import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { orderUnreadable } from '../errors.ts'
-import { isReadable } from './is-readable.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
-import { type LiveOrder, type OrderDocument, toOrder } from './order-document.ts'
-import { openOrder } from './order-encryption.ts'
-import { HIDDEN, type OrderCollection, type Orders } from './order-store.ts'
+import { isReadable } from './stored/is-readable.ts'
+import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
+import { openOrder } from './stored/order-encryption.ts'
+import { HIDDEN, type OrderCollection, type Orders } from './stored/order-store.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/

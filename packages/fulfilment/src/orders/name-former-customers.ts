@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
+import { NAME_FORMER_CUSTOMERS } from './stored/former-customers.ts'
 import { walkOrders } from './walk-orders.ts'
 
 /** The walk that indexes orders of earlier releases by former customer. */

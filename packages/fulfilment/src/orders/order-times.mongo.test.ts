@@ -5,7 +5,7 @@ import { fulfilmentClient } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'
 import type { Order } from './order.ts'
-import { ORDERS, type OrderDocument } from './order-document.ts'
+import { ORDERS, type OrderDocument } from './stored/order-document.ts'
 
 const HOUR_MS = 3_600_000
 const SECONDS_MS = 60_000

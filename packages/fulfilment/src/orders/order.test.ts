@@ -2,7 +2,7 @@ import { invalidRequest } from '@oncehook/kernel/error-codes'
 import { describe, expect, it } from 'vitest'
 import { sampleOrder } from '../testing/samples.ts'
 import { amountDueOf, parseOrderContent } from './order.ts'
-import { contentOf, newOrder, toOrder } from './order-document.ts'
+import { contentOf, newOrder, toOrder } from './stored/order-document.ts'
 
 const ITEM = { sku: 'book', quantity: 1, unitAmount: 100 }
 const NOW = new Date('2026-11-21T10:00:00.000Z')

@@ -3,14 +3,14 @@ import { invalidRequest, preconditionRequired } from '@oncehook/kernel/error-cod
 import { readConditions } from '../conditions.ts'
 import { orderNotFound, patchUnprocessable } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
-import { demandReadable } from './is-readable.ts'
 import { isJsonObject, mergePatch } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent, SERVER_MEMBERS } from './order.ts'
-import { isForeign, isLive, toOrder } from './order-document.ts'
-import { openOrder } from './order-encryption.ts'
-import { readOrder, retryOnConflict } from './order-store.ts'
 import type { OrderDeps } from './put-order.ts'
 import { replaceContent } from './replace-content.ts'
+import { demandReadable } from './stored/is-readable.ts'
+import { isForeign, isLive, toOrder } from './stored/order-document.ts'
+import { openOrder } from './stored/order-encryption.ts'
+import { readOrder, retryOnConflict } from './stored/order-store.ts'
 
 /** A request to change an order by JSON Merge Patch (RFC 7396). */
 export interface PatchRequest extends ByPrincipal {

@@ -1,9 +1,10 @@
 import { type Conditions, readConditions } from '../conditions.ts'
 import { idMismatch, orderNotFound } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
-import { demandReadable } from './is-readable.ts'
 import { isJsonObject } from './merge-patch.ts'
 import { type Order, type OrderContent, parseOrderContent } from './order.ts'
+import { replaceContent } from './replace-content.ts'
+import { demandReadable } from './stored/is-readable.ts'
 import {
   INITIAL_STATE,
   isForeign,
@@ -14,10 +15,16 @@ import {
   type Tombstone,
   toOrder,
   unstoredOrder,
-} from './order-document.ts'
-import { openOrder, sealMembers } from './order-encryption.ts'
-import { insertOrder, MADE_NOW, type OrderCollection, readOrder, retryOnConflict, updateOrder } from './order-store.ts'
-import { replaceContent } from './replace-content.ts'
+} from './stored/order-document.ts'
+import { openOrder, sealMembers } from './stored/order-encryption.ts'
+import {
+  insertOrder,
+  MADE_NOW,
+  type OrderCollection,
+  readOrder,
+  retryOnConflict,
+  updateOrder,
+} from './stored/order-store.ts'
 
 /** Dependencies of order writes. */
 export interface OrderDeps extends OrderCollection {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { orderPaid } from '../errors.ts'
 import { asLiterals, changedBy } from './by-principal.ts'
-import { NAME_FORMER_CUSTOMERS } from './former-customers.ts'
 import type { OrderContent } from './order.ts'
-import { contentOf, isLive, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './order-document.ts'
-import { openOrder, sealMembers } from './order-encryption.ts'
-import { type OrderCollection, updateOrder } from './order-store.ts'
+import { NAME_FORMER_CUSTOMERS } from './stored/former-customers.ts'
+import { contentOf, isLive, type LiveOrder, OPTIONAL_MEMBERS, storedContent } from './stored/order-document.ts'
+import { openOrder, sealMembers } from './stored/order-encryption.ts'
+import { type OrderCollection, updateOrder } from './stored/order-store.ts'
 
 /**
  * Replaces the content of a stored order if it still has the version that was read. Equal content changes nothing.

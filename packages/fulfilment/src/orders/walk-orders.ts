@@ -2,7 +2,7 @@ import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { Collection, Db, Document, ObjectId } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
-import { ORDERS } from './order-document.ts'
+import { ORDERS } from './stored/order-document.ts'
 
 const AT_ONCE = 500
 const SEARCH_MS = 4_000

@@ -8,7 +8,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type CommandStartedEvent, type Db, MongoClient, type UpdateFilter } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
-import { APPLIED_KEPT, newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { APPLIED_KEPT, newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { type ApplyDeps, applyEvents } from './apply-events.ts'
 

@@ -1,5 +1,5 @@
 import { isSealed } from '@oncehook/kernel/encryption'
-import type { OrderDocument } from '../orders/order-document.ts'
+import type { OrderDocument } from '../orders/stored/order-document.ts'
 
 type Check = readonly [property: string, isRight: (value: unknown) => boolean]
 

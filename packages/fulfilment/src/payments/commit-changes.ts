@@ -3,7 +3,7 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
-import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/order-document.ts'
+import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/stored/order-document.ts'
 import type { UpdateStatement } from './order-update.ts'
 
 /**

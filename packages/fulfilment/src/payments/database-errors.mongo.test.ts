@@ -8,7 +8,7 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Registry } from 'prom-client'
 import { afterAll, expect, it } from 'vitest'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { applyEvents } from './apply-events.ts'
 

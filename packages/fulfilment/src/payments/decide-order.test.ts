@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newOrder, type OrderDocument } from '../orders/order-document.ts'
+import { newOrder, type OrderDocument } from '../orders/stored/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { decideOrder, type IncomingEvent } from './decide-order.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'

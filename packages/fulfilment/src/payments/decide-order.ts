@@ -15,7 +15,7 @@ import {
   type LiveOrder,
   type OrderDocument,
   type Outcome,
-} from '../orders/order-document.ts'
+} from '../orders/stored/order-document.ts'
 import { checkStoredOrder } from './check-stored-order.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'

@@ -1,6 +1,6 @@
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { type LiveOrder, newOrder } from '../orders/order-document.ts'
+import { type LiveOrder, newOrder } from '../orders/stored/order-document.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { decideOrder } from './decide-order.ts'
 import { orderUpdate } from './order-update.ts'

@@ -1,4 +1,4 @@
-import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/order-document.ts'
+import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { receiptKey } from '../receipts/receipt-key.ts'
 import type { OrderChange } from './decide-order.ts'
 import type { PaymentState } from './transitions.ts'

@@ -1,6 +1,6 @@
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { DURABLE_READ } from '../durable-read.ts'
-import type { Orders } from '../orders/order-store.ts'
+import type { Orders } from '../orders/stored/order-store.ts'
 
 /**
  * The current versions of orders. Null if an order does not exist, was deleted or has no valid version; applying an

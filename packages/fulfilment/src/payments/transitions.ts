@@ -1,5 +1,5 @@
 import type { OrderStatus } from '../orders/order.ts'
-import type { Outcome, PaymentKey, StoredPayment } from '../orders/order-document.ts'
+import type { Outcome, PaymentKey, StoredPayment } from '../orders/stored/order-document.ts'
 
 /** The event types that change an order. */
 export const PAYMENT_EVENT_TYPES = ['payment.succeeded', 'payment.failed'] as const

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { mapReceipts } from '../orders/map-receipts.ts'
+import { mapReceipts } from '../orders/stored/map-receipts.ts'
 import { walkOrders } from '../orders/walk-orders.ts'
 
 /** Sets the date for removing the customer and e-mail on receipts sent by release 0.1.0, which did not set one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ORDERS, type OrderDocument } from '../orders/order-document.ts'
+import { ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { fulfilmentClient } from '../testing/fulfilment-client.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { startFulfilment } from '../testing/start-fulfilment.ts'

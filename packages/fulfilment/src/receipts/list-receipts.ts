@@ -1,7 +1,7 @@
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { DURABLE_READ } from '../durable-read.ts'
-import type { ReceiptState, StoredReceipt } from '../orders/order-document.ts'
-import type { Orders } from '../orders/order-store.ts'
+import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
+import type { Orders } from '../orders/stored/order-store.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 
 /** The requested page of receipts. `after` is the `next` of the previous page. */

@@ -5,7 +5,13 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+import {
+  newOrder,
+  ORDER_INDEXES,
+  ORDERS,
+  type OrderDocument,
+  type StoredReceipt,
+} from '../orders/stored/order-document.ts'
 import { type MailServer, startMailServer } from '../testing/mail-server.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'

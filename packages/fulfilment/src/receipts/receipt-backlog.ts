@@ -1,5 +1,5 @@
 import type { ReceiptBacklog } from '../metrics.ts'
-import type { Orders } from '../orders/order-store.ts'
+import type { Orders } from '../orders/stored/order-store.ts'
 
 /** Counting stops at this number of orders. An exact count beyond it is of no use. */
 const MOST = 100_000

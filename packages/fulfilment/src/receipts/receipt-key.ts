@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PaymentKey } from '../orders/order-document.ts'
+import type { PaymentKey } from '../orders/stored/order-document.ts'
 
 /**
  * The key of the receipt for this payment of this order. It is deterministic, so a retry never creates a second

@@ -13,8 +13,14 @@ import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { rotateOrders } from '../encryption/rotate-orders.ts'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
-import { sealMembers } from '../orders/order-encryption.ts'
+import {
+  newOrder,
+  ORDER_INDEXES,
+  ORDERS,
+  type OrderDocument,
+  type StoredReceipt,
+} from '../orders/stored/order-document.ts'
+import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import type { ReceiptClaim } from './claims/receipt-claim.ts'

@@ -1,7 +1,13 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/order-document.ts'
+import {
+  newOrder,
+  ORDER_INDEXES,
+  ORDERS,
+  type OrderDocument,
+  type StoredReceipt,
+} from '../orders/stored/order-document.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { releaseReceipt } from './release-receipt.ts'
 

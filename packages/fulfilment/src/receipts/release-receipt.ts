@@ -1,6 +1,6 @@
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { receiptNotParked } from '../errors.ts'
-import type { Orders } from '../orders/order-store.ts'
+import type { Orders } from '../orders/stored/order-store.ts'
 
 /**
  * Makes a parked receipt due again. The operator accepts the risk of a second copy. It goes to the current address of

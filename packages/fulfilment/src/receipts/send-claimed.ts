@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import { type Encryption, isSealed } from '@oncehook/kernel/encryption'
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
-import { memberPlace } from '../orders/order-encryption.ts'
+import { memberPlace } from '../orders/stored/order-encryption.ts'
 import type { ReceiptClaim, Settlement } from './claims/receipt-claim.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from './receipt-sink.ts'
 

@@ -1,6 +1,6 @@
 import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { Db, Filter, FindOptions } from 'mongodb'
-import { ORDERS, type OrderDocument, type StoredReceipt } from '../../orders/order-document.ts'
+import { ORDERS, type OrderDocument, type StoredReceipt } from '../../orders/stored/order-document.ts'
 
 /** A receipt that may be claimed. */
 export interface Due {

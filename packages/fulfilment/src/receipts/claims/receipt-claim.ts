@@ -1,4 +1,4 @@
-import type { StoredReceipt } from '../../orders/order-document.ts'
+import type { StoredReceipt } from '../../orders/stored/order-document.ts'
 
 /** A receipt that only this worker may send until its lease ends. */
 export interface ReceiptClaim {

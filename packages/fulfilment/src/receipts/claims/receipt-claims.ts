@@ -1,6 +1,6 @@
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
-import { ORDERS, type OrderDocument } from '../../orders/order-document.ts'
+import { ORDERS, type OrderDocument } from '../../orders/stored/order-document.ts'
 import { type Due, findDeferred, findDue, findWaiting, isReceipt, triedAt } from './find-receipts.ts'
 import type { ReceiptClaim, SettledReceipt } from './receipt-claim.ts'
 import { putBackStatements, settleStatements, takeStatements, type UnconfirmedClaims } from './receipt-statements.ts'

@@ -3,7 +3,7 @@ import type { Encryption } from '@oncehook/kernel/encryption'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Document, UpdateFilter } from 'mongodb'
-import { DURABLE_READ } from '../durable-read.ts'
+import { DURABLE_READ } from '../../durable-read.ts'
 import { isLive, type LiveOrder, type OrderDocument, type UnstoredOrder } from './order-document.ts'
 import { sealMembers } from './order-encryption.ts'
 

@@ -1,7 +1,7 @@
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { isSealed } from '@oncehook/kernel/encryption'
 import { recordAltered } from '@oncehook/kernel/error-codes'
-import { orderUnreadable } from '../errors.ts'
+import { orderUnreadable } from '../../errors.ts'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 
 /** The fields of an order that may be encrypted. */

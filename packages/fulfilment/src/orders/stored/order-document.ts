@@ -1,6 +1,6 @@
 import type { Sealed } from '@oncehook/kernel/encryption'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from './order.ts'
+import { amountDueOf, type Order, type OrderContent, type OrderPayment, type OrderStatus } from '../order.ts'
 
 /** The collection of orders. */
 export const ORDERS = 'orders'

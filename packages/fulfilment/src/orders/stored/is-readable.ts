@@ -1,5 +1,5 @@
 import { isSealed } from '@oncehook/kernel/encryption'
-import { orderUnreadable } from '../errors.ts'
+import { orderUnreadable } from '../../errors.ts'
 import type { LiveOrder } from './order-document.ts'
 
 /** Whether a stored order has every field that its representation needs. Imported documents may lack some. */
