@@ -1,6 +1,6 @@
+import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { createMongoConnection } from '@oncehook/kernel/mongo/mongo-connection'
 import { Secret } from '@oncehook/kernel/secret'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb'
-import type { Secret } from '../secret.ts'
-import { SettingsError } from '../settings.ts'
+import type { Secret } from '../../secret.ts'
+import { SettingsError } from '../../settings.ts'
 
 /**
  * Checks the options of a MongoDB URL: writes need a journaled majority, and reads must use the primary. These values

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../../settings.ts'
 import { checkDeployment } from './check-deployment.ts'
 
 /** A database whose node gives this reply. A real node is in this state for milliseconds only. */

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { bulkUpdate } from './bulk-update.ts'
+import { bulkUpdate } from '../bulk-update.ts'
 
 /** Dependencies of a majority probe. */
 export interface MajorityProbeOptions {

@@ -7,13 +7,13 @@ import {
   MongoServerSelectionError,
   ReadConcern,
 } from 'mongodb'
-import type { Logger } from '../logger.ts'
-import type { Secret } from '../secret.ts'
-import { SettingsError } from '../settings.ts'
+import type { Logger } from '../../logger.ts'
+import type { Secret } from '../../secret.ts'
+import { SettingsError } from '../../settings.ts'
+import type { DatabaseErrors } from '../database-errors.ts'
 import { createAddressFingerprint } from './address-fingerprint.ts'
 import { assertWritable, checkDeployment, type Deployment } from './check-deployment.ts'
 import { checkMongoUri } from './check-mongo-uri.ts'
-import type { DatabaseErrors } from './database-errors.ts'
 import { assertSameDeployment, type DeploymentIdentity, ensureIdentity } from './deployment-identity.ts'
 import { type ForwardOptions, forwardDatabase } from './forward-database.ts'
 import { createMajorityProbe } from './majority-probe.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { MongoClient } from 'mongodb'
-import { fingerprintOf } from '../file-source.ts'
-import type { Secret } from '../secret.ts'
+import { fingerprintOf } from '../../file-source.ts'
+import type { Secret } from '../../secret.ts'
 
 /**
  * Creates a function that identifies a MongoDB URL together with the content of its TLS files, without revealing

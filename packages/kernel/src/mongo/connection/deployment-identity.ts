@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from 'mongodb'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../../settings.ts'
 
 // The collection of the identity marker; it holds one document.
 const DEPLOYMENT = 'deployment'

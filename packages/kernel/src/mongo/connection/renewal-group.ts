@@ -1,6 +1,6 @@
-import type { Logger } from '../logger.ts'
-import { SettingsError } from '../settings.ts'
-import { errorClass } from './write-outcome.ts'
+import type { Logger } from '../../logger.ts'
+import { SettingsError } from '../../settings.ts'
+import { errorClass } from '../write-outcome.ts'
 
 /** Why a client is replaced: the server signed its connections out, or its URL or files changed. */
 export type RenewalCause = 'signed_out' | 'files_changed'

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { SettingsError } from '../settings.ts'
+import { SettingsError } from '../../settings.ts'
 
 /** The type of deployment: a replica set, reached at its primary, or a sharded cluster behind mongos. */
 export type Deployment = 'replica_set' | 'sharded'

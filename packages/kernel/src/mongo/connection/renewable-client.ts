@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MongoClient } from 'mongodb'
-import { withTimeout } from '../with-timeout.ts'
+import { withTimeout } from '../../with-timeout.ts'
 import type { RenewalCause, RenewalGroup } from './renewal-group.ts'
 
 /** Dependencies of a renewable client. */
