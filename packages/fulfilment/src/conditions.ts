@@ -1,27 +1,13 @@
-import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { preconditionFailed } from '@oncehook/kernel/error-codes'
-
-/** Preconditions of a request, in the syntax of the If-Match and If-None-Match headers. */
-export interface Conditions {
-  readonly ifMatch?: string | undefined
-  readonly ifNoneMatch?: string | undefined
-}
+import { type Preconditions, readPreconditions } from '@oncehook/kernel/preconditions'
 
 /**
- * Checks preconditions against the current version in the order of RFC 9110 section 13.2.2. Null means that nothing
- * exists.
- */
-export type ConditionCheck = (version: number | null) => void
-
-/**
- * Parses the preconditions of a request once, so that they can be checked against several versions.
+ * Parses the preconditions of a request once, so that several versions can be checked. Null means that nothing exists.
  * @throws invalidRequest at once for invalid syntax; the check throws preconditionFailed with the current version
  */
-export function readConditions({ ifMatch, ifNoneMatch }: Conditions): ConditionCheck {
-  const match = ifMatch === undefined ? null : parseEntityTagList(ifMatch)
-  const noneMatch = ifNoneMatch === undefined ? null : parseEntityTagList(ifNoneMatch)
+export function readConditions(preconditions: Preconditions): (version: number | null) => void {
+  const check = readPreconditions(preconditions)
   return (version) => {
-    if (match !== null && !matchesStrongly(match, version)) throw preconditionFailed({ version })
-    if (noneMatch !== null && matchesWeakly(noneMatch, version)) throw preconditionFailed({ version })
+    if (check(version) !== null) throw preconditionFailed({ version })
   }
 }

@@ -1,4 +1,5 @@
-import { type Conditions, readConditions } from '../conditions.ts'
+import type { Preconditions } from '@oncehook/kernel/preconditions'
+import { readConditions } from '../conditions.ts'
 import { orderNotFound, orderUnreadable } from '../errors.ts'
 import { asLiterals, type ByPrincipal, changedBy } from './by-principal.ts'
 import type { OrderDeps } from './put-order.ts'
@@ -9,7 +10,7 @@ import { isForeign, isLive, type LiveOrder, type OrderDocument } from './stored/
 import { readOrder, retryOnConflict, updateOrder } from './stored/order-store.ts'
 
 /** A request to delete an order. */
-export interface DeleteRequest extends Conditions, ByPrincipal {
+export interface DeleteRequest extends Preconditions, ByPrincipal {
   readonly id: string
 }
 

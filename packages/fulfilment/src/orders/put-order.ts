@@ -1,4 +1,5 @@
-import { type Conditions, readConditions } from '../conditions.ts'
+import type { Preconditions } from '@oncehook/kernel/preconditions'
+import { readConditions } from '../conditions.ts'
 import { idMismatch, orderNotFound } from '../errors.ts'
 import type { ByPrincipal } from './by-principal.ts'
 import { isJsonObject } from './merge-patch.ts'
@@ -32,7 +33,7 @@ export interface OrderDeps extends OrderCollection {
 }
 
 /** A request to replace an order completely, or to create it under the id given by the caller. */
-export interface PutRequest extends Conditions, ByPrincipal {
+export interface PutRequest extends Preconditions, ByPrincipal {
   readonly id: string
   /** The order as sent. It is validated after the preconditions (RFC 9110 section 13.2.1). */
   readonly order: unknown

@@ -1,5 +1,5 @@
-import { matchesStrongly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
+import { readPreconditions } from '@oncehook/kernel/preconditions'
 import {
   amountMismatch,
   currencyMismatch,
@@ -130,7 +130,7 @@ function decideNew(draft: Draft, event: IncomingEvent): Verdict {
 
 function refusalOf(order: LiveOrder, event: IncomingEvent): Refusal | null {
   if (event.ifMatch === undefined) return toRefusal(preconditionRequired)
-  if (!matchesStrongly(parseEntityTagList(event.ifMatch), order.version)) return toRefusal(preconditionFailed)
+  if (readPreconditions({ ifMatch: event.ifMatch })(order.version) !== null) return toRefusal(preconditionFailed)
   if (event.amount !== undefined && event.amount !== order.amountDue) return toRefusal(amountMismatch)
   const currency = event.currency?.toUpperCase()
   return currency !== undefined && currency !== order.currency ? toRefusal(currencyMismatch) : null

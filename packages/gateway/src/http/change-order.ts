@@ -1,6 +1,7 @@
-import { matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
+import { readPreconditions } from '@oncehook/kernel/preconditions'
 import {
   askForChange,
   type OrderContext,
@@ -68,24 +69,22 @@ async function readAfterConditions(deps: OrderDeps, ctx: OrderContext, rules: Bo
   try {
     return parseBody(rawBody)
   } catch (error) {
-    if (invalidBody.is(error)) await judgeConditions(deps, ctx)
+    if (invalidBody.is(error)) await checkConditions(deps, ctx)
     throw error
   }
 }
 
-async function judgeConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
-  const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
-  if (ctx.method === 'PUT' && ifMatch === undefined && ifNoneMatch === undefined) return
-  const match = ifMatch === undefined ? null : parseEntityTagList(ifMatch)
-  const noneMatch = ifNoneMatch === undefined ? null : parseEntityTagList(ifNoneMatch)
+async function checkConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
+  const conditions = conditionsOf(ctx)
+  if (ctx.method === 'PUT' && Object.keys(conditions).length === 0) return
+  const check = readPreconditions(conditions)
   const version = await currentVersion(
     fulfilment.orders.get.query({ id: orderIdOf(ctx), ...ownerOf(ctx) }, trace(ctx)),
     ctx.method,
   )
-  if (ctx.method === 'PATCH' && match === null) throw preconditionRequired()
-  const failed =
-    (match !== null && !matchesStrongly(match, version)) || (noneMatch !== null && matchesWeakly(noneMatch, version))
-  if (failed) throw preconditionFailed({}, version === null ? {} : { headers: { ETag: `"${version}"` } })
+  if (ctx.method === 'PATCH' && conditions.ifMatch === undefined) throw preconditionRequired()
+  if (check(version) === null) return
+  throw preconditionFailed({}, version === null ? {} : { headers: { ETag: formatEntityTag(version) } })
 }
 
 /** If the order is missing, a PATCH fails with 404. For a PUT the version is null, which matches no tag. */

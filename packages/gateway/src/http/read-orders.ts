@@ -1,5 +1,6 @@
-import { type EntityTagList, matchesStrongly, matchesWeakly, parseEntityTagList } from '@oncehook/kernel/entity-tag'
+import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { preconditionFailed } from '@oncehook/kernel/error-codes'
+import { readPreconditions } from '@oncehook/kernel/preconditions'
 import {
   CACHE_CONTROL,
   type OrderContext,
@@ -22,21 +23,13 @@ export async function listOrders({ fulfilment }: OrderDeps, ctx: OrderContext): 
 
 /** `GET /api/orders/<id>`: the order, or 304 if the caller has it. If-Match is checked first (RFC 9110 section 13.2.2). */
 export async function getOrder({ fulfilment }: OrderDeps, ctx: OrderContext): Promise<void> {
-  const { ifMatch, ifNoneMatch } = conditionsOf(ctx)
-  const match = listOf(ifMatch)
-  const noneMatch = listOf(ifNoneMatch)
+  const check = readPreconditions(conditionsOf(ctx))
   const order = await ask(fulfilment.orders.get.query({ id: orderIdOf(ctx), ...ownerOf(ctx) }, trace(ctx)))
-  const { version } = order
-  if (match !== null && !matchesStrongly(match, version)) {
-    throw preconditionFailed({}, { headers: { ETag: `"${version}"` } })
-  }
+  const failed = check(order.version)
+  if (failed === 'If-Match') throw preconditionFailed({}, { headers: { ETag: formatEntityTag(order.version) } })
   sendOrder(ctx, 200, order)
-  if (noneMatch !== null && matchesWeakly(noneMatch, version)) {
+  if (failed === 'If-None-Match') {
     ctx.status = 304
     ctx.body = null
   }
-}
-
-function listOf(value: string | undefined): EntityTagList | null {
-  return value === undefined ? null : parseEntityTagList(value)
 }
