@@ -1,6 +1,6 @@
 import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { isDuplicateKey, toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Db } from 'mongodb'
 import { DURABLE_READ } from './durable-read.ts'
@@ -106,7 +106,7 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
       const stored = encryption.seal(Buffer.from(answer), answerPlace(row)) ?? answer
       const stands = { $ifNull: ['$answer', { $literal: stored }] }
       const whose = { $cond: [UNANSWERED, { $literal: customerId ?? null }, '$customerId'] }
-      const expiresAt = { $cond: [UNANSWERED, { $add: ['$$NOW', times.ttlMs] }, '$expiresAt'] }
+      const expiresAt = { $cond: [UNANSWERED, fromNow(times.ttlMs), '$expiresAt'] }
       const finished = await reachable(
         rows.findOneAndUpdate(
           { ...ofKey(row), orderId: row.orderId },
@@ -158,19 +158,12 @@ const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 // Always set: release 0.1.0 treats a row without a date as expired, and would create a second order.
 const UNANSWERED_TTL_MS = 365 * 86_400_000
 
-/** A lease longer than the maximum was set by a clock that was ahead, so treat it as lapsed. */
-function lapsed({ leaseMs }: KeyTimes): object {
-  const latest = { $add: ['$$NOW', leaseMs + CLOCK_STEP_MS] }
-  return { $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', latest] }] }
-}
-
 /** A single statement on the database clock decides, so that two runs can never hold the same key. */
 function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
-  const after = (ms: number) => ({ $add: ['$$NOW', ms] })
   const lease = {
     run: { $literal: fresh.run },
-    leaseUntil: after(times.leaseMs),
-    expiresAt: after(UNANSWERED_TTL_MS),
+    leaseUntil: fromNow(times.leaseMs),
+    expiresAt: fromNow(UNANSWERED_TTL_MS),
   }
   const row = {
     _id: '$_id',
@@ -183,7 +176,11 @@ function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: str
     ...lease,
   }
   const sameDead = {
-    $and: [{ $eq: ['$state', 'running'] }, lapsed(times), { $eq: ['$fingerprint', { $literal: request.fingerprint }] }],
+    $and: [
+      { $eq: ['$state', 'running'] },
+      leaseHasEnded(times.leaseMs),
+      { $eq: ['$fingerprint', { $literal: request.fingerprint }] },
+    ],
   }
   const kept = { $cond: [sameDead, { $mergeObjects: ['$$ROOT', lease] }, '$$ROOT'] }
   return [{ $replaceWith: { $cond: [{ $or: [ABSENT, EXPIRED] }, row, kept] } }]

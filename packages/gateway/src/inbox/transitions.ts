@@ -1,3 +1,4 @@
+import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Document, type ObjectId, Timestamp } from 'mongodb'
 import { type AttemptResult, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
@@ -90,7 +91,7 @@ export function claimRecord({ owner, leaseMs, claimId, living }: NewClaim): Docu
         fence: raised('fence'),
         state: 'processing',
         leaseOwner: owner,
-        leaseUntil: { $add: ['$$NOW', leaseMs] },
+        leaseUntil: fromNow(leaseMs),
         leaseMs,
         claim: claimId,
       },
@@ -152,7 +153,7 @@ export function settle(settlement: Settlement, attempt: AttemptResult, rules: Se
         ...(failedCalls > 0 ? { failedCalls } : {}),
         ...(internalErrors > 0 ? { internalErrors } : {}),
       }
-      const due = { ...suspicion, state: 'pending', dueAt: { $add: ['$$NOW', delayMs] } }
+      const due = { ...suspicion, state: 'pending', dueAt: fromNow(delayMs) }
       return [
         { $unset: [...HOLD, ...SUSPICION] },
         { $set: { ...attempted(attempt), ...failed(attempt, rules), ...due } },
@@ -252,7 +253,7 @@ export interface Closing {
 /** Closes a dead event. Only a replay that names it makes it due again. */
 export function close({ by, reason, retention }: Closing): Document[] {
   const closed = { $mergeObjects: [{ at: '$$NOW' }, { $literal: { by, reason } }] }
-  return [{ $set: { state: 'closed', closed, stripAt: { $add: ['$$NOW', bodyMsOf(retention)] } } }]
+  return [{ $set: { state: 'closed', closed, stripAt: fromNow(bodyMsOf(retention)) } }]
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import type { Db, Document, ObjectId } from 'mongodb'
 import { EVENTS } from '../inbox/event-document.ts'
@@ -33,10 +33,6 @@ export interface ReplayRunnerDeps {
 const LOOK_MS = 250
 const REST_MS = 1_000
 const LEASE_MS = 15_000
-// A lease that ends later than any that is granted comes from a clock that was ahead.
-const LEASE_HAS_ENDED = {
-  $or: [{ $lte: ['$leaseUntil', '$$NOW'] }, { $gt: ['$leaseUntil', { $add: ['$$NOW', LEASE_MS + CLOCK_STEP_MS] }] }],
-}
 const SLICE = 100
 // Well below the lease: to read an event again, its provider may have to be asked.
 const SLICE_MS = 5_000
@@ -90,8 +86,8 @@ export class ReplayRunner {
   async #lease(): Promise<ReplayDocument | null> {
     const replays = this.#deps.db.collection<ReplayDocument>(REPLAYS)
     return replays.findOneAndUpdate(
-      { state: 'running', $expr: LEASE_HAS_ENDED },
-      [{ $set: { leaseUntil: { $add: ['$$NOW', LEASE_MS] } } }],
+      { state: 'running', $expr: leaseHasEnded(LEASE_MS) },
+      [{ $set: { leaseUntil: fromNow(LEASE_MS) } }],
       { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
     )
   }
@@ -190,7 +186,7 @@ export class ReplayRunner {
       .collection<ReplayDocument>(REPLAYS)
       .findOneAndUpdate(
         { _id, cursor: { $eq: cursor } },
-        [{ $set: { cursor: last, notRead: counted, leaseUntil: { $add: ['$$NOW', leaseMs] }, ...end } }],
+        [{ $set: { cursor: last, notRead: counted, leaseUntil: fromNow(leaseMs), ...end } }],
         { returnDocument: 'after' },
       )
   }

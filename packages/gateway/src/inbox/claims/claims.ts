@@ -1,3 +1,4 @@
+import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
 import { release } from '../transitions.ts'
@@ -6,7 +7,7 @@ import type { ClaimsDeps } from './claims-deps.ts'
 import { failPoisonEvents, mayBePoison } from './fail-poison-events.ts'
 import { findDue, isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
-import { leaseEnd, leaseHasEnded } from './lease.ts'
+import { leaseHasEnded } from './lease.ts'
 import { createOwners, type Owners } from './owners.ts'
 import { takeClaims } from './take-claims.ts'
 
@@ -45,7 +46,7 @@ const MAX_TRIES = 5
 export function createClaims(deps: ClaimsDeps): Claims {
   const { db, owner, leaseMs, monotonicMs = () => performance.now() } = deps
   const owners = createOwners({ db, owner, leaseMs, monotonicMs })
-  const renew = (claims: readonly Claim[]) => updateHeld(deps, claims, [{ $set: { leaseUntil: leaseEnd(leaseMs) } }])
+  const renew = (claims: readonly Claim[]) => updateHeld(deps, claims, [{ $set: { leaseUntil: fromNow(leaseMs) } }])
   let favoursTimed = false
   return {
     async claimDue(limit) {

@@ -1,4 +1,4 @@
-import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/clock-step'
+import { latestFromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document, ObjectId } from 'mongodb'
 import { DUE_INDEX, EVENTS } from '../event-document.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
@@ -20,7 +20,7 @@ interface Wanted {
  * ever set comes from a clock that was ahead. It counts as past.
  */
 export function isDue({ maxDelayMs }: Pick<ClaimsDeps, 'maxDelayMs'>): Document {
-  const latest = { $add: ['$$NOW', maxDelayMs + CLOCK_STEP_MS] }
+  const latest = latestFromNow(maxDelayMs)
   const $or = [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, { $expr: { $gt: ['$dueAt', latest] } }]
   const filter = { state: 'pending', $or }
   return filter

@@ -4,11 +4,6 @@ import { positiveOr, timeOf } from '../record-expressions.ts'
 // Timestamps of the server have whole seconds only. Without one more second, a lease could end too early.
 const TIMESTAMP_STEP_MS = 1_000
 
-/** When a lease of `leaseMs` that begins now will end. */
-export function leaseEnd(leaseMs: number): Document {
-  return { $add: ['$$NOW', leaseMs] }
-}
-
 /**
  * Whether the lease of a record has ended. A record claimed on insert has no `leaseUntil` yet: its lease begins when
  * the server writes the record. The length is that of the holder's leases: during a rolling restart with another

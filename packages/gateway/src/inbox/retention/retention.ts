@@ -1,3 +1,4 @@
+import { fromNow } from '@oncehook/kernel/mongo/lease'
 import type { Document } from 'mongodb'
 
 const DAY_MS = 86_400_000
@@ -29,8 +30,8 @@ export function bodyMsOf({ retentionMs, bodyRetentionMs }: Retention): number {
 
 /** The dates of a record that is settled now and will end: done, unhandled or closed. */
 export function datesOfEnding(retention: Retention): Document {
-  const end = { $add: ['$$NOW', retention.retentionMs] }
-  const bodyEnd = { $add: ['$$NOW', bodyMsOf(retention)] }
+  const end = fromNow(retention.retentionMs)
+  const bodyEnd = fromNow(bodyMsOf(retention))
   const isShorter = bodyMsOf(retention) < retention.retentionMs
   return {
     expireAt: { $cond: [KEEPS_KEY, '$$REMOVE', end] },
@@ -40,7 +41,7 @@ export function datesOfEnding(retention: Retention): Document {
 
 /** The dates of a record that becomes dead now. The record stays, its body does not. */
 export function datesOfDead({ bodyRetentionMs }: Retention): Document {
-  return { stripAt: { $add: ['$$NOW', bodyRetentionMs] } }
+  return { stripAt: fromNow(bodyRetentionMs) }
 }
 
 const KEEPS_KEY = { $eq: ['$keepKey', true] }
