@@ -1,12 +1,4 @@
-import type { FindOptions } from 'mongodb'
+import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 
-/**
- * Options for every read that affects an answer: majority read from the primary within 4 s. A local read can return a
- * write that is rolled back later. If no majority is available, the read returns older data. A conditional write
- * based on that data then changes nothing.
- */
-export const DURABLE_READ = {
-  readPreference: 'primary',
-  readConcern: 'majority',
-  maxTimeMS: 4_000,
-} as const satisfies FindOptions
+/** Options of every read that affects an answer: 4 s leave a request time for its write. */
+export const DURABLE_READ = durableRead(4_000)

@@ -1,6 +1,6 @@
 import { type RefusedStatement, sendUpdates, type UpdateReply } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
+import { DUPLICATE_KEY, violatedIndex } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { ORDERS, type OrderDocument, PAYMENT_INDEX } from '../orders/stored/order-document.ts'
@@ -12,8 +12,6 @@ import type { UpdateStatement } from './order-update.ts'
  * cannot be changed. `unknown`: no information.
  */
 export type CommitResult = 'committed' | 'unconfirmed' | 'payment_used' | 'unchangeable' | 'unknown'
-
-const DUPLICATE_KEY = 11_000
 
 // Server codes for a document that rejects the change: BadValue, TypeMismatch, PathNotViable,
 // DocumentValidationFailure, BSONObjectTooLarge and its two older codes.

@@ -1,3 +1,4 @@
+import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { EVENTS, type EventDocument } from './event-document.ts'
@@ -5,7 +6,7 @@ import { EVENTS, type EventDocument } from './event-document.ts'
 type Key = Pick<EventDocument, 'provider' | 'eventId'>
 
 // Data that a majority holds is never rolled back, so a record found by such a read is durable.
-const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 3_000 } as const
+const DURABLE_READ = durableRead(3_000)
 
 /**
  * Reads which duplicates a majority holds. The others are `unknown`: an earlier record refused them, and it may still

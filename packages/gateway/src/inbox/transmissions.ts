@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { verdictsOf } from '@oncehook/kernel/mongo/write-outcome'
@@ -59,7 +60,7 @@ interface TransmissionsDeps {
 const MARGIN_MS = 86_400_000
 const MAX_KNOWN = 10_000
 const DOCUMENT_BYTES = 300
-const DURABLE_READ = { readConcern: 'majority', readPreference: 'primary', maxTimeMS: 3_000 } as const
+const DURABLE_READ = durableRead(3_000)
 
 /** Creates the store of transmissions. */
 export function createTransmissions({ db, errors }: TransmissionsDeps): Transmissions {

@@ -3,6 +3,7 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
+import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
 import { AS_WRITTEN } from './as-written.ts'
 import { type ChainedEntry, type ChainLink, linkEntry } from './audit-chain.ts'
@@ -244,8 +245,6 @@ interface Inserted {
   /** Whether an earlier call has already stored the next one. */
   readonly isKnown: boolean
 }
-
-const DUPLICATE_KEY = 11_000
 
 /** Inserts in order and stops at the first entry that is refused, so that no number is left out. */
 async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inserted> {

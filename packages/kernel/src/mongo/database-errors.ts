@@ -1,6 +1,6 @@
 import { type Document, MongoError, MongoWriteConcernError } from 'mongodb'
 import { Counter, type Registry } from 'prom-client'
-import { errorClass } from './write-outcome.ts'
+import { DUPLICATE_KEY, errorClass } from './write-outcome.ts'
 
 /** Counts database errors by class. Ignores other errors. */
 export interface DatabaseErrors {
@@ -12,7 +12,6 @@ export interface DatabaseErrors {
   watch<T extends object>(methods: T): T
 }
 
-const DUPLICATE_KEY = 11_000
 const MAX_CHAIN = 8
 
 /** Creates the counter `oncehook_database_errors_total` in a registry. */

@@ -5,7 +5,8 @@ import type { AppError } from '../errors.ts'
 /** The outcome of a write: durable on a majority, refused because an earlier durable write has its key, or unknown. */
 export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
 
-const DUPLICATE_KEY = 11_000
+/** The server's code for a write that a unique index refused. */
+export const DUPLICATE_KEY = 11_000
 
 // The key after the index name contains values from the sender. Only the part before it is the server's own text.
 const VIOLATED = /^(?:[\w ]+ :: caused by :: )*E11000 duplicate key error collection: \S+ index: (\S+) /
