@@ -5,8 +5,8 @@ import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EVENTS, type EventDocument } from './inbox/event-document.ts'
-import { createFulfilmentStandIn } from './testing/fulfilment-stand-in.ts'
-import { serveStandIn } from './testing/serve-stand-in.ts'
+import { createFakeFulfilment } from './testing/fake-fulfilment.ts'
+import { serveFake } from './testing/serve-fake.ts'
 import { startGateway } from './testing/start-gateway.ts'
 
 // Other tests may keep the machine busy in the meantime.
@@ -35,8 +35,8 @@ const WAIT = { timeout: 20_000 }
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const standIn = createFulfilmentStandIn()
-const served = stack.use(await serveStandIn(standIn))
+const fake = createFakeFulfilment()
+const served = stack.use(await serveFake(fake))
 const gateway = stack.use(
   await startGateway({
     ...{ database, providers, fulfilmentUrl: served.url },
@@ -101,7 +101,7 @@ const REFUSED = { error: expect.stringMatching(/^[A-Z].*[^.]$/), requestId: expe
 describe('a delivery', () => {
   it('is answered with 200 once it is stored, and has its effect', async () => {
     const id = uniqueId()
-    standIn.orders.set(`order of ${id}`, 1)
+    fake.orders.set(`order of ${id}`, 1)
     const body = eventOf(id)
     const answer = await deliver({ body })
     expect(answer).toMatchObject({ status: 200, text: '{"received":true}' })
@@ -115,8 +115,8 @@ describe('a delivery', () => {
       orderId: `order of ${id}`,
     })
     await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
-    expect(standIn.applied).toContain(id)
-    expect(standIn.orders.get(`order of ${id}`)).toBe(2)
+    expect(fake.applied).toContain(id)
+    expect(fake.orders.get(`order of ${id}`)).toBe(2)
   })
 
   it('is kept with the headers that prove it, and with no others', async () => {
@@ -163,29 +163,29 @@ describe('a delivery', () => {
     expect((await deliver({ body: eventOf(id, { type: 'customer.created' }) })).status).toBe(200)
     expect(await events.findOne({ eventId: id })).toMatchObject({ state: 'unhandled', reason: 'type_unhandled' })
     expect(gateway.logs.filter(({ eventId, msg }) => eventId === id && msg === 'event.unhandled')).toHaveLength(1)
-    expect(standIn.calls.flat()).not.toContain(id)
+    expect(fake.calls.flat()).not.toContain(id)
   })
 
   it('BP-29 is answered alike when it comes again, and makes one record', async () => {
     const id = uniqueId()
-    standIn.orders.set(`order of ${id}`, 1)
+    fake.orders.set(`order of ${id}`, 1)
     const body = eventOf(id)
     const first = await deliver({ body })
     const again = await deliver({ body })
     expect([again.status, again.text]).toEqual([first.status, first.text])
     await expect.poll(async () => (await events.findOne({ eventId: id }))?.deliveries, WAIT).toBe(2)
     await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
-    expect(standIn.applied.filter((applied) => applied === id)).toHaveLength(1)
+    expect(fake.applied.filter((applied) => applied === id)).toHaveLength(1)
   })
 
   it('is answered fifty times with 200 when it comes fifty times at once, and has one effect', async () => {
     const id = uniqueId()
-    standIn.orders.set(`order of ${id}`, 1)
+    fake.orders.set(`order of ${id}`, 1)
     const answers = await Promise.all(Array.from({ length: 50 }, () => deliver({ body: eventOf(id) })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"received":true}']))
     expect(await events.countDocuments({ eventId: id })).toBe(1)
     await expect.poll(async () => (await events.findOne({ eventId: id }))?.state, WAIT).toBe('done')
-    expect(standIn.orders.get(`order of ${id}`)).toBe(2)
+    expect(fake.orders.get(`order of ${id}`)).toBe(2)
   })
 
   it('BP-50 with another body under a known id is answered with 200; the first one counts', async () => {
@@ -479,7 +479,7 @@ describe('what is logged', () => {
 describe('startGateway', () => {
   it('stops in order: answers what it has, gives its claims back, says that all went well', async () => {
     await using own = await testDatabase(process.env)
-    await using hanging = await serveStandIn(createFulfilmentStandIn())
+    await using hanging = await serveFake(createFakeFulfilment())
     hanging.canned = ({ procedure }) => (procedure === 'payments.applyEvents' ? 'hang' : null)
     await using one = await startGateway({ database: own, providers, fulfilmentUrl: hanging.url })
     const body = eventOf('held')
@@ -523,7 +523,7 @@ describe('startGateway', () => {
       })
       expect(sent.status).toBe(200)
     }
-    standIn.orders.set('order of left', 1)
+    fake.orders.set('order of left', 1)
     await using _ = await startGateway({ database: own, providers, fulfilmentUrl: served.url })
     const record = () => own.db.collection(EVENTS).findOne({ eventId: 'left' })
     await expect.poll(async () => (await record())?.state, WAIT).toBe('done')

@@ -32,13 +32,13 @@ interface LoginMetrics {
 }
 
 /** Adds one to the provider statistics for operators: deliveries by outcome, or matches of secrets. */
-export type Tally = (provider: string, kind: 'delivery' | 'secret', name: string) => void
+export type ProviderCounter = (provider: string, kind: 'delivery' | 'secret', name: string) => void
 
 /** All counters of the gateway. */
 export type GatewayMetrics = DeliveryMetrics & DispatchMetrics & LoginMetrics
 
 /** Creates the gateway's counters in a registry. */
-export function createGatewayMetrics(registry: Registry, tally: Tally): GatewayMetrics {
+export function createGatewayMetrics(registry: Registry, tally: ProviderCounter): GatewayMetrics {
   const registers = [registry]
   const deliveries = new Counter({
     name: 'oncehook_deliveries_total',

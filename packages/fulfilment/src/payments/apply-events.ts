@@ -9,7 +9,13 @@ import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
 import { type CommitResult, commitChanges } from './commit-changes.ts'
-import { type Decision, type DecisionContext, decideOrder, type IncomingEvent, type Verdict } from './decide-order.ts'
+import {
+  type ApplyResult,
+  type Decision,
+  type DecisionContext,
+  decideOrder,
+  type IncomingEvent,
+} from './decide-order.ts'
 import { orderUpdate, type UpdateStatement } from './order-update.ts'
 import { eventHash, type PaymentEvent } from './payment-event.ts'
 
@@ -32,7 +38,7 @@ const LAST_ROUND_BEGINS_MS = 4_000
 /** An event that is being decided. The verdict is null while it is open. */
 interface Entry {
   readonly event: IncomingEvent
-  verdict: Verdict | null
+  verdict: ApplyResult | null
   paidTwice: boolean
 }
 
@@ -45,7 +51,7 @@ type Group = readonly Entry[]
  * an answer, so one event never fails the whole call. If an order cannot be decided, only its own events are refused,
  * with `internal`, and are retried later.
  */
-export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent[]): Promise<Verdict[]> {
+export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent[]): Promise<ApplyResult[]> {
   const startedAt = performance.now()
   const context = { now: new Date(deps.clock.now()), call: deps.newCallId() }
   const entries: Entry[] = events.map((event) => ({
@@ -130,11 +136,11 @@ function close(deps: ApplyDeps, { group, decision }: Sent, result: CommitResult)
   // Unconfirmed: decide again. Either the markers are found, or a concurrent change won.
 }
 
-function isPaying(event: IncomingEvent, verdict: Verdict | undefined): boolean {
+function isPaying(event: IncomingEvent, verdict: ApplyResult | undefined): boolean {
   return event.type === 'payment.succeeded' && outcomeOf(verdict) === 'applied'
 }
 
-function outcomeOf(verdict: Verdict | null | undefined): string | null {
+function outcomeOf(verdict: ApplyResult | null | undefined): string | null {
   return verdict && 'outcome' in verdict ? verdict.outcome : null
 }
 
@@ -147,7 +153,7 @@ function refuse(group: Group, why: Parameters<typeof toRefusal>[0]): void {
 }
 
 /** The verdict of each event. Events still open after all rounds lost every conflict. */
-function conclude(deps: ApplyDeps, entries: readonly Entry[]): Verdict[] {
+function conclude(deps: ApplyDeps, entries: readonly Entry[]): ApplyResult[] {
   const outcomes = entries.map(({ verdict }) => outcomeOf(verdict))
   for (const [index, { event, paidTwice }] of entries.entries()) {
     if (!paidTwice || outcomes[index] !== 'already_paid') continue

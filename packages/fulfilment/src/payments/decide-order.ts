@@ -21,7 +21,7 @@ import type { PaymentEvent } from './payment-event.ts'
 import { applyPayment, hasPaid, type PaymentState } from './transitions.ts'
 
 /** The effect of an event and the order version after it, or the reason for its refusal. */
-export type Verdict = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal
+export type ApplyResult = { readonly outcome: Outcome | 'duplicate'; readonly version: number } | Refusal
 
 /** An event with its digest. */
 export interface IncomingEvent extends PaymentEvent {
@@ -46,7 +46,7 @@ export interface OrderChange {
 
 /** A verdict for each event, in input order, and the one change they require, if any. */
 export interface Decision {
-  readonly verdicts: readonly Verdict[]
+  readonly verdicts: readonly ApplyResult[]
   readonly change: OrderChange | null
   /** Events about a second payment for an order that is already paid. */
   readonly paidTwice: readonly IncomingEvent[]
@@ -98,7 +98,7 @@ function eventKey(event: { readonly provider: string; readonly eventId: string }
   return JSON.stringify([event.provider, event.eventId])
 }
 
-function answerFromMarker(draft: Draft, event: IncomingEvent): Verdict | null {
+function answerFromMarker(draft: Draft, event: IncomingEvent): ApplyResult | null {
   const key = eventKey(event)
   const marker = draft.seen.get(key)
   if (marker === undefined) return null
@@ -114,7 +114,7 @@ function isMarker({ hash, version }: AppliedEvent): boolean {
   return typeof hash === 'string' && Number.isSafeInteger(version)
 }
 
-function decideNew(draft: Draft, event: IncomingEvent): Verdict {
+function decideNew(draft: Draft, event: IncomingEvent): ApplyResult {
   if (draft.state === null || !isLive(draft.order)) return toRefusal(orderDeleted)
   const refusal = refusalOf(draft.order, event)
   if (refusal !== null) return refusal
@@ -136,7 +136,7 @@ function refusalOf(order: LiveOrder, event: IncomingEvent): Refusal | null {
   return currency !== undefined && currency !== order.currency ? toRefusal(currencyMismatch) : null
 }
 
-function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): Verdict {
+function mark(draft: Draft, event: IncomingEvent, outcome: Outcome): ApplyResult {
   const version = draft.order.version + draft.applied
   const { provider, eventId, hash } = event
   const marker: AppliedEvent = {

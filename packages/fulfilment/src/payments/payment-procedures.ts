@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { procedure } from '../trpc.ts'
 import { applyEvents } from './apply-events.ts'
-import type { Verdict } from './decide-order.ts'
+import type { ApplyResult } from './decide-order.ts'
 import { eventTextSchema, paymentEventSchema } from './payment-event.ts'
 import { readVersions } from './read-versions.ts'
 
@@ -10,7 +10,7 @@ const MAX_EVENTS = 500
 /** `payments.applyEvents`: applies each event to its order at most once. Answers are in input order. */
 export const applyEventsProcedure = procedure
   .input(z.object({ events: z.array(paymentEventSchema).min(1).max(MAX_EVENTS) }))
-  .mutation(async ({ ctx, input }): Promise<{ results: Verdict[] }> => {
+  .mutation(async ({ ctx, input }): Promise<{ results: ApplyResult[] }> => {
     const results = await applyEvents(ctx.useCases.payments, input.events)
     const counts: Record<string, number> = {}
     for (const result of results) {

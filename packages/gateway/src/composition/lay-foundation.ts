@@ -10,7 +10,7 @@ import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mong
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { createTallies } from '../inbox/statistics/provider-stats.ts'
+import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
@@ -27,7 +27,7 @@ export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Founda
   addLogMetrics(registry, parts.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
-  const tallies = createTallies(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
+  const tallies = createProviderStats(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
   const serviceKeys = watchServiceKeys(parts.settings.serviceKeys, parts.logger)
   const encryptionKeys = watchEncryptionKeys(parts.settings.encryptionKeys, parts.logger)
   const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: parts.logger })

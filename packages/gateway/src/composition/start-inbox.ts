@@ -1,7 +1,7 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import { isHandled } from '../dispatch/handlers.ts'
 import { createInbox, type Inbox } from '../inbox/inbox.ts'
-import { createDeliveryCounts, type Revival } from '../inbox/redeliveries/redeliveries.ts'
+import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { NewAuditEntry } from '../operator/audit.ts'
 import type { Foundation } from './gateway-parts.ts'
@@ -13,15 +13,15 @@ const COUNT_FLUSH_MS = 1_000
 export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
     foundation
-  const counts = createDeliveryCounts({
+  const counts = createRedeliveryCounter({
     db: mongo.background.db,
     logger,
     flushMs: COUNT_FLUSH_MS,
-    onMismatch: metrics.mismatched,
+    onBodyConflict: metrics.mismatched,
     onRedelivered: metrics.redelivered,
     maxRevivals: settings.MAX_STARTS,
     redeliveryMs: (provider) => providers.current().get(provider)?.redeliveryMs ?? 0,
-    onRevivals: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
+    onRequeued: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
   })
   lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
   return createInbox({
@@ -39,7 +39,7 @@ export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbo
   })
 }
 
-function toAuditEntry({ auditId, provider, ...details }: Revival): NewAuditEntry {
+function toAuditEntry({ auditId, provider, ...details }: Requeued): NewAuditEntry {
   const by = `provider:${provider}`
   return { id: auditId, by, action: 'events.revive', reason: 'delivered again', details }
 }

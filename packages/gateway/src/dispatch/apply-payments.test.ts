@@ -1,6 +1,6 @@
 import { invalidRequest, payloadTooLarge, unavailable } from '@oncehook/kernel/error-codes'
 import { describe, expect, it } from 'vitest'
-import { createFulfilmentStandIn } from '../testing/fulfilment-stand-in.ts'
+import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { applyPayments } from './apply-payments.ts'
 import type { PaymentCommand } from './payment-command.ts'
 
@@ -19,55 +19,55 @@ function ordersOf(all: readonly PaymentCommand[]): [string, number][] {
 describe('applyPayments', () => {
   it('reads the versions, sends each event with its own, and answers in the order of the commands', async () => {
     const all = commands(3)
-    const standIn = createFulfilmentStandIn([
+    const fake = createFakeFulfilment([
       ['order of e0', 7],
       ['order of e2', 9],
     ])
-    expect(await applyPayments(standIn.procedures, all)).toEqual([
+    expect(await applyPayments(fake.procedures, all)).toEqual([
       { outcome: 'applied', version: 8 },
       { refused: 'order_unknown', retry: 'later' },
       { outcome: 'applied', version: 10 },
     ])
-    expect(standIn.calls).toEqual([['e0', 'e1', 'e2']])
-    expect(standIn.reads()).toBe(1)
+    expect(fake.calls).toEqual([['e0', 'e1', 'e2']])
+    expect(fake.reads()).toBe(1)
   })
 
   it('asks once for the version of an order that several events name', async () => {
-    const standIn = createFulfilmentStandIn([['o', 1]])
+    const fake = createFakeFulfilment([['o', 1]])
     const asked: string[][] = []
     const versions = (ids: string[]) => {
       asked.push(ids)
-      return standIn.procedures.versions(ids)
+      return fake.procedures.versions(ids)
     }
-    await applyPayments({ ...standIn.procedures, versions }, [command('a', 'o'), command('b', 'o')])
+    await applyPayments({ ...fake.procedures, versions }, [command('a', 'o'), command('b', 'o')])
     expect(asked).toEqual([['o']])
   })
 
   it('reads again for those that met a newer version, and for no others', async () => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(3)))
-    standIn.onCall = () => {
-      if (standIn.calls.length < 3) standIn.orders.set('order of e1', standIn.calls.length + 10)
+    const fake = createFakeFulfilment(ordersOf(commands(3)))
+    fake.onCall = () => {
+      if (fake.calls.length < 3) fake.orders.set('order of e1', fake.calls.length + 10)
     }
-    const results = await applyPayments(standIn.procedures, commands(3))
+    const results = await applyPayments(fake.procedures, commands(3))
     expect(results.map((result) => 'outcome' in result && result.outcome)).toEqual(['applied', 'applied', 'applied'])
-    expect(standIn.calls).toEqual([['e0', 'e1', 'e2'], ['e1'], ['e1']])
-    expect(standIn.applied).toEqual(['e0', 'e2', 'e1'])
+    expect(fake.calls).toEqual([['e0', 'e1', 'e2'], ['e1'], ['e1']])
+    expect(fake.applied).toEqual(['e0', 'e2', 'e1'])
   })
 
   it('gives up after five rounds of newer versions, with what was said last', async () => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(1)))
-    standIn.onCall = () => void standIn.orders.set('order of e0', standIn.calls.length + 10)
-    expect(await applyPayments(standIn.procedures, commands(1))).toEqual([
+    const fake = createFakeFulfilment(ordersOf(commands(1)))
+    fake.onCall = () => void fake.orders.set('order of e0', fake.calls.length + 10)
+    expect(await applyPayments(fake.procedures, commands(1))).toEqual([
       { refused: 'precondition_failed', retry: 'now' },
     ])
-    expect(standIn.calls).toHaveLength(5)
+    expect(fake.calls).toHaveLength(5)
   })
 
   it('asks again for nothing that is refused for later or for good', async () => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
-    standIn.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
-    await applyPayments(standIn.procedures, commands(2))
-    expect(standIn.calls).toHaveLength(1)
+    const fake = createFakeFulfilment(ordersOf(commands(2)))
+    fake.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
+    await applyPayments(fake.procedures, commands(2))
+    expect(fake.calls).toHaveLength(1)
   })
 
   it.each([
@@ -75,62 +75,62 @@ describe('applyPayments', () => {
     ['take in', payloadTooLarge()],
   ])('isolates one event that fulfilment cannot %s, at the cost of a few calls', async (_, error) => {
     const all = commands(500)
-    const standIn = createFulfilmentStandIn(ordersOf(all))
-    standIn.onCall = (received) => {
+    const fake = createFakeFulfilment(ordersOf(all))
+    fake.onCall = (received) => {
       if (received.some(({ eventId }) => eventId === 'e321')) throw error
     }
-    const results = await applyPayments(standIn.procedures, all)
+    const results = await applyPayments(fake.procedures, all)
     expect(results[321]).toEqual({ refused: error.code, retry: 'never' })
     expect(results.filter((result) => 'outcome' in result && result.outcome === 'applied')).toHaveLength(499)
-    expect(new Set(standIn.applied).size).toBe(499)
-    expect(standIn.calls.length).toBeLessThanOrEqual(20)
+    expect(new Set(fake.applied).size).toBe(499)
+    expect(fake.calls.length).toBeLessThanOrEqual(20)
   })
 
   it.each([1, 2, 500])('takes it for a mismatch of releases when none of %i events can be read', async (count) => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(count)))
-    standIn.onCall = () => {
+    const fake = createFakeFulfilment(ordersOf(commands(count)))
+    fake.onCall = () => {
       throw invalidRequest()
     }
-    await expect(applyPayments(standIn.procedures, commands(count))).rejects.toMatchObject({
+    await expect(applyPayments(fake.procedures, commands(count))).rejects.toMatchObject({
       ...{ code: 'contract_mismatch', retry: 'later' },
       cause: expect.objectContaining({ code: 'invalid_request' }),
     })
-    expect(standIn.calls.length).toBeLessThanOrEqual(64)
+    expect(fake.calls.length).toBeLessThanOrEqual(64)
   })
 
   it('refuses no readable event, and asks a bounded number of times, when every second one cannot be read', async () => {
     const all = commands(500)
-    const standIn = createFulfilmentStandIn(ordersOf(all))
+    const fake = createFakeFulfilment(ordersOf(all))
     const isBad = (eventId: string) => Number(eventId.slice(1)) % 2 === 0
-    standIn.onCall = (received) => {
+    fake.onCall = (received) => {
       if (received.some(({ eventId }) => isBad(eventId))) throw invalidRequest()
     }
-    const results = await applyPayments(standIn.procedures, all)
-    expect(standIn.calls.length).toBeLessThanOrEqual(64)
+    const results = await applyPayments(fake.procedures, all)
+    expect(fake.calls.length).toBeLessThanOrEqual(64)
     const verdicts = all.map(({ eventId }, index) => ({ isBad: isBad(eventId), ...results[index] }))
     const dead = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'never')
     expect(dead.length).toBeGreaterThan(5)
     expect(dead.filter((verdict) => !verdict.isBad)).toEqual([])
-    expect(standIn.applied.length).toBeGreaterThan(5)
+    expect(fake.applied.length).toBeGreaterThan(5)
     const later = verdicts.filter((verdict) => 'retry' in verdict && verdict.retry === 'later')
-    expect(later).toHaveLength(500 - dead.length - standIn.applied.length)
+    expect(later).toHaveLength(500 - dead.length - fake.applied.length)
   })
 
   it('does not let a row of unreadable events at the front pass for a mismatch', async () => {
     const all = commands(500)
-    const standIn = createFulfilmentStandIn(ordersOf(all))
-    standIn.onCall = (received) => {
+    const fake = createFakeFulfilment(ordersOf(all))
+    fake.onCall = (received) => {
       if (received.some(({ eventId }) => Number(eventId.slice(1)) < 100)) throw invalidRequest()
     }
-    await applyPayments(standIn.procedures, all)
-    expect(standIn.applied.length).toBeGreaterThan(250)
+    await applyPayments(fake.procedures, all)
+    expect(fake.applied.length).toBeGreaterThan(250)
   })
 
   it('isolates an event whose order cannot even be asked for', async () => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(9)))
+    const fake = createFakeFulfilment(ordersOf(commands(9)))
     const versions = (ids: string[]) =>
-      ids.includes('order of e4') ? Promise.reject(invalidRequest()) : standIn.procedures.versions(ids)
-    const results = await applyPayments({ ...standIn.procedures, versions }, commands(9))
+      ids.includes('order of e4') ? Promise.reject(invalidRequest()) : fake.procedures.versions(ids)
+    const results = await applyPayments({ ...fake.procedures, versions }, commands(9))
     expect(results.map((result) => ('refused' in result ? result.refused : result.outcome))).toEqual([
       ...Array(4).fill('applied'),
       'invalid_request',
@@ -141,28 +141,28 @@ describe('applyPayments', () => {
   it.each([unavailable(), new TypeError('fetch failed')])(
     'throws %s, with nothing known of any event',
     async (error) => {
-      const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
-      standIn.onCall = () => {
+      const fake = createFakeFulfilment(ordersOf(commands(2)))
+      fake.onCall = () => {
         throw error
       }
-      await expect(applyPayments(standIn.procedures, commands(2))).rejects.toBe(error)
-      expect(standIn.calls).toHaveLength(1)
+      await expect(applyPayments(fake.procedures, commands(2))).rejects.toBe(error)
+      expect(fake.calls).toHaveLength(1)
     },
   )
 
   it('takes an answer that leaves events out for no answer to those', async () => {
-    const standIn = createFulfilmentStandIn(ordersOf(commands(2)))
-    const applyEvents: typeof standIn.procedures.applyEvents = async (received) =>
-      (await standIn.procedures.applyEvents(received)).slice(0, 1)
-    expect(await applyPayments({ ...standIn.procedures, applyEvents }, commands(2))).toEqual([
+    const fake = createFakeFulfilment(ordersOf(commands(2)))
+    const applyEvents: typeof fake.procedures.applyEvents = async (received) =>
+      (await fake.procedures.applyEvents(received)).slice(0, 1)
+    expect(await applyPayments({ ...fake.procedures, applyEvents }, commands(2))).toEqual([
       { outcome: 'applied', version: 2 },
       { refused: 'unavailable', retry: 'later' },
     ])
   })
 
   it('asks nothing for nothing', async () => {
-    const standIn = createFulfilmentStandIn()
-    expect(await applyPayments(standIn.procedures, [])).toEqual([])
-    expect(standIn.reads()).toBe(0)
+    const fake = createFakeFulfilment()
+    expect(await applyPayments(fake.procedures, [])).toEqual([])
+    expect(fake.reads()).toBe(0)
   })
 })

@@ -9,7 +9,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
-import { createFulfilmentStandIn, type FulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
+import { createFakeFulfilment, type FakeFulfilment, failWith } from '../testing/fake-fulfilment.ts'
 import { type OpenInbox, openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { RecentAnswers } from './health/recent-answers.ts'
@@ -39,7 +39,7 @@ function until(look: () => Promise<void> | void): Promise<void> {
 interface Running extends AsyncDisposable {
   readonly open: OpenInbox
   readonly dispatcher: Dispatcher
-  readonly standIn: FulfilmentStandIn
+  readonly fake: FakeFulfilment
   readonly lines: Record<string, unknown>[]
   /** Claims that were lost before they were settled. */
   readonly lost: () => number
@@ -50,7 +50,7 @@ interface Running extends AsyncDisposable {
 }
 
 interface Options {
-  readonly standIn?: FulfilmentStandIn
+  readonly fake?: FakeFulfilment
   readonly batchSize?: number
   readonly concurrency?: number
   readonly leaseMs?: number
@@ -61,7 +61,7 @@ interface Options {
 }
 
 async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
-  const { standIn = createFulfilmentStandIn(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
+  const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
   const { clock = systemClock, maxStarts = 8 } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
@@ -78,7 +78,7 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
     claims: indexedClaims(open.claims({ leaseMs, maxStarts }), { logger, now: () => performance.now() }),
     ...{ clock, random: Math.random, logger },
     ...{ batchSize, concurrency, leaseMs, maxStarts },
-    process: (batch) => processBatch({ fulfilment: standIn.procedures, limits, random: Math.random, recent }, batch),
+    process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
     onSettled() {
       settled += 1
     },
@@ -90,9 +90,9 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   resources.defer(() => dispatcher.stop())
   const owned = resources.move()
   return {
-    ...{ open, dispatcher, standIn, lines, lost: () => lost, settled: () => settled },
+    ...{ open, dispatcher, fake, lines, lost: () => lost, settled: () => settled },
     async record(...ids) {
-      for (const id of ids) if (!standIn.orders.has(`order of ${id}`)) standIn.orders.set(`order of ${id}`, 1)
+      for (const id of ids) if (!fake.orders.has(`order of ${id}`)) fake.orders.set(`order of ${id}`, 1)
       await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -110,9 +110,9 @@ function arrivalOf(id: string) {
 }
 
 /** Stores events that no dispatcher has claimed. */
-async function preload(database: TestDatabase, standIn: FulfilmentStandIn, ids: readonly string[]): Promise<void> {
+async function preload(database: TestDatabase, fake: FakeFulfilment, ids: readonly string[]): Promise<void> {
   await using open = await openInbox(database, { admits: () => false })
-  for (const id of ids) standIn.orders.set(`order of ${id}`, 1)
+  for (const id of ids) fake.orders.set(`order of ${id}`, 1)
   await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
 }
 
@@ -149,7 +149,7 @@ describe.concurrent('Dispatcher', () => {
     await using running = await start(database, { isIdle: true })
     await running.record('a', 'b')
     await endOfTurn()
-    expect(running.standIn.calls).toEqual([])
+    expect(running.fake.calls).toEqual([])
     expect(await running.open.events.countDocuments({ state: 'processing' })).toBe(2)
     running.dispatcher.start()
     await untilState(running, 'done', 2)
@@ -161,7 +161,7 @@ describe.concurrent('Dispatcher', () => {
     await running.record('a', 'b')
     await running.dispatcher.stop()
     expect(await running.open.events.countDocuments({ state: 'pending' })).toBe(2)
-    expect(running.standIn.calls).toEqual([])
+    expect(running.fake.calls).toEqual([])
   })
 
   it('gives an event its effect as soon as it is stored, without a write for the claim', async () => {
@@ -173,7 +173,7 @@ describe.concurrent('Dispatcher', () => {
       ...{ starts: 1, fence: 1, outcome: { kind: 'applied', version: 2 } },
       attempts: [{ outcome: 'applied', code: null }],
     })
-    expect(running.standIn.applied).toEqual(['a'])
+    expect(running.fake.applied).toEqual(['a'])
   })
 
   it('sends the events of a burst together', async () => {
@@ -181,37 +181,37 @@ describe.concurrent('Dispatcher', () => {
     await using running = await start(database)
     await running.record(...many(60))
     await untilState(running, 'done', 60)
-    expect(running.standIn.calls.length).toBeLessThanOrEqual(4)
-    expect(running.standIn.applied).toHaveLength(60)
+    expect(running.fake.calls.length).toBeLessThanOrEqual(4)
+    expect(running.fake.applied).toHaveLength(60)
   })
 
   it('finds what is due and held by nobody', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
-    await preload(database, standIn, many(25))
-    await using running = await start(database, { standIn, batchSize: 10 })
+    const fake = createFakeFulfilment()
+    await preload(database, fake, many(25))
+    await using running = await start(database, { fake, batchSize: 10 })
     await untilState(running, 'done', 25)
-    expect(Math.max(...standIn.calls.map(({ length }) => length))).toBe(10)
-    expect(new Set(standIn.applied).size).toBe(25)
+    expect(Math.max(...fake.calls.map(({ length }) => length))).toBe(10)
+    expect(new Set(fake.applied).size).toBe(25)
   })
 
   it('processes a backlog on half of its lanes, so that accepts do not wait for it', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
+    const fake = createFakeFulfilment()
     const gate = Promise.withResolvers<void>()
-    standIn.onCall = () => gate.promise
-    await preload(database, standIn, many(2_800))
-    await using running = await start(database, { standIn, batchSize: 500, concurrency: 4 })
-    await until(() => expect(standIn.calls).toHaveLength(2))
+    fake.onCall = () => gate.promise
+    await preload(database, fake, many(2_800))
+    await using running = await start(database, { fake, batchSize: 500, concurrency: 4 })
+    await until(() => expect(fake.calls).toHaveLength(2))
     await sleep(TWO_POLLS_MS)
-    expect(standIn.calls.map(({ length }) => length)).toEqual([500, 500])
+    expect(fake.calls.map(({ length }) => length)).toEqual([500, 500])
     gate.resolve()
     await untilState(running, 'done', 2_800)
-    expect(new Set(standIn.applied).size).toBe(2_800)
-    const calls = standIn.calls.length
+    expect(new Set(fake.applied).size).toBe(2_800)
+    const calls = fake.calls.length
     await running.record(...many(500).map((id) => `new ${id}`))
     await untilState(running, 'done', 3_300)
-    expect(standIn.calls.slice(calls).map(({ length }) => length)).toEqual([500])
+    expect(fake.calls.slice(calls).map(({ length }) => length)).toEqual([500])
   })
 
   it.each([
@@ -219,65 +219,65 @@ describe.concurrent('Dispatcher', () => {
     ['each by itself the second time', 1, Array(12).fill(1)],
   ])('takes over the events that a dead process held, %s', async (_, lost, sizes) => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
+    const fake = createFakeFulfilment()
     const ids = many(sizes.reduce((sum, size) => sum + size, 0))
     await using dead = await openInbox(database)
-    for (const id of ids) standIn.orders.set(`order of ${id}`, 1)
+    for (const id of ids) fake.orders.set(`order of ${id}`, 1)
     await Promise.all(ids.map((id) => dead.inbox.record(arrivalOf(id))))
     await dead.events.updateMany({}, [{ $set: { lost, begun: lost > 0, leaseUntil: { $add: ['$$NOW', -1] } } }])
     let begun = 0
-    standIn.onCall = async (commands) => {
+    fake.onCall = async (commands) => {
       const sent = commands.map(({ eventId }) => eventId)
       const how = lost > 0 ? true : 'together'
       const noted = await dead.events.countDocuments({ eventId: { $in: sent }, begun: how })
       begun += noted
     }
-    await using running = await start(database, { standIn })
+    await using running = await start(database, { fake })
     await untilState(running, 'done', ids.length)
-    expect(standIn.calls.map(({ length }) => length)).toEqual(sizes)
+    expect(fake.calls.map(({ length }) => length)).toEqual(sizes)
     expect(begun, 'noted before they were sent').toBe(ids.length)
     expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(ids.length)
   })
 
   it('lets no suspect take its neighbours along, nor wait behind them', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
-    await preload(database, standIn, many(9))
+    const fake = createFakeFulfilment()
+    await preload(database, fake, many(9))
     await using looking = await openInbox(database)
     await looking.events.updateOne({ eventId: 'e4' }, { $set: { lost: 3 } })
-    await using running = await start(database, { standIn })
+    await using running = await start(database, { fake })
     await untilState(running, 'done', 9)
-    expect(standIn.calls.filter((call) => call.includes('e4'))).toEqual([['e4']])
+    expect(fake.calls.filter((call) => call.includes('e4'))).toEqual([['e4']])
   })
 
   it('handles a record without counters, and its neighbours', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
-    await preload(database, standIn, many(9))
+    const fake = createFakeFulfilment()
+    await preload(database, fake, many(9))
     await using looking = await openInbox(database)
     await looking.events.updateOne({ eventId: 'e4' }, { $unset: { lost: '', starts: '', fence: '', failures: '' } })
-    await using running = await start(database, { standIn })
+    await using running = await start(database, { fake })
     await untilState(running, 'done', 9)
-    expect(standIn.applied).toHaveLength(9)
+    expect(fake.applied).toHaveLength(9)
   })
 
   it('reads versions again when an order changes under its hands', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)
-    const { standIn } = running
-    standIn.onCall = () => {
-      if (standIn.calls.length < 4) standIn.orders.set('order of a', standIn.calls.length + 10)
+    const { fake } = running
+    fake.onCall = () => {
+      if (fake.calls.length < 4) fake.orders.set('order of a', fake.calls.length + 10)
     }
     await running.record('a')
     await untilState(running, 'done', 1)
-    expect(standIn.calls).toEqual([['a'], ['a'], ['a'], ['a']])
+    expect(fake.calls).toEqual([['a'], ['a'], ['a'], ['a']])
     expect(await running.open.record('a')).toMatchObject({ starts: 1, failures: 0 })
   })
 
   it('buries what is refused for good, with the reason, and nothing beside it', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)
-    running.standIn.answer = ({ eventId }) => (eventId === 'e3' ? { refused: 'amount_mismatch', retry: 'never' } : null)
+    running.fake.answer = ({ eventId }) => (eventId === 'e3' ? { refused: 'amount_mismatch', retry: 'never' } : null)
     await running.record(...many(8))
     await untilState(running, 'done', 7)
     expect(await running.open.record('e3')).toMatchObject({
@@ -289,7 +289,7 @@ describe.concurrent('Dispatcher', () => {
   it('isolates an event that fulfilment cannot read', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)
-    running.standIn.onCall = (commands) => {
+    running.fake.onCall = (commands) => {
       if (commands.some(({ eventId }) => eventId === 'e5')) throw invalidRequest()
     }
     await running.record(...many(12))
@@ -304,22 +304,22 @@ describe.concurrent('Dispatcher', () => {
     await running.open.inbox.record(arrivalOf('early'))
     await until(async () => expect((await running.open.record('early')).failures).toBeGreaterThan(1))
     expect(await running.open.record('early')).toMatchObject({ lastError: { code: 'order_unknown' } })
-    running.standIn.orders.set('order of early', 1)
+    running.fake.orders.set('order of early', 1)
     await untilState(running, 'done', 1)
   })
 
   it('gives up on an order that has been unknown for an hour', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
-    await preload(database, standIn, ['old', 'young'])
-    standIn.orders.clear()
+    const fake = createFakeFulfilment()
+    await preload(database, fake, ['old', 'young'])
+    fake.orders.clear()
     await using looking = await openInbox(database)
     const before = { $add: ['$$NOW', -HOUR_MS] }
     const lastError = { code: 'order_unknown', message: '', at: '$$NOW' }
     await looking.events.updateOne({ eventId: 'old' }, [
       { $set: { firstFailedAt: before, orderUnknownSince: before, failures: 9, lastError } },
     ])
-    await using running = await start(database, { standIn })
+    await using running = await start(database, { fake })
     await untilState(running, 'dead', 1)
     expect(await looking.record('old')).toMatchObject({ reason: 'order_unknown', failures: 10 })
     expect(await looking.record('young')).not.toMatchObject({ state: 'dead' })
@@ -329,39 +329,39 @@ describe.concurrent('Dispatcher', () => {
     it('gives its claims back, sends one probe at a time, and drains everything when it is back', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 10, concurrency: 2 })
-      const { standIn, dispatcher } = running
-      failWith(standIn, unavailable())
+      const { fake, dispatcher } = running
+      failWith(fake, unavailable())
       await running.record(...many(80))
       await until(() => expect(dispatcher.admits()).toBe(false))
       await until(async () =>
         expect(await running.open.events.countDocuments({ state: 'processing' })).toBeLessThanOrEqual(1),
       )
-      const first = standIn.calls.length
+      const first = fake.calls.length
       expect(first).toBeLessThanOrEqual(4)
-      await until(() => expect(standIn.calls.length).toBeGreaterThan(first + 1))
-      for (const probe of standIn.calls.slice(first)) expect(probe).toHaveLength(1)
+      await until(() => expect(fake.calls.length).toBeGreaterThan(first + 1))
+      for (const probe of fake.calls.slice(first)) expect(probe).toHaveLength(1)
       await running.record('late')
       expect(await running.open.record('late')).toMatchObject({ state: 'pending', starts: 0 })
       expect(await running.open.events.countDocuments({ state: 'dead' })).toBe(0)
-      failWith(standIn, null)
+      failWith(fake, null)
       await untilState(running, 'done', 81)
-      expect(standIn.applied.toSorted()).toEqual([...many(80), 'late'].toSorted())
+      expect(fake.applied.toSorted()).toEqual([...many(80), 'late'].toSorted())
       await until(() => expect(dispatcher.admits()).toBe(true))
     })
 
     it('keeps one probe in flight, however long it takes', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 5 })
-      const { standIn } = running
-      failWith(standIn, unavailable())
+      const { fake } = running
+      failWith(fake, unavailable())
       await running.record(...many(20))
       await until(() => expect(running.dispatcher.admits()).toBe(false))
       const { promise, resolve } = Promise.withResolvers<void>()
-      standIn.onCall = () => promise
-      const before = standIn.calls.length
-      await until(() => expect(standIn.calls.length).toBe(before + 1))
+      fake.onCall = () => promise
+      const before = fake.calls.length
+      await until(() => expect(fake.calls.length).toBe(before + 1))
       await sleep(TWO_POLLS_MS)
-      expect(standIn.calls.length).toBe(before + 1)
+      expect(fake.calls.length).toBe(before + 1)
       resolve()
       await untilState(running, 'done', 20)
     })
@@ -370,27 +370,27 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       let now = 0
       await using running = await start(database, { batchSize: 1, concurrency: 2, clock: { now: () => now } })
-      const { standIn, dispatcher } = running
-      failWith(standIn, unavailable())
+      const { fake, dispatcher } = running
+      failWith(fake, unavailable())
       await running.record('first')
       await until(() => expect(dispatcher.admits()).toBe(false))
       // Claimed on insert while all was well, but given to the dispatcher only afterwards.
       await using slow = await openInbox(database)
       for (const id of ['second', 'third']) {
-        standIn.orders.set(`order of ${id}`, 1)
+        fake.orders.set(`order of ${id}`, 1)
         await slow.inbox.record(arrivalOf(id))
       }
-      for (const claim of slow.born) dispatcher.take({ ...claim })
+      for (const claim of slow.claimedOnInsert) dispatcher.take({ ...claim })
       await sleep(TWO_POLLS_MS)
-      expect(standIn.calls).toHaveLength(1)
+      expect(fake.calls).toHaveLength(1)
       const { promise, resolve } = Promise.withResolvers<void>()
-      standIn.onCall = () => promise
+      fake.onCall = () => promise
       now = 1_000
-      await until(() => expect(standIn.calls).toHaveLength(2))
+      await until(() => expect(fake.calls).toHaveLength(2))
       await sleep(100)
-      expect(standIn.calls).toHaveLength(2)
+      expect(fake.calls).toHaveLength(2)
       resolve()
-      await until(() => expect(standIn.applied.toSorted()).toEqual(['first', 'second', 'third']))
+      await until(() => expect(fake.applied.toSorted()).toEqual(['first', 'second', 'third']))
       await until(() => expect(dispatcher.admits()).toBe(true))
     })
 
@@ -400,12 +400,12 @@ describe.concurrent('Dispatcher', () => {
         await using database = await testDatabase(process.env)
         let offset = 0
         await using running = await start(database, { clock: { now: () => Date.now() + offset } })
-        const { standIn } = running
-        failWith(standIn, unavailable())
+        const { fake } = running
+        failWith(fake, unavailable())
         await running.record(...many(5))
         await until(() => expect(running.dispatcher.admits()).toBe(false))
         offset = step
-        failWith(standIn, null)
+        failWith(fake, null)
         await running.record('meanwhile')
         await untilState(running, 'done', 6)
         offset = 0
@@ -417,16 +417,16 @@ describe.concurrent('Dispatcher', () => {
     it('takes a refusal of its own for no sign of life', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 5 })
-      const { standIn, open } = running
-      failWith(standIn, unavailable())
+      const { fake, open } = running
+      failWith(fake, unavailable())
       await running.record('a')
       await until(() => expect(running.dispatcher.admits()).toBe(false))
       const { event } = arrivalOf('unreadable')
       const facts = { ...event.facts, unreadable: 'amount_mismatch' } as const
       await open.inbox.record(sampleArrival('unreadable', { event: { ...event, facts } }))
       await untilState(running, 'dead', 1)
-      const calls = standIn.calls.length
-      await until(() => expect(standIn.calls.length).toBeGreaterThan(calls + 1))
+      const calls = fake.calls.length
+      await until(() => expect(fake.calls.length).toBeGreaterThan(calls + 1))
       // It is logged once for each time that fulfilment was well before.
       expect(running.lines.filter(({ msg }) => msg === 'fulfilment.unreachable')).toHaveLength(1)
     })
@@ -438,13 +438,13 @@ describe.concurrent('Dispatcher', () => {
     await using running = await start(database, { batchSize: 1, concurrency: 1, leaseMs })
     await using other = await openInbox(database)
     const { promise, resolve } = Promise.withResolvers<void>()
-    running.standIn.onCall = () => promise
+    running.fake.onCall = () => promise
     await running.record(...many(4))
     const others = other.claims({ owner: 'other', leaseMs })
     const taken: Claim[] = []
     const leasesEndAfter = (time: Date): Promise<void> =>
       until(async () => {
-        taken.push(...(await others.takeOver(10)).taken)
+        taken.push(...(await others.reclaimExpired(10)).taken)
         expect(await other.events.countDocuments({ leaseUntil: { $gt: time } })).toBe(4)
       })
     await leasesEndAfter(new Date(0))
@@ -462,9 +462,9 @@ describe.concurrent('Dispatcher', () => {
     await using running = await start(database)
     await using other = await openInbox(database)
     const { promise, resolve } = Promise.withResolvers<void>()
-    running.standIn.onCall = () => promise
+    running.fake.onCall = () => promise
     await running.record('a')
-    await until(() => expect(running.standIn.calls.length).toBe(1))
+    await until(() => expect(running.fake.calls.length).toBe(1))
     await other.events.updateOne({ eventId: 'a' }, { $inc: { fence: 1 }, $set: { leaseOwner: 'other' } })
     resolve()
     await until(() => expect(running.lost()).toBe(1))
@@ -474,11 +474,11 @@ describe.concurrent('Dispatcher', () => {
   it('settles again when that failed: no second try of the event, no wait for its lease', async () => {
     await using database = await testDatabase(process.env)
     await using running = await start(database)
-    const { standIn, open } = running
+    const { fake, open } = running
     const { promise, resolve } = Promise.withResolvers<void>()
-    standIn.onCall = () => promise
+    fake.onCall = () => promise
     await running.record('a')
-    await until(() => expect(standIn.calls.length).toBe(1))
+    await until(() => expect(fake.calls.length).toBe(1))
     {
       const how = { closeConnection: true }
       await using _ = await armFailPoint(database.uri, { commands: ['update'], appName: open.appName, times: 2, how })
@@ -486,7 +486,7 @@ describe.concurrent('Dispatcher', () => {
       await until(() => expect(running.lines.map(({ msg }) => msg)).toContain('event.settle-failed'))
     }
     await untilState(running, 'done', 1)
-    expect(standIn.applied).toEqual(['a'])
+    expect(fake.applied).toEqual(['a'])
     expect(await open.record('a')).toMatchObject({ outcome: { kind: 'applied', version: 2 }, starts: 1 })
     await until(() => expect(running.settled()).toBe(1))
     expect(running.lost()).toBe(0)
@@ -496,8 +496,8 @@ describe.concurrent('Dispatcher', () => {
     it('lets no neighbour wait for it, keeps calls flowing, and ends it with a reason', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { maxStarts: 4 })
-      const { standIn, open, lines } = running
-      standIn.onCall = (commands) => {
+      const { fake, open, lines } = running
+      fake.onCall = (commands) => {
         if (commands.some(({ eventId }) => eventId === 'bad')) throw unavailable()
       }
       await using _ = overload([running])
@@ -510,7 +510,7 @@ describe.concurrent('Dispatcher', () => {
       })
       expect(await open.events.countDocuments({ state: 'done', failures: { $gt: 0 } }), 'put off').toBe(0)
       expect(lines.filter(({ msg }) => msg === 'fulfilment.unreachable')).toEqual([])
-      const tries = standIn.calls.filter((call) => call.includes('bad'))
+      const tries = fake.calls.filter((call) => call.includes('bad'))
       expect(tries.length).toBeLessThanOrEqual(4)
       expect(tries.at(-1)).toEqual(['bad'])
     })
@@ -518,14 +518,14 @@ describe.concurrent('Dispatcher', () => {
     it('lets it kill fulfilment no more often than MAX_STARTS, also where nothing else is tried', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { maxStarts: 3 })
-      const { standIn, open } = running
+      const { fake, open } = running
       let deaths = 0
       let isUp = true
-      const { versions } = standIn.procedures
-      Object.assign(standIn.procedures, {
+      const { versions } = fake.procedures
+      Object.assign(fake.procedures, {
         versions: (ids: string[]) => (isUp ? versions(ids) : Promise.reject(unavailable())),
       })
-      standIn.onCall = (commands) => {
+      fake.onCall = (commands) => {
         if (!isUp) throw unavailable()
         if (!commands.some(({ eventId }) => eventId === 'bad')) return
         deaths += 1
@@ -545,16 +545,16 @@ describe.concurrent('Dispatcher', () => {
     it('counts no outage against it, however often fulfilment is away', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { maxStarts: 2 })
-      const { standIn, open } = running
-      failWith(standIn, unavailable())
+      const { fake, open } = running
+      failWith(fake, unavailable())
       await running.record('a')
       await until(async () => expect((await open.record('a')).failures).toBeGreaterThan(4))
       expect(await open.record('a')).not.toHaveProperty('failedCalls')
       for (let outages = 0; outages < 5; outages += 1) {
-        failWith(standIn, unavailable())
+        failWith(fake, unavailable())
         await running.record(...many(20).map((id) => `${id} of ${outages}`))
         await until(() => expect(running.dispatcher.admits()).toBe(false))
-        failWith(standIn, null)
+        failWith(fake, null)
         await untilState(running, 'done', 1 + 20 * (outages + 1))
       }
       expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
@@ -566,45 +566,45 @@ describe.concurrent('Dispatcher', () => {
     ])('counts no outage in which fulfilment dies at each event, %s', async (_, wasWell) => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { maxStarts: 2 })
-      const { standIn, open } = running
+      const { fake, open } = running
       if (wasWell) {
         await running.record('before')
         await untilState(running, 'done', 1)
       }
-      const before = standIn.calls.length
-      standIn.onCall = () => {
+      const before = fake.calls.length
+      fake.onCall = () => {
         throw connectionReset()
       }
       await running.record(...many(3))
-      const alone = () => standIn.calls.slice(before).filter(({ length }) => length === 1)
+      const alone = () => fake.calls.slice(before).filter(({ length }) => length === 1)
       await until(() => expect(alone().length).toBeGreaterThan(4))
       expect(await open.events.countDocuments({ state: 'dead' })).toBe(0)
-      failWith(standIn, null)
+      failWith(fake, null)
       await untilState(running, 'done', wasWell ? 4 : 3)
     })
 
     it('lets it kill fulfilment no more often than MAX_STARTS where it is the only event', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { maxStarts: 3 })
-      running.standIn.onCall = () => {
+      running.fake.onCall = () => {
         throw connectionReset()
       }
       await running.record('bad')
       await untilState(running, 'dead', 1)
       expect(await running.open.record('bad')).toMatchObject({ reason: 'fulfilment_failed' })
-      expect(running.standIn.calls).toHaveLength(3)
+      expect(running.fake.calls).toHaveLength(3)
       await running.record('bad')
       await running.open.counts.flush()
       await until(async () => expect(await running.open.record('bad')).toMatchObject({ state: 'dead', revivals: 1 }))
-      expect(running.standIn.calls, 'deaths after another delivery').toHaveLength(4)
+      expect(running.fake.calls, 'deaths after another delivery').toHaveLength(4)
     })
 
     it('does not hold the others while a call with it hangs', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database)
-      const { standIn, open } = running
+      const { fake, open } = running
       const hanging: PromiseWithResolvers<void>[] = []
-      standIn.onCall = (commands) => {
+      fake.onCall = (commands) => {
         if (!commands.some(({ eventId }) => eventId === 'bad')) return
         const call = Promise.withResolvers<void>()
         hanging.push(call)
@@ -627,20 +627,20 @@ describe.concurrent('Dispatcher', () => {
     it('ends none by a fault that fulfilment has with every order', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database)
-      const { standIn } = running
-      standIn.answer = () => ({ refused: 'internal', retry: 'later' })
+      const { fake } = running
+      fake.answer = () => ({ refused: 'internal', retry: 'later' })
       await running.record(...many(3))
-      await until(() => expect(standIn.calls.flat().length).toBeGreaterThan(3 * limits.maxInternalErrors))
+      await until(() => expect(fake.calls.flat().length).toBeGreaterThan(3 * limits.maxInternalErrors))
       expect(await running.open.events.countDocuments({ state: 'dead' })).toBe(0)
-      standIn.answer = () => null
+      fake.answer = () => null
       await untilState(running, 'done', 3)
     })
 
     it('ends one that fulfilment cannot read, also where each event travels alone', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 1 })
-      const { standIn, open } = running
-      standIn.onCall = (commands) => {
+      const { fake, open } = running
+      fake.onCall = (commands) => {
         if (commands.some(({ eventId }) => eventId === 'bad')) throw invalidRequest()
       }
       await running.record('bad')
@@ -658,8 +658,8 @@ describe.concurrent('Dispatcher', () => {
     it('ends one that fulfilment refuses with `internal`, and shows that as the reason', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database)
-      const { standIn, open } = running
-      standIn.answer = ({ eventId }) => (eventId === 'bad' ? { refused: 'internal', retry: 'later' } : null)
+      const { fake, open } = running
+      fake.answer = ({ eventId }) => (eventId === 'bad' ? { refused: 'internal', retry: 'later' } : null)
       await running.record(...many(8), 'bad')
       await untilState(running, 'done', 8)
       await untilState(running, 'dead', 1)
@@ -672,20 +672,20 @@ describe.concurrent('Dispatcher', () => {
   describe.concurrent('under more load than goes through', () => {
     it('takes over what a dead process held, and tries again what was put off, while the load lasts', async () => {
       await using database = await testDatabase(process.env)
-      const standIn = createFulfilmentStandIn()
-      standIn.onCall = () => sleep(100)
-      const options = { standIn, batchSize: 5, leaseMs: 1_000 }
+      const fake = createFakeFulfilment()
+      fake.onCall = () => sleep(100)
+      const options = { fake, batchSize: 5, leaseMs: 1_000 }
       await using one = await start(database, options)
       await using two = await start(database, options)
       await using load = overload([one, two])
       await until(() => expect([one, two].some(({ dispatcher }) => dispatcher.admits())).toBe(false))
       await using dead = await openInbox(database, { leaseMs: options.leaseMs })
-      for (const id of many(20)) standIn.orders.set(`order of ${id}`, 1)
+      for (const id of many(20)) fake.orders.set(`order of ${id}`, 1)
       await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
       await dead.inbox.record(arrivalOf('early'))
-      await dead.claims().release(dead.born.filter(({ event }) => event.id === 'early'))
+      await dead.claims().release(dead.claimedOnInsert.filter(({ event }) => event.id === 'early'))
       await until(async () => expect((await dead.record('early')).failures).toBeGreaterThan(0))
-      standIn.orders.set('order of early', 1)
+      fake.orders.set('order of early', 1)
       const these = { eventId: { $in: [...many(20), 'early'] } }
       await until(async () => expect(await dead.events.countDocuments({ ...these, state: 'done' })).toBe(21))
       const open = await dead.events.countDocuments({ state: { $in: ['pending', 'processing'] } })
@@ -695,15 +695,15 @@ describe.concurrent('Dispatcher', () => {
 
     it('lets no event overtake those that wait in the database', async () => {
       await using database = await testDatabase(process.env)
-      const standIn = createFulfilmentStandIn()
-      await preload(database, standIn, many(120))
-      standIn.onCall = () => sleep(50)
-      await using one = await start(database, { standIn, batchSize: 5 })
+      const fake = createFakeFulfilment()
+      await preload(database, fake, many(120))
+      fake.onCall = () => sleep(50)
+      await using one = await start(database, { fake, batchSize: 5 })
       await using load = overload([one])
       await until(async () => {
         expect(await one.open.events.countDocuments({ eventId: { $in: many(120) }, state: 'done' })).toBe(120)
       })
-      const sent = standIn.calls.flat()
+      const sent = fake.calls.flat()
       const last = Math.max(...many(120).map((id) => sent.indexOf(id)))
       const overtook = sent.slice(0, last).filter((id) => id.startsWith('load'))
       expect(load.isOn()).toBe(true)
@@ -714,11 +714,11 @@ describe.concurrent('Dispatcher', () => {
 
   it('leaves another process its share of a long list', async () => {
     await using database = await testDatabase(process.env)
-    const standIn = createFulfilmentStandIn()
-    await preload(database, standIn, many(400))
+    const fake = createFakeFulfilment()
+    await preload(database, fake, many(400))
     const gate = Promise.withResolvers<void>()
-    standIn.onCall = () => gate.promise
-    const options = { standIn, batchSize: 20, isIdle: true }
+    fake.onCall = () => gate.promise
+    const options = { fake, batchSize: 20, isIdle: true }
     await using one = await start(database, options)
     await using two = await start(database, options)
     one.dispatcher.start()
@@ -731,7 +731,7 @@ describe.concurrent('Dispatcher', () => {
     await until(() => expect(one.settled() + two.settled()).toBe(400))
     expect(await one.open.events.countDocuments({ state: 'done' })).toBe(400)
     expect(Math.min(one.settled(), two.settled())).toBeGreaterThanOrEqual(40)
-    expect(new Set(standIn.applied).size).toBe(400)
+    expect(new Set(fake.applied).size).toBe(400)
     expect(one.lost() + two.lost()).toBe(0)
   })
 
@@ -739,18 +739,18 @@ describe.concurrent('Dispatcher', () => {
     it('lets the call under way end and gives the rest back at once, nothing counted', async () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 2, concurrency: 1 })
-      const { standIn, open, dispatcher } = running
+      const { fake, open, dispatcher } = running
       const { promise, resolve } = Promise.withResolvers<void>()
-      standIn.onCall = () => promise
+      fake.onCall = () => promise
       await running.record(...many(6))
-      await until(() => expect(standIn.calls.length).toBe(1))
+      await until(() => expect(fake.calls.length).toBe(1))
       const stopped = dispatcher.stop()
       await untilState(running, 'pending', 4)
       resolve()
       await stopped
       expect(await open.events.countDocuments({ state: 'done' })).toBe(2)
       expect(await open.events.countDocuments({ state: 'pending', lost: 0, failures: 0 })).toBe(4)
-      expect(standIn.calls).toHaveLength(1)
+      expect(fake.calls).toHaveLength(1)
       expect(dispatcher.admits()).toBe(false)
     })
 
@@ -758,9 +758,9 @@ describe.concurrent('Dispatcher', () => {
       await using database = await testDatabase(process.env)
       await using running = await start(database, { batchSize: 2 })
       const { promise, resolve } = Promise.withResolvers<void>()
-      running.standIn.onCall = () => promise
+      running.fake.onCall = () => promise
       await running.record('a', 'b')
-      await until(() => expect(running.standIn.calls.length).toBe(1))
+      await until(() => expect(running.fake.calls.length).toBe(1))
       await running.dispatcher.stop()
       expect(await running.open.events.countDocuments({ state: 'pending', lost: 0 })).toBe(2)
       resolve()

@@ -249,12 +249,12 @@ export class Dispatcher implements ClaimTaker {
 
   async #reclaimExpired(): Promise<void> {
     if (!this.#mayClaim('few')) return
-    const { taken, buried } = await this.#deps.claims.takeOver(
+    const { taken, poisoned } = await this.#deps.claims.reclaimExpired(
       this.#health.isUp ? this.#deps.batchSize : 1,
       this.#held.keys(),
     )
     if (taken.length > 0) this.#deps.logger.warn({ events: taken.length }, 'event.taken-over')
-    if (buried > 0) this.#deps.logger.error({ events: buried, reason: 'worker_died' }, 'event.buried')
+    if (poisoned > 0) this.#deps.logger.error({ events: poisoned, reason: 'worker_died' }, 'event.buried')
     await this.#hold(taken)
   }
 

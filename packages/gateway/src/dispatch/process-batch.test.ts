@@ -3,7 +3,7 @@ import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Claim } from '../inbox/claims/claim.ts'
-import { createFulfilmentStandIn, failWith } from '../testing/fulfilment-stand-in.ts'
+import { createFakeFulfilment, failWith } from '../testing/fake-fulfilment.ts'
 import { RecentAnswers } from './health/recent-answers.ts'
 import { type ProcessDeps, processBatch } from './process-batch.ts'
 
@@ -21,9 +21,9 @@ function claim(id: string, event: Partial<WebhookEvent> = {}, members: Partial<C
   }
 }
 
-function open(orders: string[]): ProcessDeps & { standIn: ReturnType<typeof createFulfilmentStandIn> } {
-  const standIn = createFulfilmentStandIn(orders.map((id) => [`order of ${id}`, 1]))
-  return { standIn, fulfilment: standIn.procedures, limits, random: () => 0.5, recent: new RecentAnswers(() => 0) }
+function open(orders: string[]): ProcessDeps & { fake: ReturnType<typeof createFakeFulfilment> } {
+  const fake = createFakeFulfilment(orders.map((id) => [`order of ${id}`, 1]))
+  return { fake, fulfilment: fake.procedures, limits, random: () => 0.5, recent: new RecentAnswers(() => 0) }
 }
 
 describe('processBatch', () => {
@@ -51,7 +51,7 @@ describe('processBatch', () => {
   it('hands over what the event says, and nothing that stands for an unreadable amount', async () => {
     const deps = open(['a'])
     const received: unknown[] = []
-    deps.standIn.onCall = (commands) => void received.push(...commands)
+    deps.fake.onCall = (commands) => void received.push(...commands)
     const facts = { orderId: 'order of a', amount: 1999, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z' }
     await processBatch(deps, [claim('a', { facts })])
     expect(received).toEqual([
@@ -65,7 +65,7 @@ describe('processBatch', () => {
   it('hands over nothing of a record that another release has stored beside what is known', async () => {
     const deps = open(['a'])
     const received: object[] = []
-    deps.standIn.onCall = (commands) => void received.push(...commands)
+    deps.fake.onCall = (commands) => void received.push(...commands)
     const facts = { orderId: 'order of a', fee: 12, payer: { name: 'x' } }
     const { settled } = await processBatch(deps, [claim('a', { facts })])
     expect(Object.keys(received[0] ?? {}).toSorted()).toEqual([
@@ -83,7 +83,7 @@ describe('processBatch', () => {
   it('takes the time of receipt, the same at every try, where an event does not say when it happened', async () => {
     const deps = open(['a'])
     const received: { occurredAt?: string }[] = []
-    deps.standIn.onCall = (commands) => void received.push(...commands)
+    deps.fake.onCall = (commands) => void received.push(...commands)
     const _id = ObjectId.createFromTime(1_700_000_000)
     await processBatch(deps, [claim('a', {}, { _id })])
     await processBatch(deps, [claim('a', {}, { _id })])
@@ -99,7 +99,7 @@ describe('processBatch', () => {
 
   it('puts off an event that fulfilment cannot read while it can read no other', async () => {
     const deps = open(['a'])
-    failWith(deps.standIn, invalidRequest())
+    failWith(deps.fake, invalidRequest())
     const { failure } = await processBatch(deps, [claim('a')])
     expect(failure).toMatchObject({ error: { code: 'contract_mismatch' }, reached: false })
     expect(failure?.putOff).toMatchObject([
@@ -113,7 +113,7 @@ describe('processBatch', () => {
     /** Fulfilment has read no event of one call. By default, it has read another call since. */
     async function afterMismatch({ hasReadSince = true } = {}) {
       const deps = open(['a', 'b'])
-      deps.standIn.onCall = (commands) => {
+      deps.fake.onCall = (commands) => {
         if (commands.some(({ eventId }) => eventId !== 'b')) throw invalidRequest()
       }
       await processBatch(deps, [claim('a')])
@@ -179,7 +179,7 @@ describe('processBatch', () => {
         attempt: { outcome: 'dead', code: unreadable },
       })
       expect(settled.find((one) => one.claim === claims[1])?.settlement.state).toBe('done')
-      expect(deps.standIn.calls).toEqual([['b']])
+      expect(deps.fake.calls).toEqual([['b']])
     },
   )
 
@@ -188,7 +188,7 @@ describe('processBatch', () => {
     const facts = { orderId: 'o', unreadable: 'amount_mismatch' } as const
     const { asked, failure } = await processBatch(deps, [claim('a', { facts }), claim('b', { type: 'x' })])
     expect({ asked, failure }).toEqual({ asked: false, failure: null })
-    expect(deps.standIn.reads()).toBe(0)
+    expect(deps.fake.reads()).toBe(0)
   })
 
   it('leaves a type that nobody handles unhandled', async () => {
@@ -198,7 +198,7 @@ describe('processBatch', () => {
 
   it('puts everything off and tells the failure when fulfilment does not answer', async () => {
     const deps = open(['a', 'b'])
-    failWith(deps.standIn, unavailable())
+    failWith(deps.fake, unavailable())
     const { settled, failure } = await processBatch(deps, [claim('a'), claim('b', {}, { failures: 2 })])
     expect(failure?.error.code).toBe('unavailable')
     expect(settled).toEqual([])
@@ -210,7 +210,7 @@ describe('processBatch', () => {
 
   it('treats what nobody foresaw as a failure too, and shows nothing of it', async () => {
     const deps = open(['a'])
-    deps.standIn.onCall = () => {
+    deps.fake.onCall = () => {
       throw new TypeError('canary')
     }
     const { failure } = await processBatch(deps, [claim('a', {}, { internalErrors: 7 })])
@@ -221,7 +221,7 @@ describe('processBatch', () => {
 
   it('buries what fulfilment refuses for good, with its code as the reason', async () => {
     const deps = open(['a'])
-    deps.standIn.answer = () => ({ refused: 'payment_used_elsewhere', retry: 'never' })
+    deps.fake.answer = () => ({ refused: 'payment_used_elsewhere', retry: 'never' })
     const { settled } = await processBatch(deps, [claim('a')])
     expect(settled).toMatchObject([
       { settlement: { state: 'dead', reason: 'payment_used_elsewhere' }, attempt: { code: 'payment_used_elsewhere' } },

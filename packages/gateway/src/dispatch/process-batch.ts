@@ -40,23 +40,23 @@ export interface ProcessedBatch {
 export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
   const startedAt = performance.now()
   const { unhandled, refused, asked } = sortClaims(claims)
-  const answer = await ask(deps, asked)
+  const answer = await callFulfilment(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
   const isUnread = 'results' in answer && answer.isUnread
   if ('results' in answer && !isUnread && answer.results.some(([, result]) => isVerdict(result))) {
     deps.recent.gaveVerdict()
   }
   const othersWork = isUnread || ('results' in answer && deps.recent.hasVerdict)
-  const judge = ([claim, result]: [Claim, ApplyResult]): SettledClaim =>
+  const settleOne = ([claim, result]: [Claim, ApplyResult]): SettledClaim =>
     settle(deps, { claim, result, ms, othersWork, isUnread })
-  const decided = [...unhandled.map(([claim, reason]) => toUnhandled(claim, reason, ms)), ...refused.map(judge)]
+  const decided = [...unhandled.map(([claim, reason]) => toUnhandled(claim, reason, ms)), ...refused.map(settleOne)]
   if ('results' in answer) {
-    return { settled: [...decided, ...answer.results.map(judge)], asked: asked.length > 0, failure: null }
+    return { settled: [...decided, ...answer.results.map(settleOne)], asked: asked.length > 0, failure: null }
   }
   const { error, reached, died } = answer
   // Whatever made the call fail as a whole, nothing was decided about any single event.
   const result: ApplyResult = { refused: error.code, retry: 'later' }
-  const putOff = asked.map(([claim]) => keepSuspicion(judge([claim, result])))
+  const putOff = asked.map(([claim]) => keepSuspicion(settleOne([claim, result])))
   return { settled: decided, asked: true, failure: { error, reached, died, putOff } }
 }
 
@@ -106,7 +106,10 @@ type Answer =
     }
   | { readonly error: AppError; readonly reached: boolean; readonly died: boolean }
 
-async function ask({ fulfilment, recent }: ProcessDeps, asked: readonly [Claim, PaymentCommand][]): Promise<Answer> {
+async function callFulfilment(
+  { fulfilment, recent }: ProcessDeps,
+  asked: readonly [Claim, PaymentCommand][],
+): Promise<Answer> {
   if (asked.length === 0) return { results: [], isUnread: false }
   const commands = asked.map(([, command]) => command)
   let reached = false
@@ -166,7 +169,7 @@ function isVerdict(result: ApplyResult): boolean {
 const UNAVAILABLE = 'unavailable'
 const UNKNOWN: ApplyResult = { refused: UNAVAILABLE, retry: 'later' }
 
-interface Judged {
+interface Answered {
   readonly claim: Claim
   readonly result: ApplyResult
   readonly ms: number
@@ -174,7 +177,7 @@ interface Judged {
   readonly isUnread: boolean
 }
 
-function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork, isUnread }: Judged): SettledClaim {
+function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork, isUnread }: Answered): SettledClaim {
   if ('outcome' in result) {
     const settlement: Settlement = { state: 'done', outcome: { kind: result.outcome, version: result.version } }
     return { claim, settlement, attempt: { ms, outcome: result.outcome, code: null, message: null } }

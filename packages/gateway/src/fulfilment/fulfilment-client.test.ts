@@ -7,19 +7,19 @@ import { createServiceTokenVerifier } from '@oncehook/kernel/service-token'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { isBrokenConnection } from '../dispatch/health/broken-connection.ts'
-import { createFulfilmentStandIn, type ReceivedCommand } from '../testing/fulfilment-stand-in.ts'
-import { serveStandIn } from '../testing/serve-stand-in.ts'
+import { createFakeFulfilment, type ReceivedCommand } from '../testing/fake-fulfilment.ts'
+import { serveFake } from '../testing/serve-fake.ts'
 import { createFulfilmentClient, createPaymentProcedures } from './fulfilment-client.ts'
 
 const secret = new Secret('a secret between the services, of a test')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const standIn = createFulfilmentStandIn()
-const served = stack.use(await serveStandIn(standIn))
+const fake = createFakeFulfilment()
+const served = stack.use(await serveFake(fake))
 beforeEach(() => {
   served.received.length = 0
   served.canned = () => null
-  standIn.orders.clear()
+  fake.orders.clear()
 })
 
 function open(url = served.url, timeoutMs = 5_000) {
@@ -41,7 +41,7 @@ function refusal(status: number, reason: string, more: object = {}): { status: n
 
 describe('createPaymentProcedures', () => {
   it('reads versions and applies events, with a service token', async () => {
-    standIn.orders.set('ord_1', 3)
+    fake.orders.set('ord_1', 3)
     expect(await open().versions(['ord_1', 'absent'])).toEqual(
       new Map([
         ['ord_1', 3],
@@ -97,7 +97,7 @@ describe('createPaymentProcedures', () => {
     ['that grow sixfold in an address', (index: number) => `${index}`.padEnd(255, '"')],
   ])('reads the versions of 500 orders at once, their ids %s, and fills no head', async (_, idOf) => {
     const ids = Array.from({ length: 500 }, (__, index) => idOf(index))
-    for (const [index, id] of ids.entries()) standIn.orders.set(id, index + 1)
+    for (const [index, id] of ids.entries()) fake.orders.set(id, index + 1)
     const versions = await open().versions(ids)
     expect([...versions]).toEqual(ids.map((id, index) => [id, index + 1]))
     expect(served.received.map(({ method }) => method)).toEqual(['POST'])
@@ -108,7 +108,7 @@ describe('createPaymentProcedures', () => {
     served.canned = ({ method, procedure }) =>
       method === 'POST' && procedure === 'payments.versions' ? refusal(405, 'method_not_allowed') : null
     const ids = Array.from({ length: 500 }, (_, index) => `ord_${index}_0123456789-0123456789-0123456789`)
-    for (const [index, id] of ids.entries()) standIn.orders.set(id, index + 1)
+    for (const [index, id] of ids.entries()) fake.orders.set(id, index + 1)
     expect([...(await open().versions(ids))]).toEqual(ids.map((id, index) => [id, index + 1]))
     const gets = served.received.filter(({ method }) => method === 'GET')
     expect(gets.length).toBeGreaterThan(1)
@@ -121,7 +121,7 @@ describe('createPaymentProcedures', () => {
   })
 
   it('keeps ids that mean something to JavaScript', async () => {
-    standIn.orders.set('__proto__', 5).set('constructor', 6)
+    fake.orders.set('__proto__', 5).set('constructor', 6)
     expect([...(await open().versions(['__proto__', 'constructor']))]).toEqual([
       ['__proto__', 5],
       ['constructor', 6],

@@ -104,17 +104,18 @@ async function readVersions(
   client: FulfilmentClient,
   orderIds: readonly string[],
 ): Promise<Map<string, number | null>> {
-  const ask = (ids: readonly string[], options = {}) => client.payments.versions.query({ orderIds: [...ids] }, options)
+  const query = (ids: readonly string[], options = {}) =>
+    client.payments.versions.query({ orderIds: [...ids] }, options)
   const parts = splitForUrl(orderIds)
   if (parts.length > 1) {
     try {
-      return new Map(Object.entries(await ask(orderIds, BY_POST)))
+      return new Map(Object.entries(await query(orderIds, BY_POST)))
     } catch (error) {
       if (toFulfilmentError(error).status !== METHOD_NOT_ALLOWED) throw error
       // Fulfilment of release 0.1.0 accepts queries as GET only.
     }
   }
-  const answers = await Promise.all(parts.map((ids) => ask(ids)))
+  const answers = await Promise.all(parts.map((ids) => query(ids)))
   return new Map(answers.flatMap((versions) => Object.entries(versions)))
 }
 

@@ -1,4 +1,4 @@
-import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 
 /**
  * What the members of a batch share: the size of each in bytes, and the last time in milliseconds at which one may
@@ -13,13 +13,13 @@ export interface BatchTerms {
 interface FedQueue<Member> {
   readonly now: number
   readonly hasRoom: (bytes: number) => boolean
-  readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteVerdict) => void }) => void
+  readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteResult) => void }) => void
 }
 
 /** Batches with members that have not entered the queue of a group commit yet. */
 export interface BatchQueue<Member> {
   /** Adds a batch. Resolves to a verdict for each member, in their order. */
-  add(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
+  add(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteResult[]>
   /** Moves members into the queue while there is room, one turn for each batch. Ends the batches whose time is over. */
   feed(queue: FedQueue<Member>): void
   /** Members that have not entered the queue yet. */
@@ -28,7 +28,7 @@ export interface BatchQueue<Member> {
 
 interface Batch<Member> extends BatchTerms {
   readonly makers: readonly (() => Member)[]
-  readonly verdicts: WriteVerdict[]
+  readonly verdicts: WriteResult[]
   /** The index of the member that enters the queue next. */
   next: number
   /** Members without a verdict. */
@@ -40,7 +40,7 @@ interface Batch<Member> extends BatchTerms {
 export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member> {
   // In the order of their turns.
   const batches = new Set<Batch<Member>>()
-  const judge = (batch: Batch<Member>, index: number, verdict: WriteVerdict): void => {
+  const setVerdict = (batch: Batch<Member>, index: number, verdict: WriteResult): void => {
     batch.verdicts[index] = verdict
     batch.open -= 1
     if (batch.open === 0) batch.end()
@@ -50,7 +50,7 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
     const member = batch.makers[index]?.()
     batch.next += 1
     if (member !== undefined)
-      enqueue({ member, bytes: batch.bytes, resolve: (verdict) => judge(batch, index, verdict) })
+      enqueue({ member, bytes: batch.bytes, resolve: (verdict) => setVerdict(batch, index, verdict) })
   }
   /** Whether the batch has finished its turn. */
   const feedOne = (batch: Batch<Member>, queue: FedQueue<Member>): boolean => {
@@ -64,13 +64,13 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
   }
   const expire = (batch: Batch<Member>): void => {
     const { length } = batch.makers
-    for (; batch.next < length; batch.next += 1) judge(batch, batch.next, 'unknown')
+    for (; batch.next < length; batch.next += 1) setVerdict(batch, batch.next, 'unknown')
   }
   return {
     add(makers, terms) {
       if (makers.length === 0) return Promise.resolve([])
       return new Promise((resolve) => {
-        const verdicts: WriteVerdict[] = []
+        const verdicts: WriteResult[] = []
         batches.add({ ...terms, makers, verdicts, next: 0, open: makers.length, end: () => resolve(verdicts) })
       })
     },

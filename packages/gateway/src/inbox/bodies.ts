@@ -2,7 +2,7 @@ import type { Encryption, Place, Sealed } from '@oncehook/kernel/encryption'
 import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import { type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import { Binary, type Db, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 import { NO_BODY, openEvidence } from './evidence-encryption.ts'
@@ -74,7 +74,7 @@ export function createBodies(deps: BodiesDeps): Bodies {
   }
 }
 
-async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVerdict[]> {
+async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteResult[]> {
   const { db, errors } = deps
   // Later than the date of any check in progress. Otherwise that check would not notice this delivery.
   const until = { $add: ['$$NOW', Math.max(bodyMsOf(deps), CHECK_AGAIN_MS) + MARGIN_MS] }
@@ -95,7 +95,7 @@ async function write(deps: BodiesDeps, bodies: readonly Kept[]): Promise<WriteVe
   try {
     const { refused } = await sendUpdates(db, { update: BODIES, updates })
     errors.countReply({ writeErrors: refused })
-    return verdictsOf({ writeErrors: refused }, bodies.length)
+    return writeResultsOf({ writeErrors: refused }, bodies.length)
   } catch (error) {
     errors.count(error)
     throw error

@@ -1,5 +1,5 @@
 import { durableRead } from '@oncehook/kernel/mongo/durable-read'
-import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { EVENTS, type EventDocument } from './event-document.ts'
 
@@ -15,8 +15,8 @@ const DURABLE_READ = durableRead(3_000)
 export async function confirmDuplicates(
   db: Db,
   documents: readonly Key[],
-  verdicts: readonly WriteVerdict[],
-): Promise<WriteVerdict[]> {
+  verdicts: readonly WriteResult[],
+): Promise<WriteResult[]> {
   const refused = documents.filter((_, index) => verdicts[index] === 'duplicate')
   if (refused.length === 0) return [...verdicts]
   const $or = refused.map(({ provider, eventId }) => ({ provider, eventId }))

@@ -1,4 +1,4 @@
-import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createGroupCommit, GROUP_LIMITS, type GroupLimits } from './group-commit.ts'
@@ -8,7 +8,7 @@ const KIB = 1024
 /** A command that the test answers when it chooses. */
 interface Command {
   readonly members: readonly string[]
-  answer(verdicts?: readonly WriteVerdict[]): void
+  answer(verdicts?: readonly WriteResult[]): void
   fail(): void
 }
 
@@ -22,7 +22,7 @@ function openGroupCommit(limits: Partial<GroupLimits> = {}) {
     {
       now: () => clock.now,
       writeGroup: async (members) => {
-        const { promise, resolve, reject } = Promise.withResolvers<readonly WriteVerdict[]>()
+        const { promise, resolve, reject } = Promise.withResolvers<readonly WriteResult[]>()
         inFlight += 1
         mostInFlight = Math.max(mostInFlight, inFlight)
         commands.push({
@@ -294,7 +294,7 @@ describe('createGroupCommit', () => {
       fc.asyncProperty(fc.array(fc.array(size, { maxLength: 12 }), { maxLength: 8 }), async (bursts) => {
         const { group, commands, mostInFlight } = openGroupCommit(limits)
         const sizes = new Map<string, number>()
-        const written: Promise<readonly [string, WriteVerdict]>[] = []
+        const written: Promise<readonly [string, WriteResult]>[] = []
         let answered = 0
         for (const [burst, members] of bursts.entries()) {
           for (const [index, bytes] of members.entries()) {

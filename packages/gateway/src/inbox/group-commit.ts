@@ -1,4 +1,4 @@
-import type { WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import { type BatchTerms, createBatchQueue } from './batch-queue.ts'
 
 /** Limits of a group and of the queue in front of it. Sizes are in bytes, times in milliseconds. */
@@ -34,7 +34,7 @@ export const GROUP_LIMITS: GroupLimits = {
 /** Dependencies of a group commit. */
 export interface GroupCommitDeps<Member> {
   /** Writes a group and resolves to a verdict for each member. */
-  readonly writeGroup: (members: Member[]) => Promise<readonly WriteVerdict[]>
+  readonly writeGroup: (members: Member[]) => Promise<readonly WriteResult[]>
   /** Milliseconds on a clock that is never set back. */
   readonly now: () => number
 }
@@ -45,13 +45,13 @@ export interface GroupCommit<Member> {
    * Writes a member in the next group. Resolves to the verdict of this member. It is also `unknown` if the queue is
    * full or too slow.
    */
-  write(member: Member, bytes: number): Promise<WriteVerdict>
+  write(member: Member, bytes: number): Promise<WriteResult>
   /**
    * Writes the members of one batch. They wait for room instead of being refused, fill at most half of it, and batches
    * take turns. A member is created when it enters the queue. Members that have not entered it by `endsAt` are
    * `unknown`.
    */
-  writeBatch(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteVerdict[]>
+  writeBatch(makers: readonly (() => Member)[], terms: BatchTerms): Promise<readonly WriteResult[]>
   /** Members that wait or are in progress. */
   readonly waiting: number
 }
@@ -60,7 +60,7 @@ interface Waiter<Member> {
   readonly member: Member
   readonly bytes: number
   readonly since: number
-  readonly resolve: (verdict: WriteVerdict) => void
+  readonly resolve: (verdict: WriteResult) => void
 }
 
 /**
@@ -78,7 +78,7 @@ export function createGroupCommit<Member>(
   let underWay = 0
   let running = false
 
-  const settle = ({ bytes, resolve }: Waiter<Member>, verdict: WriteVerdict = 'unknown'): void => {
+  const settle = ({ bytes, resolve }: Waiter<Member>, verdict: WriteResult = 'unknown'): void => {
     waitingBytes -= bytes
     resolve(verdict)
   }
@@ -107,7 +107,7 @@ export function createGroupCommit<Member>(
     }
     running = false
   }
-  const attempt = async (members: Member[]): Promise<readonly WriteVerdict[]> => {
+  const attempt = async (members: Member[]): Promise<readonly WriteResult[]> => {
     try {
       return await writeGroup(members)
     } catch {

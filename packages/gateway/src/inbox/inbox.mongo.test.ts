@@ -24,7 +24,7 @@ function failNextInsert(appName: string, how: object): Promise<AsyncDisposable> 
 }
 
 describe('record', () => {
-  it('stores an event byte for byte, born claimed with a lease by the clock of the server', async () => {
+  it('stores an event byte for byte, claimed on insert with a lease by the clock of the server', async () => {
     await using open = await openInbox(database)
     const id = uniqueId()
     const rawBody = Buffer.from([0x7b, 0xff, 0x00, 0x80, 0x7d])
@@ -46,7 +46,7 @@ describe('record', () => {
     const serverSeconds = (await open.db.command({ hello: 1 })).localTime.getTime() / 1000
     expect(record.claimedAt).toBeInstanceOf(Timestamp)
     expect(Math.abs(serverSeconds - Number(record.claimedAt?.getHighBits()))).toBeLessThan(5)
-    expect(open.born).toEqual([
+    expect(open.claimedOnInsert).toEqual([
       {
         _id: record._id,
         provider: 'acme',
@@ -65,14 +65,14 @@ describe('record', () => {
   // It has not been failing at all.
   const ages = { failedForMs: 0, orderUnknownForMs: 0 }
 
-  it('stores an event born pending, due now, when nobody here can take it', async () => {
+  it('stores an event as pending, due now, when nobody here can take it', async () => {
     await using open = await openInbox(database, { admits: () => false })
     const id = uniqueId()
     expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
     const record = await open.record(id)
     expect(record).toMatchObject({ state: 'pending', starts: 0, fence: 0 })
     for (const member of ['dueAt', 'leaseOwner', 'leaseUntil', 'claimedAt']) expect(record).not.toHaveProperty(member)
-    expect(open.born).toEqual([])
+    expect(open.claimedOnInsert).toEqual([])
   })
 
   it('settles an event of a type that nobody handles at once, to expire', async () => {
@@ -83,7 +83,7 @@ describe('record', () => {
     const record = await open.record(id)
     expect(record).toMatchObject({ state: 'unhandled', reason: 'type_unhandled', starts: 0, fence: 0 })
     expect(record.expireAt?.getTime()).toBe(record.receivedAt.getTime() + 3_600_000)
-    expect(open.born).toEqual([])
+    expect(open.claimedOnInsert).toEqual([])
   })
 
   it.each([
@@ -146,7 +146,7 @@ describe('record', () => {
     const verdicts = await Promise.all([open.inbox.record(large), open.inbox.record(sampleArrival(small))])
     expect(verdicts).toEqual(['recorded', 'recorded'])
     const claims = open.claims()
-    const [claim] = open.born
+    const [claim] = open.claimedOnInsert
     if (claim === undefined) throw new Error('No claim was made on insert')
     const attempt = { ms: 1, outcome: 'x'.repeat(255), code: 'x'.repeat(255), message: 'x'.repeat(1_000) }
     for (let tries = 0; tries < 3; tries += 1) {
@@ -180,7 +180,7 @@ describe('record of many at once', () => {
     expect(verdicts.filter((verdict) => verdict === 'recorded')).toHaveLength(1)
     expect(verdicts.filter((verdict) => verdict === 'duplicate')).toHaveLength(49)
     expect(await open.events.countDocuments({ eventId: id })).toBe(1)
-    expect([...open.born, ...other.born]).toHaveLength(1)
+    expect([...open.claimedOnInsert, ...other.claimedOnInsert]).toHaveLength(1)
     await open.counts.flush()
     await other.counts.flush()
     expect(await open.record(id)).toMatchObject({ deliveries: 50, mismatches: 0 })
@@ -237,7 +237,7 @@ describe('record of a duplicate', () => {
     expect(record).toMatchObject({ type: 'payment.succeeded', objectId: 'pay_1', deliveries: 4, mismatches: 2 })
     expect(record.lastDeliveryAt).toBeInstanceOf(Date)
     expect(open.mismatched).toEqual([['acme', 2]])
-    expect(open.born).toHaveLength(1)
+    expect(open.claimedOnInsert).toHaveLength(1)
   })
 
   it('takes a record that has expired meanwhile for no mismatch, and counts the others', async () => {
@@ -264,7 +264,7 @@ describe('record while the database fails', () => {
       expect(verdicts).toEqual(Array(3).fill('not_stored'))
     }
     expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(3)
-    expect(open.born).toEqual([])
+    expect(open.claimedOnInsert).toEqual([])
     const again = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     expect(again).toEqual(Array(3).fill('duplicate'))
   })
@@ -297,7 +297,7 @@ describe('record while the database fails', () => {
       const verdicts = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
       expect(verdicts).toEqual(['not_stored', 'not_stored'])
     }
-    expect(open.born).toEqual([])
+    expect(open.claimedOnInsert).toEqual([])
     const again = await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     expect(again).toEqual(['recorded', 'recorded'])
     expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(2)
@@ -324,13 +324,13 @@ describe('every write', () => {
     const kinds: [kind: string, write: () => Promise<unknown>][] = [
       ['insert', () => Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))],
       ['delivery counts', () => open.inbox.record(sampleArrival(ids[0] ?? '')).then(() => open.counts.flush())],
-      ['begin', () => claims.begin(open.born, 'alone')],
+      ['begin', () => claims.begin(open.claimedOnInsert, 'alone')],
       ['beat', () => claims.beat()],
-      ['renew', () => claims.renew(open.born)],
-      ['release', () => claims.release(open.born.slice(0, 2))],
+      ['renew', () => claims.renew(open.claimedOnInsert)],
+      ['release', () => claims.release(open.claimedOnInsert.slice(0, 2))],
       ['claimDue', () => claims.claimDue(10).then((claimed) => (due = claimed))],
       ['settle', () => claims.settle(due.map((claim) => ({ claim, settlement, attempt })))],
-      ['takeOver', () => claims.takeOver(10)],
+      ['reclaimExpired', () => claims.reclaimExpired(10)],
     ]
     for (const [kind, write] of kinds) {
       const before = open.commands.length

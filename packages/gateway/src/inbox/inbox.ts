@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
-import { hidesWriteConcern, verdictsOf, type WriteVerdict } from '@oncehook/kernel/mongo/write-outcome'
+import { hidesWriteConcern, type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { Binary, type Db, ObjectId } from 'mongodb'
 import { createBodies } from './bodies.ts'
@@ -12,7 +12,7 @@ import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 import { KnownIds } from './known-ids.ts'
-import type { DeliveryCounts } from './redeliveries/redeliveries.ts'
+import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
 import { insertClaimed, insertPending, insertUnhandled, type NewState } from './transitions.ts'
 
@@ -56,7 +56,7 @@ export interface InboxDeps extends Retention {
   readonly leaseMs: number
   readonly now: () => number
   readonly isHandled: (type: string) => boolean
-  readonly counts: DeliveryCounts
+  readonly counts: RedeliveryCounter
   readonly errors: DatabaseErrors
   /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
@@ -148,20 +148,20 @@ interface Written {
   readonly body: StoredBody
   readonly key: string
   readonly document: EventDocument | undefined
-  readonly verdict: WriteVerdict | undefined
+  readonly verdict: WriteResult | undefined
 }
 
 function keyOf({ provider, event }: Arrival, body: StoredBody): string {
   return `${provider}\n${event.id}\n${body.hash}`
 }
 
-async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteVerdict[]> {
+async function insert(deps: InboxDeps, documents: EventDocument[]): Promise<WriteResult[]> {
   const { db, errors, isSharded } = deps
   try {
     // The raw command costs the driver half of what insertMany does, and its reply distinguishes write-concern errors.
     const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: MAJORITY })
     errors.countReply(reply)
-    const verdicts = verdictsOf(reply, documents.length)
+    const verdicts = writeResultsOf(reply, documents.length)
     const isOpen = isSharded?.() === true && hidesWriteConcern(reply, documents.length)
     return isOpen ? await confirmDuplicates(db, documents, verdicts) : verdicts
   } catch (error) {

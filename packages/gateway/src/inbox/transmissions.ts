@@ -3,7 +3,7 @@ import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { durableRead } from '@oncehook/kernel/mongo/durable-read'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
-import { verdictsOf } from '@oncehook/kernel/mongo/write-outcome'
+import { writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
 import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
 
@@ -73,7 +73,7 @@ export function createTransmissions({ db, errors }: TransmissionsDeps): Transmis
           const command = { insert: TRANSMISSIONS, documents, ordered: false, writeConcern: MAJORITY }
           const reply = await db.command(command)
           errors.countReply(reply)
-          return verdictsOf(reply, documents.length)
+          return writeResultsOf(reply, documents.length)
         } catch (error) {
           errors.count(error)
           throw error

@@ -2,13 +2,13 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { Provider } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 import { afterAll, beforeEach, expect, it } from 'vitest'
-import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
+import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { findExpiringSecrets } from './expiring-secrets.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { db } = stack.use(await testDatabase(process.env))
-const tallies = db.collection<Tally>(TALLIES)
+const tallies = db.collection<ProviderCounter>(PROVIDER_STATS)
 
 const NOW = Date.parse('2026-06-15T12:00:00Z')
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import type { Provider } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
-import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
+import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
 
 /**
@@ -10,7 +10,7 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
  */
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const [tallies, { oldest }] = await Promise.all([
-    ctx.db.collection<Tally>(TALLIES).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
+    ctx.db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
     readInboxDepth(ctx.db),
   ])
   const byProvider = Map.groupBy(tallies, ({ _id }) => _id.provider)
@@ -20,7 +20,7 @@ export const listProvidersProcedure = procedure.input(z.strictObject({}).optiona
   }))
 })
 
-function showProvider({ name, scheme, secrets }: Provider, tallies: readonly Tally[]) {
+function showProvider({ name, scheme, secrets }: Provider, tallies: readonly ProviderCounter[]) {
   const matches = new Map(tallies.filter(({ _id }) => _id.kind === 'secret').map((tally) => [tally._id.name, tally]))
   const deliveries = tallies.filter(({ _id }) => _id.kind === 'delivery')
   return {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { TALLIES, type Tally } from '../inbox/statistics/provider-stats.ts'
+import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const stack = new AsyncDisposableStack()
@@ -32,7 +32,7 @@ await configure([{ ...secretOf('older'), notAfter: soon }])
 const database = stack.use(await testDatabase(process.env))
 // What an earlier process has counted.
 const lastAt = new Date()
-await database.db.collection<Tally>(TALLIES).insertOne({
+await database.db.collection<ProviderCounter>(PROVIDER_STATS).insertOne({
   _id: { provider: 'acme', kind: 'secret', name: 'older' },
   ...{ count: 7, lastAt },
 })
@@ -98,7 +98,7 @@ describe('the secrets of a running gateway', () => {
 
   it('are counted by their names, with the time of the last match', async () => {
     const tallyOf = async (name: string) =>
-      database.db.collection<Tally>(TALLIES).findOne({ '_id.kind': 'secret', '_id.name': name })
+      database.db.collection<ProviderCounter>(PROVIDER_STATS).findOne({ '_id.kind': 'secret', '_id.name': name })
     await expect.poll(async () => (await tallyOf('older'))?.count, patient).toBeGreaterThanOrEqual(9)
     await expect.poll(async () => (await tallyOf('mounted'))?.count, patient).toBeGreaterThanOrEqual(2)
     expect((await tallyOf('older'))?.lastAt.getTime()).toBeGreaterThan(lastAt.getTime())

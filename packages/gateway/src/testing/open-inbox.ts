@@ -13,12 +13,12 @@ import { type Claims, createClaims } from '../inbox/claims/claims.ts'
 import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
-import { createDeliveryCounts, type DeliveryCounts, type Revival } from '../inbox/redeliveries/redeliveries.ts'
+import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
 export interface OpenInbox extends AsyncDisposable {
   readonly inbox: Inbox
-  readonly counts: DeliveryCounts
+  readonly counts: RedeliveryCounter
   /** The connection under test. Fail points refer to it by `appName`. */
   readonly db: Db
   readonly appName: string
@@ -26,11 +26,11 @@ export interface OpenInbox extends AsyncDisposable {
   /** Every command that was sent to the server over the connection under test. */
   readonly commands: CommandStartedEvent[]
   /** The claims that were made on insert. */
-  readonly born: Claim[]
+  readonly claimedOnInsert: Claim[]
   /** Deliveries with another body but the same id, by provider. */
   readonly mismatched: [provider: string, times: number][]
   /** What was written to the audit log before a revival. */
-  readonly revivals: Revival[]
+  readonly revivals: Requeued[]
   /** Claims of this process. Another `owner` means another process. */
   claims(deps?: Partial<ClaimsDeps>): Claims
   /** The record of an event. */
@@ -59,14 +59,14 @@ export async function openInbox(
   const commands: CommandStartedEvent[] = []
   connection.client.on('commandStarted', (event) => commands.push(event))
   const mismatched: OpenInbox['mismatched'] = []
-  const onMismatch = (provider: string, times: number): void => void mismatched.push([provider, times])
-  const revivals: Revival[] = []
-  const onRevivals = async (added: readonly Revival[]): Promise<void> => void revivals.push(...added)
+  const onBodyConflict = (provider: string, times: number): void => void mismatched.push([provider, times])
+  const revivals: Requeued[] = []
+  const onRequeued = async (added: readonly Requeued[]): Promise<void> => void revivals.push(...added)
   const onRedelivered = (): void => undefined
   const limits = { onRedelivered, maxRevivals: 8, redeliveryMs: () => HOUR_MS }
-  const counts = createDeliveryCounts({ db, logger, flushMs: HOUR_MS, onMismatch, onRevivals, ...limits })
+  const counts = createRedeliveryCounter({ db, logger, flushMs: HOUR_MS, onBodyConflict, onRequeued, ...limits })
   const owner = randomUUID()
-  const born: Claim[] = []
+  const claimedOnInsert: Claim[] = []
   const events = database.db.collection<EventDocument>(EVENTS)
   return {
     inbox: createInbox({
@@ -83,10 +83,10 @@ export async function openInbox(
       },
       isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),
-      dispatcher: { admits, take: (claim) => born.push(claim) },
+      dispatcher: { admits, take: (claim) => claimedOnInsert.push(claim) },
       ...deps,
     }),
-    ...{ counts, db, appName, events, commands, born, mismatched, revivals },
+    ...{ counts, db, appName, events, commands, claimedOnInsert, mismatched, revivals },
     claims: (others) =>
       createClaims({
         db,

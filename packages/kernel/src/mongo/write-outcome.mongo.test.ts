@@ -4,7 +4,7 @@ import { unavailable } from '../error-codes.ts'
 import { armFailPoint } from '../testing/fail-point.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { MAJORITY } from './majority.ts'
-import { errorClass, isDuplicateKey, toUnavailable, verdictsOf } from './write-outcome.ts'
+import { errorClass, isDuplicateKey, toUnavailable, writeResultsOf } from './write-outcome.ts'
 
 const APP = 'kernel-write-outcome'
 const CONCERN = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
@@ -44,19 +44,19 @@ const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe('verdictsOf', () => {
+describe('writeResultsOf', () => {
   it('tells the stored from the duplicate, each at its place', async () => {
     await using store = await things()
-    expect(verdictsOf(await store.insert([{ _id: 1 }, { _id: 2 }]), 2)).toEqual(['stored', 'stored'])
+    expect(writeResultsOf(await store.insert([{ _id: 1 }, { _id: 2 }]), 2)).toEqual(['stored', 'stored'])
     const reply = await store.insert([{ _id: 3 }, { _id: 1 }, { _id: 4 }, { _id: 4 }, { _id: 2 }])
-    expect(verdictsOf(reply, 5)).toEqual(['stored', 'duplicate', 'stored', 'duplicate', 'duplicate'])
+    expect(writeResultsOf(reply, 5)).toEqual(['stored', 'duplicate', 'stored', 'duplicate', 'duplicate'])
   })
 
   it('calls unknown what was refused for another reason', async () => {
     await using store = await things()
     await store.db.command({ collMod: 'things', validator: { note: { $ne: 'bad' } }, validationLevel: 'strict' })
     const reply = await store.insert([{ _id: 1 }, { _id: 2, note: 'bad' }, { _id: 1 }])
-    expect(verdictsOf(reply, 3)).toEqual(['stored', 'unknown', 'duplicate'])
+    expect(writeResultsOf(reply, 3)).toEqual(['stored', 'unknown', 'duplicate'])
   })
 
   it('calls everything unknown when the majority did not confirm, also the duplicates', async () => {
@@ -67,7 +67,7 @@ describe('verdictsOf', () => {
     expect(error).toBeInstanceOf(MongoWriteConcernError)
     const { errorResponse: reply } = error as MongoWriteConcernError
     expect(reply.writeErrors).toHaveLength(1)
-    expect(verdictsOf(reply, 2)).toEqual(['unknown', 'unknown'])
+    expect(writeResultsOf(reply, 2)).toEqual(['unknown', 'unknown'])
     expect([errorClass(error), isDuplicateKey(error)]).toEqual(['server_64', false])
     expect(await store.collection.countDocuments()).toBe(2)
   })

@@ -3,7 +3,7 @@ import { unavailable } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
 
 /** The outcome of a write: durable on a majority, refused because an earlier durable write has its key, or unknown. */
-export type WriteVerdict = 'stored' | 'duplicate' | 'unknown'
+export type WriteResult = 'stored' | 'duplicate' | 'unknown'
 
 /** The server's code for a write that a unique index refused. */
 export const DUPLICATE_KEY = 11_000
@@ -21,9 +21,9 @@ export function violatedIndex(message: string): string | null {
  * write-concern error applies to the whole command, so it is checked before duplicate keys: a duplicate of a write
  * that may be rolled back is not a duplicate.
  */
-export function verdictsOf(reply: Document, count: number): WriteVerdict[] {
-  if (reply.writeConcernError !== undefined) return Array<WriteVerdict>(count).fill('unknown')
-  const verdicts = Array<WriteVerdict>(count).fill('stored')
+export function writeResultsOf(reply: Document, count: number): WriteResult[] {
+  if (reply.writeConcernError !== undefined) return Array<WriteResult>(count).fill('unknown')
+  const verdicts = Array<WriteResult>(count).fill('stored')
   for (const error of (reply.writeErrors ?? []) as { index: number; code: number }[]) {
     verdicts[error.index] = error.code === DUPLICATE_KEY ? 'duplicate' : 'unknown'
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'
-import { countFailedCall, type FailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
+import { checkFailedCall, countFailedCall, type FailedCall, takeBackFailedCalls } from './blame.ts'
 
 const well: FailedCall = { events: 1, reached: true, died: false, wasClosed: true, wasWell: true, isOutage: false }
 
@@ -18,7 +18,7 @@ function putOff(failedCalls: number): SettledClaim {
   }
 }
 
-describe('judgeFailedCall', () => {
+describe('checkFailedCall', () => {
   it.each<[string, Partial<FailedCall>, string]>([
     ['one event fails while another has just gone through', {}, 'culprit'],
     [
@@ -33,7 +33,7 @@ describe('judgeFailedCall', () => {
     ['it dies at several in an outage', { died: true, isOutage: true, events: 9 }, 'nobody'],
     ['fulfilment cannot even tell a version', { reached: false, events: 9 }, 'nobody'],
   ])('%s', (_, members, verdict) => {
-    expect(judgeFailedCall({ ...well, ...members })).toBe(verdict)
+    expect(checkFailedCall({ ...well, ...members })).toBe(verdict)
   })
 
   it('finds no culprit where it died at two events in a row, or where nothing was reached or went through', () => {
@@ -46,7 +46,7 @@ describe('judgeFailedCall', () => {
       isOutage: fc.boolean(),
     })
     const isAway = (one: FailedCall) => one.isOutage || !one.reached || !(one.died || one.wasWell)
-    fc.assert(fc.property(call, (one) => !isAway(one) || judgeFailedCall(one) === 'nobody'))
+    fc.assert(fc.property(call, (one) => !isAway(one) || checkFailedCall(one) === 'nobody'))
   })
 })
 

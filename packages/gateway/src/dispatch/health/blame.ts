@@ -20,7 +20,7 @@ export interface FailedCall {
  * Decides which events may have made a call fail. `nobody`: none, because fulfilment is unavailable. `suspects`: one of
  * several events. `culprit`: the only event of the call, if fulfilment was well otherwise or died at this event only.
  */
-export function judgeFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culprit' {
+export function checkFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culprit' {
   if (!call.reached || call.isOutage) return 'nobody'
   if (call.events === 1) return call.died || (call.wasClosed && call.wasWell) ? 'culprit' : 'nobody'
   return call.died || (call.wasClosed && call.wasWell) ? 'suspects' : 'nobody'

@@ -2,7 +2,7 @@ import type { Backoff } from '@oncehook/kernel/backoff'
 import type { Clock } from '@oncehook/kernel/clock'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import type { CallFailure } from '../process-batch.ts'
-import { countFailedCall, judgeFailedCall, takeBackFailedCalls } from './blame.ts'
+import { checkFailedCall, countFailedCall, takeBackFailedCalls } from './blame.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
 import { type Sending, SinceSuccess } from './since-success.ts'
 
@@ -88,7 +88,7 @@ export class CallHealth {
     const [only] = putOff
     if (died && only !== undefined && putOff.length === 1) since.diedAlone(idOf(only), sending)
     const { isOutage } = since
-    const blamed = judgeFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell, isOutage })
+    const blamed = checkFailedCall({ events: putOff.length, reached, died, wasClosed, wasWell, isOutage })
     if (isOutage) return putOff.map((one) => takeBackFailedCalls(one, since.takeBack(idOf(one))))
     if (blamed === 'nobody') return [...putOff]
     const isCulprit = blamed === 'culprit'

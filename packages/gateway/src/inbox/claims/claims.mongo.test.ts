@@ -67,11 +67,11 @@ async function lookInLastSecond(
 ): Promise<{ readonly eventId: string; readonly taken: readonly Claim[] }> {
   await open.events.deleteMany()
   await open.inbox.record(sampleArrival(eventId))
-  expect((await other.takeOver(10)).taken).toEqual([])
+  expect((await other.reclaimExpired(10)).taken).toEqual([])
   const second = await serverSecond(open)
   // The server writes whole seconds: this record may be up to one second younger than its timestamp says.
   await setClaimedAt(open, eventId, second - 30)
-  const { taken } = await other.takeOver(10)
+  const { taken } = await other.reclaimExpired(10)
   return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
 }
 
@@ -94,7 +94,7 @@ async function claimOne(claims: Claims): Promise<Claim> {
 /** Takes over one record after its lease is made to end. */
 async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
   await change(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
-  const { taken } = await claims.takeOver(10)
+  const { taken } = await claims.reclaimExpired(10)
   const claim = taken.find(({ event }) => event.id === eventId)
   if (claim === undefined) throw new Error('Nothing was taken over')
   return claim
@@ -237,7 +237,7 @@ describe('a record that something else wrote', () => {
     const claims = open.claims()
     expect(idsOf(await claims.claimDue(10)).toSorted()).toEqual(['a', 'b', 'imported'])
     await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } }])
-    const { taken } = await claims.takeOver(10)
+    const { taken } = await claims.reclaimExpired(10)
     expect(idsOf(taken).toSorted()).toEqual(['a', 'b', 'imported'])
     const settled = taken.map((claim) => ({ claim, settlement: done, attempt: applied }))
     expect(await claims.settle(settled)).toEqual([])
@@ -256,14 +256,14 @@ describe('a record that something else wrote', () => {
   })
 })
 
-describe('takeOver', () => {
-  it('leaves a born claim alone until its lease has surely ended', async () => {
+describe('reclaimExpired', () => {
+  it('leaves an initial claim alone until its lease has surely ended', async () => {
     await using open = await openFresh()
     const other = open.claims({ owner: 'other', leaseMs: 30_000 })
     const { eventId, taken } = await lookInLastSecond(open, other)
     expect(taken).toEqual([])
     await setClaimedAt(open, eventId, (await serverSecond(open)) - 32)
-    const [claim] = (await other.takeOver(10)).taken
+    const [claim] = (await other.reclaimExpired(10)).taken
     expect(claim).toMatchObject({ fence: 2, lost: 1, event: { id: eventId } })
     expect(await open.record(eventId)).toMatchObject({ leaseOwner: 'other', starts: 2, lost: 1, state: 'processing' })
   })
@@ -271,12 +271,12 @@ describe('takeOver', () => {
   it('leaves a claim alone that was made or renewed less than a lease ago', async () => {
     await using open = await openFresh()
     await storePending(open, ['a'])
-    await open.inbox.record(sampleArrival('born'))
+    await open.inbox.record(sampleArrival('initial'))
     const mine = open.claims({ leaseMs: 30_000 })
     await claimOne(mine)
-    await open.events.updateOne({ eventId: 'born' }, { $set: { claimedAt: new Timestamp({ t: 1, i: 1 }) } })
-    await mine.renew(open.born)
-    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
+    await open.events.updateOne({ eventId: 'initial' }, { $set: { claimedAt: new Timestamp({ t: 1, i: 1 }) } })
+    await mine.renew(open.claimedOnInsert)
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
   })
 
   it('takes at most as many as asked for', async () => {
@@ -285,9 +285,9 @@ describe('takeOver', () => {
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     for (const id of ids) await change(open, id, { $set: { leaseUntil: fromNow(-1) } })
     const other = open.claims({ owner: 'other' })
-    expect((await other.takeOver(2)).taken).toHaveLength(2)
-    expect((await other.takeOver(2)).taken).toHaveLength(1)
-    expect((await other.takeOver(2)).taken).toHaveLength(0)
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(2)
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(1)
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(0)
   })
 
   it('lets each record go to one of two that ask at the same time', async () => {
@@ -295,7 +295,7 @@ describe('takeOver', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
     await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
-    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).takeOver(50)))
+    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).reclaimExpired(50)))
     expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
     expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
   })
@@ -310,14 +310,14 @@ describe('takeOver', () => {
       await claims.begin([claim], 'alone')
     }
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
-    expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 1 })
+    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
     const record = await open.record('a')
     expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
     expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
     expect(record.settledAt).toBeInstanceOf(Date)
     for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'losses', 'expireAt'])
       expect(record).not.toHaveProperty(member)
-    expect(await claims.takeOver(10)).toEqual({ taken: [], buried: 0 })
+    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
   })
 
   it('buries nothing that only waited in the memory of those who died, however many', async () => {
@@ -368,7 +368,7 @@ describe('a lease that runs out without a death', () => {
     const claims = open.claims({ maxStarts: 2 })
     for (let outages = 0; outages < 5; outages += 1) {
       await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-      const [claim] = (await claims.takeOver(10)).taken
+      const [claim] = (await claims.reclaimExpired(10)).taken
       expect(claim).toMatchObject({ lost: 0 })
       await claims.begin(claim === undefined ? [] : [claim], 'alone')
     }
@@ -379,8 +379,8 @@ describe('a lease that runs out without a death', () => {
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    expect((await claims.takeOver(10, open.born)).taken).toEqual([])
-    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toEqual([])
+    expect((await claims.reclaimExpired(10, open.claimedOnInsert)).taken).toEqual([])
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
     expect(await open.record('a')).toMatchObject({ fence: 1, lost: 0 })
   })
 
@@ -389,7 +389,7 @@ describe('a lease that runs out without a death', () => {
     await open.inbox.record(sampleArrival('a'))
     await open.claims().beat()
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
-    expect((await open.claims({ owner: 'other' }).takeOver(10)).taken).toMatchObject([{ lost: 0 }])
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toMatchObject([{ lost: 0 }])
   })
 
   it('is no loss where a majority did not confirm the claim', async () => {
@@ -409,8 +409,8 @@ describe('a lease that runs out without a death', () => {
     }
     expect(await open.events.countDocuments({ state: 'processing', lost: 0 })).toBe(2)
     await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
-    expect((await open.claims({ owner: 'other' }).takeOver(1)).taken).toMatchObject([{ lost: 0 }])
-    expect((await claims.takeOver(1)).taken).toMatchObject([{ lost: 0 }])
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
+    expect((await claims.reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
   })
 
   it('uses up no budget, however many outages let it run out while it is tried', async () => {
@@ -423,8 +423,8 @@ describe('a lease that runs out without a death', () => {
       await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
       const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
       await change(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
-      const { taken, buried } = await taker.takeOver(10)
-      expect(buried).toBe(0)
+      const { taken, poisoned } = await taker.reclaimExpired(10)
+      expect(poisoned).toBe(0)
       expect(taken).toHaveLength(1)
       await taker.begin(taken, 'alone')
     }
@@ -437,9 +437,9 @@ describe('a lease that runs out without a death', () => {
     await change(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
     const fresh = open.claims({ owner: 'fresh', maxStarts: 3 })
     await fresh.beat()
-    expect(await fresh.takeOver(10)).toEqual({ taken: [], buried: 0 })
+    expect(await fresh.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
     const steady = await steadyClaims(open, { owner: 'steady', maxStarts: 3 })
-    expect(await steady.takeOver(10)).toEqual({ taken: [], buried: 1 })
+    expect(await steady.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
   })
 })
 
@@ -448,7 +448,7 @@ describe('release', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxStarts: 3 })
-    await claims.release(open.born)
+    await claims.release(open.claimedOnInsert)
     for (let times = 0; times < 6; times += 1) {
       const claim = await claimOne(claims)
       expect(claim).toMatchObject({ lost: 0, failures: 0, failedForMs: 0 })
@@ -474,7 +474,7 @@ describe('the fence', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const stale = open.claims()
-    const [old] = open.born
+    const [old] = open.claimedOnInsert
     if (old === undefined) throw new Error('No claim was made on insert')
     const fresh = open.claims({ owner: 'other' })
     const current = await takeOverOne(open, fresh, 'a')
@@ -501,7 +501,7 @@ describe('the fence', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()
-    const [old] = open.born
+    const [old] = open.claimedOnInsert
     if (old === undefined) throw new Error('No claim was made on insert')
     const current = await takeOverOne(open, claims, 'a')
     expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
@@ -665,13 +665,13 @@ describe('after the clock of the database was ahead', () => {
     expect(idsOf(await open.claims({ maxDelayMs: 500_000 }).claimDue(10))).toEqual(['lost in time'])
   })
 
-  it('takes over what has a lease that is never given, and a born claim from the future', async () => {
+  it('takes over what has a lease that is never given, and an initial claim from the future', async () => {
     await using open = await openFresh()
     for (const id of ['a', 'b', 'c']) await open.inbox.record(sampleArrival(id))
     await change(open, 'a', { $set: { leaseUntil: fromNow(HOUR_MS) } })
     await setClaimedAt(open, 'b', (await serverSecond(open)) + 3_600)
     await change(open, 'c', { $set: { leaseUntil: fromNow(29_000) } })
-    const { taken } = await open.claims({ owner: 'other' }).takeOver(10)
+    const { taken } = await open.claims({ owner: 'other' }).reclaimExpired(10)
     expect(idsOf(taken).sort()).toEqual(['a', 'b'])
   })
 })
@@ -743,20 +743,20 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await storePending(open, ['a'])
     await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
-    expect((await short.takeOver(10)).taken).toEqual([])
+    expect((await short.reclaimExpired(10)).taken).toEqual([])
     await change(open, 'a', { $set: { leaseUntil: fromNow(250_000) } })
-    expect(idsOf((await short.takeOver(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
+    expect(idsOf((await short.reclaimExpired(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
   })
 
-  it('counts for a born claim too', async () => {
+  it('counts for an initial claim too', async () => {
     await using open = await openFresh()
     await using long = await openInbox(open.database, { leaseMs: 120_000 })
     await long.inbox.record(sampleArrival('a'))
     const short = open.claims({ owner: 'short', leaseMs: 30_000 })
     await setClaimedAt(open, 'a', (await serverSecond(open)) - 90)
-    expect((await short.takeOver(10)).taken).toEqual([])
+    expect((await short.reclaimExpired(10)).taken).toEqual([])
     await setClaimedAt(open, 'a', (await serverSecond(open)) - 122)
-    expect(idsOf((await short.takeOver(10)).taken)).toEqual(['a'])
+    expect(idsOf((await short.reclaimExpired(10)).taken)).toEqual(['a'])
   })
 
   it('tells for how long its holder is believed to live', async () => {
@@ -765,7 +765,9 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     await open.claims({ owner: 'long', leaseMs: 120_000 }).beat()
     await open.db.collection('owners').updateOne({}, [{ $set: { aliveAt: fromNow(-50_000) } }])
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'long' } })
-    expect((await open.claims({ owner: 'short', leaseMs: 30_000 }).takeOver(10)).taken).toMatchObject([{ lost: 0 }])
+    expect((await open.claims({ owner: 'short', leaseMs: 30_000 }).reclaimExpired(10)).taken).toMatchObject([
+      { lost: 0 },
+    ])
   })
 })
 
@@ -828,7 +830,7 @@ describe('with a long list', () => {
     await open.inbox.record(sampleArrival('a'))
     await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
     const looks = await examined(open, async () => {
-      expect((await open.claims().takeOver(10)).taken).toHaveLength(1)
+      expect((await open.claims().reclaimExpired(10)).taken).toHaveLength(1)
     })
     for (const { planSummary, docsExamined } of looks) {
       expect(planSummary).toMatch(/^IXSCAN/)

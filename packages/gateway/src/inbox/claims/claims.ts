@@ -20,7 +20,7 @@ export interface Claims {
    * Records that this process still holds are kept: their leases are extended. A loss counts only if its owner is not
    * alive.
    */
-  takeOver(limit: number, held?: Iterable<Claim>): Promise<{ readonly taken: Claim[]; readonly buried: number }>
+  reclaimExpired(limit: number, held?: Iterable<Claim>): Promise<{ readonly taken: Claim[]; readonly poisoned: number }>
   /**
    * Writes that an attempt of these claims begins. They have lost a holder before. If this process dies, its death
    * counts towards marking a record as dead only if the record was attempted `alone`, with nothing else in progress.
@@ -62,8 +62,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
       }
       return claims
     },
-    async takeOver(limit, held = []) {
-      const buried = await failPoisonEvents(deps, owners)
+    async reclaimExpired(limit, held = []) {
+      const poisoned = await failPoisonEvents(deps, owners)
       const filter = { state: 'processing', $nor: [mayBePoison(deps)], $expr: leaseHasEnded(leaseMs) }
       const found = await findExpired(deps, filter, limit)
       const own = new Set(found.filter(({ leaseOwner }) => leaseOwner === owner).map(({ _id }) => String(_id)))
@@ -73,7 +73,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
       const free = found.filter(({ _id }) => !keptIds.has(String(_id)))
       const living = await livingOwners(owners, free)
       const ids = free.map(({ _id }) => _id)
-      return { buried, taken: await takeClaims(deps, ids, { claimable: filter, living }) }
+      return { poisoned, taken: await takeClaims(deps, ids, { claimable: filter, living }) }
     },
     beat: () => owners.beat(),
     begin: (claims, company) => updateHeld(deps, claims, [{ $set: { begun: company === 'alone' ? true : company } }]),

@@ -17,13 +17,13 @@ export interface Witnesses {
  * What to do with a candidate: mark it as dead, leave it to an owner that is alive, or set the number of losses that
  * were deaths.
  */
-export type Judgement = 'dead' | 'held' | { readonly deaths: number }
+export type CandidateCheck = 'dead' | 'held' | { readonly deaths: number }
 
 /**
  * Decides about a record whose holders were lost `maxStarts` times, the present one included. If an owner wrote after
  * its loss that it was alive, an outage had held it up: that was not a death.
  */
-export function judgeCandidate(candidate: Candidate, witnesses: Witnesses, maxStarts: number): Judgement {
+export function checkCandidate(candidate: Candidate, witnesses: Witnesses, maxStarts: number): CandidateCheck {
   const { owner, living, beats } = witnesses
   const { leaseOwner = '', losses = [], lost } = candidate
   if (leaseOwner !== owner && living.has(leaseOwner)) return 'held'

@@ -3,7 +3,7 @@ import type { Document } from 'mongodb'
 import { EVENTS, type EventDocument, PROCESSING_INDEX } from '../event-document.ts'
 import { failPoisoned } from '../transitions.ts'
 import type { ClaimsDeps } from './claims-deps.ts'
-import { type Candidate, judgeCandidate } from './count-deaths.ts'
+import { type Candidate, checkCandidate } from './count-deaths.ts'
 import { SEARCH_MS } from './find-due.ts'
 import { leaseHasEnded } from './lease.ts'
 import type { Owners } from './owners.ts'
@@ -37,16 +37,14 @@ export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners): Promis
   const beats = await owners.readBeats(candidates.flatMap(({ losses = [] }) => losses.map(({ owner }) => owner)))
   let failed = 0
   for (const candidate of candidates) {
-    const judgement = judgeCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxStarts)
-    if (judgement === 'held') continue
+    const check = checkCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxStarts)
+    if (check === 'held') continue
     const { _id, fence, leaseOwner } = candidate
     const u =
-      judgement === 'dead'
-        ? failPoisoned(deps)
-        : [{ $set: { lost: judgement.deaths } }, { $unset: ['losses', 'begun'] }]
+      check === 'dead' ? failPoisoned(deps) : [{ $set: { lost: check.deaths } }, { $unset: ['losses', 'begun'] }]
     const updates = [{ q: { ...q, _id, fence, leaseOwner }, u, hint: BY_ID }]
     const changed = await bulkUpdate(deps.db, { update: EVENTS, updates })
-    if (judgement === 'dead') failed += changed
+    if (check === 'dead') failed += changed
   }
   return failed
 }

@@ -5,7 +5,7 @@ import { indexedClaims } from './indexed-claims.ts'
 
 const methods = {
   claimDue: [],
-  takeOver: { taken: [], buried: 0 },
+  reclaimExpired: { taken: [], poisoned: 0 },
   begin: undefined,
   beat: undefined,
   renew: undefined,

@@ -32,6 +32,6 @@ export function indexedClaims(claims: Claims, { logger, now }: IndexedClaimsDeps
   return {
     ...claims,
     claimDue: (...args) => orElse(claims.claimDue(...args), []),
-    takeOver: (...args) => orElse(claims.takeOver(...args), { taken: [], buried: 0 }),
+    reclaimExpired: (...args) => orElse(claims.reclaimExpired(...args), { taken: [], poisoned: 0 }),
   }
 }

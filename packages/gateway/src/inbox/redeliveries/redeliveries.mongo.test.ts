@@ -5,7 +5,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { EventDocument } from '../event-document.ts'
-import { createDeliveryCounts, type Revival } from './redeliveries.ts'
+import { createRedeliveryCounter, type Requeued } from './redeliveries.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })
@@ -19,8 +19,8 @@ const HOUR_MS = 3_600_000
 const deps = {
   ...{
     flushMs: HOUR_MS,
-    onMismatch: () => undefined,
-    onRevivals: async () => undefined,
+    onBodyConflict: () => undefined,
+    onRequeued: async () => undefined,
     onRedelivered: () => undefined,
   },
   ...{ maxRevivals: 3, redeliveryMs: () => HOUR_MS },
@@ -67,7 +67,7 @@ describe('add', () => {
     const id = uniqueId()
     await open.inbox.record(sampleArrival(id))
     const { bodyHash } = await open.record(id)
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, flushMs: 10 })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, flushMs: 10 })
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
     await expect.poll(async () => (await open.record(id)).deliveries).toBe(2)
     await counts.stop()
@@ -77,7 +77,7 @@ describe('add', () => {
     const { logger, lines } = memoryLogger()
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     const delivery = { provider: 'acme', event: sampleArrival(id).event, bodyHash }
     {
       const how = { closeConnection: true }
@@ -99,7 +99,7 @@ describe('add', () => {
     const unreadable = { receivedAt: '2026-11-22T10:00:00.000Z' } as object
     await open.events.updateOne({ eventId: odd }, { $set: unreadable })
     const { logger, lines } = memoryLogger()
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     const { bodyHash } = await open.record(dead)
     for (const id of [odd, dead]) counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
     await counts.stop()
@@ -112,11 +112,11 @@ describe('add', () => {
   it('passes over one that the server refuses, says so, and tells of it nothing that did not happen', async () => {
     const { logger, lines } = memoryLogger()
     const mismatched: unknown[] = []
-    const onMismatch = (...args: unknown[]): void => void mismatched.push(args)
+    const onBodyConflict = (...args: unknown[]): void => void mismatched.push(args)
     const [refused, dead] = [uniqueId(), await storeDead()]
     await open.inbox.record(sampleArrival(refused))
     const { bodyHash } = await open.record(dead)
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, onMismatch })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, onBodyConflict })
     await database.db.command({ collMod: 'events', validator: { $nor: [{ eventId: refused, deliveries: 2 }] } })
     counts.add({ provider: 'acme', event: sampleArrival(refused).event, bodyHash: 'another' })
     counts.add({ provider: 'acme', event: sampleArrival(dead).event, bodyHash })
@@ -135,7 +135,7 @@ describe('add', () => {
 
   it('keeps no more than ten thousand different events in memory', async () => {
     const { logger } = memoryLogger()
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     for (let index = 0; index < 10_100; index += 1) {
       counts.add({ provider: 'nobody', event: sampleArrival(`absent_${index}`).event, bodyHash: 'x' })
     }
@@ -171,11 +171,11 @@ describe('a delivery of a dead event', () => {
     const revival = { id: String(_id), provider: 'acme', eventId: id, reason: 'amount_mismatch' }
     const told: unknown[] = []
     let away = true
-    const onRevivals = async (revivals: readonly Revival[]): Promise<void> => {
+    const onRequeued = async (revivals: readonly Requeued[]): Promise<void> => {
       told.push(...revivals, (await open.record(id)).state)
       if (away) throw new Error('The audit log is unavailable')
     }
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger: memoryLogger().logger, onRevivals })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger: memoryLogger().logger, onRequeued })
     counts.add({ provider: 'acme', event: sampleArrival(id).event, bodyHash })
     await counts.flush()
     expect(await open.record(id)).toMatchObject({ state: 'dead', deliveries: 1 })
@@ -191,7 +191,7 @@ describe('a delivery of a dead event', () => {
   it('leaves it dead when it comes later than its provider delivers again, and says so', async () => {
     const { logger, lines } = memoryLogger()
     const redeliveryMs = (provider: string): number => (provider === 'acme' ? HOUR_MS : 0)
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, redeliveryMs })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, redeliveryMs })
     const [late, timely] = [await storeDead(), await storeDead()]
     await open.events.updateOne({ eventId: late }, { $set: { receivedAt: new Date(Date.now() - HOUR_MS - 5_000) } })
     await open.events.updateOne({ eventId: timely }, { $set: { receivedAt: new Date(Date.now() - HOUR_MS + 60_000) } })
@@ -210,7 +210,7 @@ describe('a delivery of a dead event', () => {
     const { logger, lines } = memoryLogger()
     const outcomes: string[] = []
     const onRedelivered = (_: string, outcome: string): void => void outcomes.push(outcome)
-    const counts = createDeliveryCounts({ ...deps, db: open.db, logger, onRedelivered })
+    const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, onRedelivered })
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
     for (let times = 0; times < 5; times += 1) {

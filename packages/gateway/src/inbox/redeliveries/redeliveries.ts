@@ -4,9 +4,9 @@ import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Db, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../event-document.ts'
 import { counterOf, msSince } from '../record-expressions.ts'
-import { createFlusher } from '../statistics/periodic-flush.ts'
+import { createPeriodicFlush } from '../statistics/periodic-flush.ts'
 import { requeueDead } from '../transitions.ts'
-import { judgeRevival, type NotRevived, type RevivalLimits } from './requeue-dead.ts'
+import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-dead.ts'
 
 /** A redelivery: a delivery of an event that is already stored. */
 interface RepeatedDelivery {
@@ -17,7 +17,7 @@ interface RepeatedDelivery {
 }
 
 /** A dead event that a redelivery revives. */
-export interface Revival {
+export interface Requeued {
   readonly auditId: ObjectId
   readonly id: string
   readonly provider: string
@@ -26,21 +26,21 @@ export interface Revival {
 }
 
 /** Dependencies of the counter. `flushMs` is how long a count may wait in memory. */
-export interface DeliveryCountsDeps extends RevivalLimits {
+export interface RedeliveryCounterDeps extends RequeueLimits {
   readonly db: Db
   readonly logger: Logger
   readonly flushMs: number
-  readonly onMismatch: (provider: string, times: number) => void
-  readonly onRedelivered: (provider: string, outcome: 'revived' | NotRevived) => void
+  readonly onBodyConflict: (provider: string, times: number) => void
+  readonly onRedelivered: (provider: string, outcome: 'revived' | NotRequeued) => void
   /** Writes to the audit log which events will be revived. If it fails, nothing is revived. */
-  readonly onRevivals: (revivals: readonly Revival[]) => Promise<void>
+  readonly onRequeued: (revivals: readonly Requeued[]) => Promise<void>
 }
 
 /**
  * Counts redeliveries on their records, in bulk and after the answer. The counting is best effort, bounded, and delays
  * no delivery.
  */
-export interface DeliveryCounts {
+export interface RedeliveryCounter {
   /**
    * Counts a delivery. If its event is dead, the event becomes due again, within the limits and only if the body is the
    * stored one.
@@ -63,7 +63,7 @@ interface Counted extends RepeatedDelivery {
 const MAX_COUNTED = 10_000
 
 /** Creates the counter and starts its periodic flush. Counts that cannot be written wait for the next flush. */
-export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
+export function createRedeliveryCounter(deps: RedeliveryCounterDeps): RedeliveryCounter {
   let counted = new Map<string, Counted>()
   const add = (delivery: RepeatedDelivery | Counted, times: number): void => {
     const key = `${delivery.provider}\n${delivery.event.id}\n${delivery.bodyHash}`
@@ -71,7 +71,7 @@ export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
     if (present !== undefined) present.times += times
     else if (counted.size < MAX_COUNTED) counted.set(key, { auditId: new ObjectId(), ...delivery, times })
   }
-  const flusher = createFlusher(async () => {
+  const flusher = createPeriodicFlush(async () => {
     const open = [...counted.values()]
     counted = new Map()
     try {
@@ -90,34 +90,34 @@ export function createDeliveryCounts(deps: DeliveryCountsDeps): DeliveryCounts {
 
 const WRITE_AT_ONCE = 500
 
-interface Judged {
+interface CheckedDelivery {
   readonly item: Counted
   readonly record: StoredRecord | undefined
   readonly differs: boolean
   /** Null if there is nothing to revive. */
-  readonly revives: true | NotRevived | null
+  readonly revives: true | NotRequeued | null
 }
 
-async function write(deps: DeliveryCountsDeps, batch: readonly Counted[]): Promise<void> {
+async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
   const records = await storedRecords(deps.db, batch)
-  const judged = batch.map((item) => judge(deps, item, records.get(`${item.provider}\n${item.event.id}`)))
-  const revived = judged.flatMap(({ item, revives, record }) =>
-    revives === true && record ? [toRevival(item, record)] : [],
+  const checked = batch.map((item) => checkDelivery(deps, item, records.get(`${item.provider}\n${item.event.id}`)))
+  const revived = checked.flatMap(({ item, revives, record }) =>
+    revives === true && record ? [toRequeued(item, record)] : [],
   )
   // The audit entry comes first. After a crash in between, nothing is revived without an entry.
-  if (revived.length > 0) await deps.onRevivals(revived)
-  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: judged.map(toUpdate) })
+  if (revived.length > 0) await deps.onRequeued(revived)
+  const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
-  for (const [index, written] of judged.entries()) report(deps, written, codes.get(index))
+  for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
 }
 
-function judge(deps: DeliveryCountsDeps, item: Counted, record: StoredRecord | undefined): Judged {
+function checkDelivery(deps: RedeliveryCounterDeps, item: Counted, record: StoredRecord | undefined): CheckedDelivery {
   const differs = record !== undefined && record.bodyHash !== item.bodyHash
-  const revives = record?.state === 'dead' && !differs ? judgeRevival(record, deps) : null
+  const revives = record?.state === 'dead' && !differs ? checkRequeue(record, deps) : null
   return { item, record, differs, revives }
 }
 
-function toUpdate({ item, differs, revives }: Judged): object {
+function toUpdate({ item, differs, revives }: CheckedDelivery): object {
   const counted = {
     deliveries: { $add: [counterOf('deliveries'), item.times] },
     mismatches: { $add: [counterOf('mismatches'), differs ? item.times : 0] },
@@ -129,33 +129,37 @@ function toUpdate({ item, differs, revives }: Judged): object {
   }
 }
 
-function toRevival({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Revival {
+function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: StoredRecord): Requeued {
   return { auditId, id: String(_id), provider, eventId, reason }
 }
 
-function report(deps: DeliveryCountsDeps, { item, differs, revives }: Judged, code: number | undefined): void {
-  if (code !== undefined) reportRefusal(deps, item, code)
-  else if (differs) reportMismatch(deps, item)
-  else if (revives === true) reportRevival(deps, item)
-  else if (revives !== null) reportNotRevived(deps, item, revives)
+function report(
+  deps: RedeliveryCounterDeps,
+  { item, differs, revives }: CheckedDelivery,
+  code: number | undefined,
+): void {
+  if (code !== undefined) logRefusal(deps, item, code)
+  else if (differs) logBodyConflict(deps, item)
+  else if (revives === true) logRequeued(deps, item)
+  else if (revives !== null) logNotRequeued(deps, item, revives)
 }
 
 // If written again, it would be refused again, because nothing in it changes.
-function reportRefusal({ logger }: DeliveryCountsDeps, { provider, event, times }: Counted, code: number): void {
+function logRefusal({ logger }: RedeliveryCounterDeps, { provider, event, times }: Counted, code: number): void {
   logger.warn({ provider, eventId: event.id.slice(0, 64), times, code }, 'inbox.count-refused')
 }
 
-function reportMismatch({ logger, onMismatch }: DeliveryCountsDeps, { provider, event, times }: Counted): void {
-  onMismatch(provider, times)
+function logBodyConflict({ logger, onBodyConflict }: RedeliveryCounterDeps, { provider, event, times }: Counted): void {
+  onBodyConflict(provider, times)
   logger.warn({ provider, eventId: event.id.slice(0, 64), times }, 'webhook.mismatch')
 }
 
-function reportRevival({ logger, onRedelivered }: DeliveryCountsDeps, { provider, event }: Counted): void {
+function logRequeued({ logger, onRedelivered }: RedeliveryCounterDeps, { provider, event }: Counted): void {
   onRedelivered(provider, 'revived')
   logger.info({ provider, eventId: event.id.slice(0, 64) }, 'event.revived')
 }
 
-function reportNotRevived(deps: DeliveryCountsDeps, { provider, event }: Counted, why: NotRevived): void {
+function logNotRequeued(deps: RedeliveryCounterDeps, { provider, event }: Counted, why: NotRequeued): void {
   deps.onRedelivered(provider, why)
   deps.logger.warn({ provider, eventId: event.id.slice(0, 64), why }, 'event.not-revived')
 }

@@ -1,14 +1,14 @@
 import type { EventDocument } from '../event-document.ts'
 
 /** How many times, and for how long after the first delivery, a redelivery revives a dead event. */
-export interface RevivalLimits {
+export interface RequeueLimits {
   readonly maxRevivals: number
   /** Milliseconds after the first delivery, for the deliveries of a provider. */
   redeliveryMs(provider: string): number
 }
 
 /** Why a redelivery did not revive a dead event. */
-export type NotRevived = 'too_late' | 'too_often'
+export type NotRequeued = 'too_late' | 'too_often'
 
 /** The values that the limits apply to. `ageMs` is the time since the first delivery, by the database's clock. */
 export interface DeadEvent extends Pick<EventDocument, 'provider' | 'revivals'> {
@@ -16,7 +16,7 @@ export interface DeadEvent extends Pick<EventDocument, 'provider' | 'revivals'> 
 }
 
 /** Whether another delivery revives a dead event; if not, why. */
-export function judgeRevival({ provider, revivals = 0, ageMs }: DeadEvent, limits: RevivalLimits): true | NotRevived {
+export function checkRequeue({ provider, revivals = 0, ageMs }: DeadEvent, limits: RequeueLimits): true | NotRequeued {
   if (ageMs > limits.redeliveryMs(provider)) return 'too_late'
   return revivals >= limits.maxRevivals ? 'too_often' : true
 }

@@ -211,7 +211,7 @@ describe('a body', () => {
       { state: 'done', outcome: { kind: 'applied', version: 2 } },
     ] as const
     const claims = open.claims(shorter)
-    await claims.settle(open.born.map((claim, at) => ({ claim, settlement: ends[at] ?? ends[0], attempt })))
+    await claims.settle(open.claimedOnInsert.map((claim, at) => ({ claim, settlement: ends[at] ?? ends[0], attempt })))
     const ids = [...arrivals, keyed].map(({ event }) => event.id)
     for (const id of ids) {
       const { stripAt, settledAt, expireAt, state } = await open.record(id)

@@ -21,7 +21,7 @@ describe('a record of a scheme that signs no time', () => {
     await open.inbox.record(sampleArrival('settled', { signsTime: false }))
     const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
     const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
-    await open.claims().settle(open.born.map((claim) => ({ claim, settlement, attempt })))
+    await open.claims().settle(open.claimedOnInsert.map((claim) => ({ claim, settlement, attempt })))
     for (const id of ['born-unhandled', 'settled']) {
       const record = await open.record(id)
       expect(record).not.toHaveProperty('expireAt')

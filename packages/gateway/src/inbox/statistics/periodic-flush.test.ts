@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createFlusher } from './periodic-flush.ts'
+import { createPeriodicFlush } from './periodic-flush.ts'
 
 const HOUR_MS = 3_600_000
 
 it('lets one write wait behind a slow one, however often it is asked', async () => {
   const begun: PromiseWithResolvers<void>[] = []
-  const flusher = createFlusher(() => {
+  const flusher = createPeriodicFlush(() => {
     const write = Promise.withResolvers<void>()
     begun.push(write)
     return write.promise
@@ -23,7 +23,7 @@ it('lets one write wait behind a slow one, however often it is asked', async () 
 
 it('writes by itself, and once more when it stops', async () => {
   let writes = 0
-  const flusher = createFlusher(async () => {
+  const flusher = createPeriodicFlush(async () => {
     writes += 1
   }, 5)
   await expect.poll(() => writes).toBeGreaterThan(1)

@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers'
 
 /** Periodically writes what was gathered in memory. */
-export interface Flusher {
+export interface PeriodicFlush {
   /** Writes everything gathered so far. */
   flush(): Promise<void>
   /** Ends the periodic writes and writes once more. */
@@ -13,7 +13,7 @@ export interface Flusher {
  * call waits for its end, so that nothing piles up behind an unavailable database. `write` takes everything there is,
  * and must not throw.
  */
-export function createFlusher(write: () => Promise<void>, everyMs: number): Flusher {
+export function createPeriodicFlush(write: () => Promise<void>, everyMs: number): PeriodicFlush {
   let latest: Promise<void> = Promise.resolve()
   let isWaiting = false
   const flush = (): Promise<void> => {

@@ -2,23 +2,23 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createTallies, TALLIES, type Tallies, type Tally } from './provider-stats.ts'
+import { createProviderStats, PROVIDER_STATS, type ProviderCounter, type ProviderStats } from './provider-stats.ts'
 
 const HOUR_MS = 3_600_000
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const stored = database.db.collection<Tally>(TALLIES)
+const stored = database.db.collection<ProviderCounter>(PROVIDER_STATS)
 
-function open(flushMs = HOUR_MS): Tallies {
-  return createTallies(database.db, memoryLogger().logger, flushMs)
+function open(flushMs = HOUR_MS): ProviderStats {
+  return createProviderStats(database.db, memoryLogger().logger, flushMs)
 }
 
 async function countOf(name: string): Promise<number | undefined> {
   return (await stored.findOne({ '_id.name': name }))?.count
 }
 
-describe('createTallies', () => {
+describe('createProviderStats', () => {
   it('adds up what several processes count, by provider, kind and name', async () => {
     const processes = [open(), open(), open()]
     for (const tallies of processes) {
@@ -54,7 +54,7 @@ describe('createTallies', () => {
   it('drops what it cannot write, and says so', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const { logger, lines } = memoryLogger()
-    const tallies = createTallies(away.db('x'), logger, HOUR_MS)
+    const tallies = createProviderStats(away.db('x'), logger, HOUR_MS)
     tallies.add('acme', 'delivery', 'recorded')
     await tallies.stop()
     expect(lines).toMatchObject([{ msg: 'tallies.dropped' }])

@@ -1,34 +1,34 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
-import { createFlusher } from './periodic-flush.ts'
+import { createPeriodicFlush } from './periodic-flush.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
-type TallyKind = 'delivery' | 'secret'
+type CounterKind = 'delivery' | 'secret'
 
 /** A stored count. All processes add to it. */
-export interface Tally {
-  readonly _id: { readonly provider: string; readonly kind: TallyKind; readonly name: string }
+export interface ProviderCounter {
+  readonly _id: { readonly provider: string; readonly kind: CounterKind; readonly name: string }
   readonly count: number
   readonly lastAt: Date
 }
 
 /** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */
-export interface Tallies {
-  add(provider: string, kind: TallyKind, name: string): void
+export interface ProviderStats {
+  add(provider: string, kind: CounterKind, name: string): void
   stop(): Promise<void>
 }
 
 /** The collection of the tallies. */
-export const TALLIES = 'tallies'
+export const PROVIDER_STATS = 'tallies'
 
 // Providers, outcomes and secrets are few. Beyond this number, further names are not counted.
 const MAX_NAMES = 2_000
 
 /** Creates the tallies and starts their periodic flush, every `flushMs` milliseconds. */
-export function createTallies(db: Db, logger: Logger, flushMs: number): Tallies {
+export function createProviderStats(db: Db, logger: Logger, flushMs: number): ProviderStats {
   let counts = new Map<string, number>()
-  const { stop } = createFlusher(async () => {
+  const { stop } = createPeriodicFlush(async () => {
     const batch = [...counts]
     counts = new Map()
     if (batch.length > 0) {
@@ -51,5 +51,5 @@ async function write(db: Db, batch: readonly (readonly [string, number])[]): Pro
     const u = [{ $set: { count: { $add: [{ $ifNull: ['$count', 0] }, count] }, lastAt: '$$NOW' } }]
     return { q: { _id: { provider, kind, name } }, u, upsert: true }
   })
-  await bulkUpdate(db, { update: TALLIES, updates })
+  await bulkUpdate(db, { update: PROVIDER_STATS, updates })
 }

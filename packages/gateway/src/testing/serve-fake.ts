@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import { listen } from '@oncehook/kernel/http/server/listen'
-import type { FulfilmentStandIn, ReceivedCommand } from './fulfilment-stand-in.ts'
+import type { FakeFulfilment, ReceivedCommand } from './fake-fulfilment.ts'
 
 /** One call as it was received. */
 interface ReceivedCall {
@@ -16,7 +16,7 @@ interface ReceivedCall {
 type CannedAnswer = { readonly status: number; readonly body: string } | 'hang' | 'reset'
 
 /** A fake fulfilment behind HTTP, in the format of tRPC. */
-export interface ServedStandIn extends AsyncDisposable {
+export interface ServedFake extends AsyncDisposable {
   readonly url: string
   readonly received: ReceivedCall[]
   /** Called first for each call. If it returns null, the fake fulfilment answers. */
@@ -25,9 +25,9 @@ export interface ServedStandIn extends AsyncDisposable {
 }
 
 /** Serves the two procedures that carry events, on a listener with the same limits as the real one. */
-export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedStandIn> {
+export async function serveFake(fake: FakeFulfilment): Promise<ServedFake> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? '', 'http://stand-in')
+    const url = new URL(request.url ?? '', 'http://fake')
     const procedure = url.pathname.replace(/^\/trpc\//, '')
     const call = { procedure, method: request.method, headers: request.headers, headBytes: headBytesOf(request) }
     served.received.push(call)
@@ -42,7 +42,7 @@ export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedSt
       return
     }
     const input = await readInput(request, url)
-    const data = await run(standIn, procedure, input)
+    const data = await run(fake, procedure, input)
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ result: { data } }))
   }
   const listener = await listen({
@@ -51,7 +51,7 @@ export async function serveStandIn(standIn: FulfilmentStandIn): Promise<ServedSt
     handler: (request, response) => void answer(request, response),
   })
   const close = (): Promise<void> => listener.close(0)
-  const served: ServedStandIn = {
+  const served: ServedFake = {
     url: `http://127.0.0.1:${listener.port}`,
     received: [],
     canned: () => null,
@@ -77,7 +77,7 @@ async function readInput(request: IncomingMessage, url: URL): Promise<Input> {
   return JSON.parse(String(text)) as Input
 }
 
-async function run({ procedures }: FulfilmentStandIn, procedure: string, input: Input): Promise<unknown> {
+async function run({ procedures }: FakeFulfilment, procedure: string, input: Input): Promise<unknown> {
   if (procedure === 'payments.versions') return Object.fromEntries(await procedures.versions(input.orderIds))
   return { results: await procedures.applyEvents(input.events) }
 }

@@ -5,7 +5,7 @@ import type { ApplyResult, PaymentProcedures } from '../dispatch/apply-payments.
 export type ReceivedCommand = Parameters<PaymentProcedures['applyEvents']>[0][number]
 
 /** A fake fulfilment for the dispatcher: orders with versions, and the faults that a test requests. */
-export interface FulfilmentStandIn {
+export interface FakeFulfilment {
   readonly procedures: PaymentProcedures
   /** Order -> version. An order that is missing here is unknown. */
   readonly orders: Map<string, number>
@@ -25,10 +25,10 @@ export interface FulfilmentStandIn {
  * Creates a fake fulfilment that follows the rules of its interface: versions are compared, and an event has one
  * effect.
  */
-export function createFulfilmentStandIn(orders: Iterable<[string, number]> = []): FulfilmentStandIn {
+export function createFakeFulfilment(orders: Iterable<[string, number]> = []): FakeFulfilment {
   let reads = 0
   const seen = new Map<string, ApplyResult & { outcome: string }>()
-  const standIn: FulfilmentStandIn = {
+  const fake: FakeFulfilment = {
     orders: new Map(orders),
     calls: [],
     reads: () => reads,
@@ -38,13 +38,13 @@ export function createFulfilmentStandIn(orders: Iterable<[string, number]> = [])
     procedures: {
       versions(orderIds) {
         reads += 1
-        return Promise.resolve(new Map(orderIds.map((id) => [id, standIn.orders.get(id) ?? null])))
+        return Promise.resolve(new Map(orderIds.map((id) => [id, fake.orders.get(id) ?? null])))
       },
       async applyEvents(commands) {
-        standIn.calls.push(commands.map(({ eventId }) => eventId))
-        await standIn.onCall(commands)
-        const start = new Map(standIn.orders)
-        return commands.map((command) => standIn.answer(command) ?? apply(command, start.get(command.orderId)))
+        fake.calls.push(commands.map(({ eventId }) => eventId))
+        await fake.onCall(commands)
+        const start = new Map(fake.orders)
+        return commands.map((command) => fake.answer(command) ?? apply(command, start.get(command.orderId)))
       },
     },
   }
@@ -53,19 +53,19 @@ export function createFulfilmentStandIn(orders: Iterable<[string, number]> = [])
     if (before !== undefined) return { ...before, outcome: 'duplicate' }
     if (version === undefined) return { refused: 'order_unknown', retry: 'later' }
     if (command.ifMatch !== `"${version}"`) return { refused: 'precondition_failed', retry: 'now' }
-    const next = (standIn.orders.get(command.orderId) ?? 0) + 1
-    standIn.orders.set(command.orderId, next)
-    standIn.applied.push(command.eventId)
+    const next = (fake.orders.get(command.orderId) ?? 0) + 1
+    fake.orders.set(command.orderId, next)
+    fake.applied.push(command.eventId)
     const result = { outcome: 'applied', version: next }
     seen.set(`${command.provider}\n${command.eventId}`, result)
     return result
   }
-  return standIn
+  return fake
 }
 
 /** Makes every call fail with this error, until it is called with null. */
-export function failWith(standIn: FulfilmentStandIn, error: AppError | null): void {
-  standIn.onCall = () => {
+export function failWith(fake: FakeFulfilment, error: AppError | null): void {
+  fake.onCall = () => {
     if (error !== null) throw error
   }
 }
