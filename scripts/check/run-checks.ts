@@ -15,15 +15,16 @@ export interface CheckResult {
   readonly passed: boolean
 }
 
-/** Lint and format, types, dead code. With `fix`, lint and format are repaired where that is safe. */
+/** Lint and format, types, dead code, the messages of commits. With `fix`, lint and format are repaired where that is safe. */
 export function checks({ fix }: { fix: boolean }): readonly Check[] {
   return [
     {
       name: 'lint',
-      command: ['@biomejs/biome/bin/biome', 'check', ...(fix ? ['--write'] : []), '--error-on-warnings'],
+      command: ['node_modules/@biomejs/biome/bin/biome', 'check', ...(fix ? ['--write'] : []), '--error-on-warnings'],
     },
-    { name: 'types', command: ['typescript/bin/tsc', '--noEmit', '--project', '.'] },
-    { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
+    { name: 'types', command: ['node_modules/typescript/bin/tsc', '--noEmit', '--project', '.'] },
+    { name: 'dead code', command: ['node_modules/knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
+    { name: 'commit messages', command: ['scripts/check/check-commits.ts'] },
   ]
 }
 
@@ -32,7 +33,7 @@ export function runChecks(repository: string, list: readonly Check[], say: Say):
   return Promise.all(
     list.map(async ({ name, command: [tool = '', ...args] }) => {
       const started = performance.now()
-      const child = spawn(process.execPath, [join(repository, 'node_modules', tool), ...args], {
+      const child = spawn(process.execPath, [join(repository, tool), ...args], {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
       })

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describeBadCommits } from './commit-form.ts'
+
+/** When the form of commit messages became a rule; earlier commits cannot be changed. A date holds in a shallow clone too. */
+const RULE_SINCE = '2026-11-23T12:45:00Z'
+
+const repository = resolve(import.meta.dirname, '../..')
+const bad = describeBadCommits(await readCommits())
+for (const line of bad) process.stdout.write(`${line}\n`)
+process.exitCode = bad.length > 0 ? 1 : 0
+
+/** The commits under the rule that this clone has; none in a folder without history, such as a downloaded archive. */
+async function readCommits() {
+  const run = promisify(execFile)
+  const inside = await run('git', ['rev-parse', '--show-prefix'], { cwd: repository }).catch(() => undefined)
+  if (inside?.stdout.trim() !== '') return []
+  const args = ['log', '--no-merges', `--since=${RULE_SINCE}`, '--format=%H%n%B%x00']
+  const { stdout } = await run('git', args, { cwd: repository, maxBuffer: 64 * 2 ** 20 })
+  return stdout
+    .split('\0')
+    .map((text) => text.trimStart())
+    .filter((text) => text !== '')
+    .map((text) => ({ id: text.slice(0, 40), message: text.slice(41) }))
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { addSection, changelogSection } from './changelog-section.ts'
+
+const SECTION = `## 0.2.0 (2026-12-01)
+
+### Changes
+
+- Orders can be archived.
+  Archived orders are not listed.
+
+### Fixes
+
+- A receipt is sent once.`
+
+describe('the section of a release', () => {
+  it('lists changes by what they mean to users, in the order in which they come', () => {
+    const changes = [
+      { bump: 'patch', summary: 'A receipt is sent once.' },
+      { bump: 'minor', summary: 'Orders can be archived.\nArchived orders are not listed.\n' },
+    ] as const
+    expect(changelogSection({ version: '0.2.0', date: '2026-12-01', changes })).toBe(SECTION)
+  })
+
+  it('begins with what breaks users', () => {
+    const changes = [
+      { bump: 'minor', summary: 'Added.' },
+      { bump: 'major', summary: 'Removed.' },
+    ] as const
+    expect(changelogSection({ version: '1.0.0', date: '2027-01-01', changes })).toMatch(
+      /### Breaking changes\n\n- Removed\.\n\n### Changes/,
+    )
+  })
+})
+
+describe('a changelog', () => {
+  it('has the newest release above the others, below its introduction', () => {
+    const before = '# Changelog\n\nWords.\n\n## 0.1.0 (2026-11-21)\n\nThe first.\n'
+    expect(addSection(before, SECTION)).toBe(
+      `# Changelog\n\nWords.\n\n${SECTION}\n\n## 0.1.0 (2026-11-21)\n\nThe first.\n`,
+    )
+  })
+
+  it('without a release is refused', () => {
+    expect(() => addSection('# Changelog\n', SECTION)).toThrow('CHANGELOG.md has no release')
+  })
+})

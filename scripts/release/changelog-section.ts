@@ -1,0 +1,37 @@
+/** How much a change means to its users: `major` breaks them, `minor` adds something, `patch` mends something. */
+export type Bump = 'major' | 'minor' | 'patch'
+
+/** One change in the words of its changeset. */
+export interface Change {
+  readonly bump: Bump
+  readonly summary: string
+}
+
+const HEADINGS: readonly (readonly [Bump, string])[] = [
+  ['major', 'Breaking changes'],
+  ['minor', 'Changes'],
+  ['patch', 'Fixes'],
+]
+
+/** The section of a release in CHANGELOG.md, without a line break at its end; `date` is `YYYY-MM-DD`. */
+export function changelogSection(release: { version: string; date: string; changes: readonly Change[] }): string {
+  const groups = HEADINGS.flatMap(([bump, heading]) => {
+    const items = release.changes.filter((change) => change.bump === bump).map(({ summary }) => toItem(summary))
+    return items.length === 0 ? [] : [`### ${heading}\n\n${items.join('\n')}`]
+  })
+  return [`## ${release.version} (${release.date})`, ...groups].join('\n\n')
+}
+
+/**
+ * A changelog with one more section above the others.
+ * @throws if it has no section yet, for then nobody can tell where its introduction ends
+ */
+export function addSection(changelog: string, section: string): string {
+  const first = changelog.search(/^## /m)
+  if (first < 0) throw new Error('CHANGELOG.md has no release: its first section begins with "## "')
+  return `${changelog.slice(0, first)}${section}\n\n${changelog.slice(first)}`
+}
+
+function toItem(summary: string): string {
+  return `- ${summary.trim().replaceAll(/\n(?=.)/g, '\n  ')}`
+}

@@ -1,0 +1,12 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { recordRelease } from '../contracts/release-files.ts'
+import { prepareRelease } from './prepare-release.ts'
+
+// Later versions are held to the contracts that a release records.
+const repository = resolve(import.meta.dirname, '../..')
+const version = await prepareRelease(repository, new Date().toISOString().slice(0, 10))
+await promisify(execFile)('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: repository })
+await recordRelease(join(repository, 'contracts'), version)
+process.stdout.write(`Prepared ${version}: read the changes, commit them as "chore(release): ${version}", and push\n`)
