@@ -18,12 +18,12 @@ const COPIED = [
 const PLANTED = {
   cli: 'output.ts',
   fulfilment: 'durable-read.ts',
-  gateway: 'event.ts',
+  gateway: 'settings.ts',
   kernel: 'clock.ts',
   simulator: 'payment-event.ts',
 }
 
-it('the check for dead code sees an export of each package that nobody uses', async () => {
+it('the check for dead code sees exports and files of each package that nobody uses', async () => {
   const copy = await mkdtemp(join(tmpdir(), 'oncehook-check-'))
   try {
     const isOwn = (path: string): boolean => !path.includes('node_modules')
@@ -34,11 +34,19 @@ it('the check for dead code sees an export of each package that nobody uses', as
       file: `packages/${name}/src/${file}`,
     }))
     for (const { name, file } of names) await appendFile(join(copy, file), `export const ${name} = 1\n`)
+    const files = Object.keys(PLANTED).map((name) => `packages/${name}/src/planted-file.ts`)
+    for (const file of files) await appendFile(join(copy, file), 'export const planted = 1\n')
     const said: string[] = []
     const deadCode = checks({ fix: false }).filter(({ name }) => name === 'dead code')
     expect(await runChecks(copy, deadCode, (text) => said.push(text))).toEqual([{ name: 'dead code', passed: false }])
     const reported = said.join('\n').match(/plantedIn_\w+/g)
     expect(reported?.toSorted()).toEqual(names.map(({ name }) => name))
+    expect(
+      said
+        .join('\n')
+        .match(/\S+planted-file\.ts/g)
+        ?.toSorted(),
+    ).toEqual(files)
   } finally {
     await rm(copy, { recursive: true })
   }
