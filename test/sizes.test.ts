@@ -1,0 +1,63 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { expect, it } from 'vitest'
+
+const repository = resolve(import.meta.dirname, '..')
+
+const MAX_LINES = 300
+const MAX_TEST_LINES = 700
+const MAX_FILES = 15
+const REASON = /^This folder has more than 15 files because .+/m
+
+/** Files that are still too long. Split them; add none. */
+const LONG_FILES: readonly string[] = [
+  'packages/gateway/src/dispatch/dispatcher.mongo.test.ts',
+  'packages/gateway/src/http/webhooks/webhook-handler.ts',
+  'packages/gateway/src/inbox/claims/claims.mongo.test.ts',
+  'test/contract/gateway-fulfilment.consumer.test.ts',
+  'test/support/container-stack.ts',
+]
+
+/** Folders that still have too many files and no reason for it in their README. Split them; add none. */
+const LARGE_FOLDERS: readonly string[] = [
+  'bench/subjects',
+  'packages/cli/src',
+  'packages/cli/src/commands',
+  'packages/gateway/src/http',
+  'packages/gateway/src/operator',
+  'packages/kernel/src',
+  'packages/simulator/src/signers',
+  'scripts',
+  'scripts/vectors',
+  'test/support',
+]
+
+const isTest = (file: string): boolean => /\.test\.[cm]?ts$/.test(file)
+const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,mjs,cjs}', {
+  cwd: repository,
+  exclude: ['**/node_modules/**', '**/dist/**'],
+})
+
+it('no file is too long, but those that are listed', () => {
+  expect(files.length).toBeGreaterThan(500)
+  const long = files.filter((file) => {
+    const lines = readFileSync(join(repository, file), 'utf8').trimEnd().split('\n').length
+    return lines > (isTest(file) ? MAX_TEST_LINES : MAX_LINES)
+  })
+  expect(long.toSorted()).toEqual(LONG_FILES.toSorted())
+})
+
+it('no folder has too many files beside tests, but those that are listed or whose README gives the reason', () => {
+  const counts = new Map<string, number>()
+  for (const file of files.filter((one) => !isTest(one))) {
+    counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+  }
+  const large = [...counts].filter(([, count]) => count > MAX_FILES).map(([folder]) => folder)
+  expect(large.filter((folder) => !givesReason(folder)).toSorted()).toEqual(LARGE_FOLDERS.toSorted())
+})
+
+/** Whether the README of a folder says why it holds so many files. */
+function givesReason(folder: string): boolean {
+  const readme = join(repository, folder, 'README.md')
+  return existsSync(readme) && REASON.test(readFileSync(readme, 'utf8'))
+}
