@@ -52,11 +52,11 @@ function shorten(text: string): string {
 function rewriteImports(module: string, declared: string): { text: string; imported: readonly string[] } {
   const imported: string[] = []
   const text = declared.replaceAll(
-    /(from |import\()'((?:\.|@oncehook\/)[^']+)'/g,
+    /((?:from |import\()['"])((?:\.|@oncehook\/)[^'"]+)/g,
     (_, before: string, from: string) => {
       const other = resolveModule(module, from)
       imported.push(other)
-      return `${before}'./${nameOf(other)}.cjs'`
+      return `${before}./${nameOf(other)}.cjs`
     },
   )
   return { text, imported }

@@ -46,6 +46,13 @@ createVerifier({ scheme: 'square', secrets: 'whsec_0123456789abcdef' })
 const IMPORTS =
   "import { createVerifier } from '@oncehook/webhooks'\nimport { fetchWebhook } from '@oncehook/webhooks/fetch'\n"
 
+const PROVIDERS = `
+import { createProvidersSchema, loadSchemes, type Provider, type ProviderSettings } from '@oncehook/webhooks/providers'
+const { data } = createProvidersSchema(await loadSchemes(['stripe'])).safeParse({})
+export const settings: Record<string, ProviderSettings> | undefined = data
+export const verify = ({ verify }: Provider) => verify({ rawBody: Buffer.of(), rawHeaders: [], query: '' }, 0, fetch)
+`
+
 const BOTH = `
 import { createRequire } from 'node:module'
 import { createVerifier, VerifierSettingsError } from '@oncehook/webhooks'
@@ -117,6 +124,14 @@ describe('the packed @oncehook/webhooks', () => {
     const options = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--types', '--module', 'nodenext']
     const tsc = [join(repository, 'node_modules/typescript/bin/tsc'), ...options, 'typed.mts', 'typed.cts']
     await expect(run(process.execPath, tsc, { cwd: folder })).resolves.toMatchObject({ stdout: '' })
+  })
+
+  it('is typed for settings as data, with the types of Node.js', { timeout: 120_000 }, async () => {
+    await writeFile(join(folder, 'providers.mts'), PROVIDERS)
+    const types = ['--types', 'node', '--typeRoots', join(repository, 'node_modules/@types')]
+    const tsc = [join(repository, 'node_modules/typescript/bin/tsc'), '--strict', '--noEmit', '--module', 'nodenext']
+    const compiled = run(process.execPath, [...tsc, ...types, 'providers.mts'], { cwd: folder })
+    await expect(compiled).resolves.toMatchObject({ stdout: '' })
   })
 
   it('has each class once, whatever the format', { timeout: 120_000 }, async () => {
