@@ -113,7 +113,7 @@ export function createGatewayMetrics(registry: Registry, tally: ProviderCounter)
 function createLoginMetrics(registry: Registry): LoginMetrics {
   const failed = new Counter({
     name: 'oncehook_authentication_failures_total',
-    help: 'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, issuer_unreachable)',
+    help: 'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable)',
     labelNames: ['api', 'reason'],
     registers: [registry],
   })

@@ -15,6 +15,17 @@ export interface OperatorIssuer {
   readonly groups: ReadonlyMap<string, ReadonlySet<Role>>
   /** A token of this age or older is rejected, whatever its `exp`. */
   readonly maxAgeSeconds: number
+  readonly signIn: SignInRules
+}
+
+/** What the sign-in behind a token must have been like (RFC 9068 section 2.2.1). Without rules, any sign-in counts. */
+export interface SignInRules {
+  /** `acr` must be one of these; empty: any. */
+  readonly acrValues: readonly string[]
+  /** `amr` must contain all of these. */
+  readonly amrValues: readonly string[]
+  /** The maximum age of the sign-in (`auth_time`); null: any. */
+  readonly maxAgeSeconds: number | null
 }
 
 /** The settings of the issuer before they are checked together. */
@@ -24,6 +35,9 @@ export interface OperatorIssuerTexts {
   readonly OPERATOR_GROUPS?: string | undefined
   readonly OPERATOR_GROUPS_CLAIM: string
   readonly OPERATOR_TOKEN_MAX_AGE_SECONDS: number
+  readonly OPERATOR_ACR_VALUES?: string | undefined
+  readonly OPERATOR_AMR_VALUES?: string | undefined
+  readonly OPERATOR_SIGN_IN_MAX_AGE_SECONDS?: number | undefined
 }
 
 /** The prefix of the names of operators from an issuer. */
@@ -33,6 +47,12 @@ const SAMPLE_ISSUER = 'https://login.example.com/realms/staff'
 const SAMPLE_GROUPS = '{"oncehook-operators": ["read", "operate"]}'
 const GROUPS = z.record(z.string().min(1).max(255), z.array(z.enum(ROLES)))
 
+// Those without which the issuer's other settings mean nothing. They have no default.
+const OF_ISSUER = [
+  ...(['OPERATOR_AUDIENCE', 'OPERATOR_GROUPS', 'OPERATOR_ACR_VALUES', 'OPERATOR_AMR_VALUES'] as const),
+  'OPERATOR_SIGN_IN_MAX_AGE_SECONDS',
+] as const
+
 /**
  * Reads the issuer of tokens for operators; null if there is none.
  * @throws SettingsError with every problem, each with the line to write
@@ -40,7 +60,7 @@ const GROUPS = z.record(z.string().min(1).max(255), z.array(z.enum(ROLES)))
 export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer | null {
   const { OPERATOR_ISSUER: issuer, OPERATOR_AUDIENCE: audience, OPERATOR_GROUPS: json } = texts
   if (issuer === undefined) {
-    const alone = (['OPERATOR_AUDIENCE', 'OPERATOR_GROUPS'] as const).filter((name) => texts[name] !== undefined)
+    const alone = OF_ISSUER.filter((name) => texts[name] !== undefined)
     if (alone.length === 0) return null
     throw new SettingsError(alone.map((name) => `${name} needs an issuer: set OPERATOR_ISSUER=${SAMPLE_ISSUER}`))
   }
@@ -56,9 +76,27 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
   const groups = readGroups(json)
   if (groups === null)
     problems.push(`OPERATOR_GROUPS must name groups and their roles: OPERATOR_GROUPS=${SAMPLE_GROUPS}`)
+  const acrValues = readValues('OPERATOR_ACR_VALUES', texts, problems)
+  const amrValues = readValues('OPERATOR_AMR_VALUES', texts, problems)
   if (problems.length > 0 || audience === undefined || groups === null) throw new SettingsError(problems)
   const { OPERATOR_GROUPS_CLAIM: groupsClaim, OPERATOR_TOKEN_MAX_AGE_SECONDS: maxAgeSeconds } = texts
-  return { issuer, audience, groupsClaim, groups, maxAgeSeconds }
+  const signIn = { acrValues, amrValues, maxAgeSeconds: texts.OPERATOR_SIGN_IN_MAX_AGE_SECONDS ?? null }
+  return { issuer, audience, groupsClaim, groups, maxAgeSeconds, signIn }
+}
+
+const SAMPLES = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' } as const
+// They stand in a quoted text of the challenge (RFC 9470), as scopes do (RFC 6749 section 3.3).
+const VALUE = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
+
+/** Values separated by spaces, as in the `acr_values` of a request (OpenID Connect Core 1.0 section 3.1.2.1). */
+function readValues(name: keyof typeof SAMPLES, texts: OperatorIssuerTexts, problems: string[]): readonly string[] {
+  const text = texts[name]
+  if (text === undefined) return []
+  const values = text.split(' ').filter((value) => value !== '')
+  if (values.length === 0 || !values.every((value) => VALUE.test(value))) {
+    problems.push(`${name} must be values separated by spaces, such as ${name}=${SAMPLES[name]}`)
+  }
+  return values
 }
 
 /** Whether keys may be fetched from a URL: https, or plain http on this machine. */

@@ -163,6 +163,7 @@ describe('readGatewaySettings', () => {
           ['readers', new Set()],
         ]),
         maxAgeSeconds: 7_200,
+        signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
       })
       expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
       expect(
@@ -170,6 +171,28 @@ describe('readGatewaySettings', () => {
       ).toMatchObject({
         ...{ groupsClaim: '/realm_access/roles', maxAgeSeconds: 300 },
       })
+    })
+
+    it('may demand a kind of sign-in', () => {
+      const more = {
+        ...{ OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' },
+        OPERATOR_SIGN_IN_MAX_AGE_SECONDS: '900',
+      }
+      expect(readGatewaySettings({ ...needed, ...issuer, ...more }, SCHEMES).operatorIssuer?.signIn).toEqual({
+        ...{ acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa'], maxAgeSeconds: 900 },
+      })
+      const aloneBy = (name: string) => `${name} needs an issuer: set OPERATOR_ISSUER=${issuer.OPERATOR_ISSUER}`
+      expect(problemsOf({ ...needed, ...more })).toEqual(Object.keys(more).map(aloneBy))
+    })
+
+    it.each([
+      ['OPERATOR_ACR_VALUES', 'a"b', 'phr phrh'],
+      ['OPERATOR_AMR_VALUES', '["mfa"]', 'mfa'],
+      ['OPERATOR_AMR_VALUES', 'x'.repeat(256), 'mfa'],
+    ])('refuses %s %s', (name, value, sample) => {
+      expect(problemsOf({ ...needed, ...issuer, [name]: value })).toEqual([
+        `${name} must be values separated by spaces, such as ${name}=${sample}`,
+      ])
     })
 
     it.each([

@@ -66,6 +66,9 @@ export const gatewaySchema = z.object({
   OPERATOR_GROUPS: textSetting().optional(),
   OPERATOR_GROUPS_CLAIM: textSetting('groups'),
   OPERATOR_TOKEN_MAX_AGE_SECONDS: integerSetting({ min: 60, max: 86_400, fallback: 7_200 }),
+  OPERATOR_ACR_VALUES: textSetting().optional(),
+  OPERATOR_AMR_VALUES: textSetting().optional(),
+  OPERATOR_SIGN_IN_MAX_AGE_SECONDS: optionalIntegerSetting({ min: 60, max: 31_536_000 }),
   API_TOKENS: z.string().default('{}'),
   CORS_ORIGINS: originsSetting(),
   TRUSTED_PROXY_HOPS: integerSetting({ min: 0, max: 16, fallback: 0 }),
@@ -173,6 +176,9 @@ const ISSUER_SETTINGS = {
   OPERATOR_GROUPS: true,
   OPERATOR_GROUPS_CLAIM: true,
   OPERATOR_TOKEN_MAX_AGE_SECONDS: true,
+  OPERATOR_ACR_VALUES: true,
+  OPERATOR_AMR_VALUES: true,
+  OPERATOR_SIGN_IN_MAX_AGE_SECONDS: true,
 } as const
 
 function readIssuer(env: NodeJS.ProcessEnv): OperatorIssuer | null {

@@ -2,13 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
+import { CheckBudget } from '../http/webhooks/check-budget.ts'
 import { createFailedLogins } from '../http/authentication/failed-logins.ts'
+import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { addInboxGauges } from '../metrics.ts'
 import { type AccessTokens, createAccessTokens } from '../operator/access-token.ts'
 import { createIssuerKeys } from '../operator/issuer-keys.ts'
+import type { TokenChecks } from '../operator/limit-token-checks.ts'
 import { createOperatorApi, type OperatorApi } from '../operator/operator-api.ts'
 import { createOrderAudit } from '../operator/order-audit.ts'
 import { createReplays } from '../operator/replays.ts'
@@ -61,6 +64,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
       count: foundation.metrics.loginFailed,
     }),
     errors: databaseErrors,
+    tokenChecks: createTokenChecks(foundation),
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), fulfilment: client },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
@@ -70,6 +74,12 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
 }
 
 /** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
+function createTokenChecks({ settings, clock }: Foundation): TokenChecks {
+  const known = new KnownAddresses()
+  const budget = new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 })
+  return { budget, known, now: () => performance.now() }
+}
+
 async function openAccessTokens({ settings, fetch, clock, logger }: Foundation): Promise<AccessTokens | null> {
   const { operatorIssuer } = settings
   if (operatorIssuer === null) return null

@@ -16,6 +16,7 @@ const rules: OperatorIssuer = {
     ['Domain Admins', new Set(['read', 'operate'] as const)],
   ]),
   maxAgeSeconds: 3_600,
+  signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
 }
 const CLAIMS = {
   ...{ iss: rules.issuer, aud: rules.audience, sub: 'user-1', groups: ['readers'] },
@@ -153,6 +154,32 @@ describe('an access token', () => {
     expect(await refusalOf('no.token.atall')).toMatchObject({ reason: 'invalid' })
   })
 
+  it('may leave open which of the keys of its issuer has signed it', async () => {
+    const pairs = await Promise.all(Array.from({ length: 6 }, () => generateKeyPair('RS256', { extractable: true })))
+    const jwks = await Promise.all(
+      pairs.map(async ({ publicKey }) => ({ ...(await exportJWK(publicKey)), alg: 'RS256' })),
+    )
+    const ofKeys = (count: number) =>
+      createAccessTokens({
+        issuer: rules,
+        keys: createLocalJWKSet({ keys: jwks.slice(0, count).map((jwk, n) => ({ ...jwk, kid: `key-${n}` })) }),
+        clock: { now: () => NOW },
+      })
+    const tokenOf = (n: number, claims: object = CLAIMS) =>
+      new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt' })
+        .sign(pairs[n]?.privateKey ?? pair.privateKey)
+    for (const n of [0, 1, 2]) expect((await ofKeys(3)(await tokenOf(n))).name).toBe('oidc:user-1')
+    expect(await refusalOf(await tokenOf(3), ofKeys(3))).toMatchObject({
+      problem: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+    })
+    const ended = await tokenOf(1, { ...CLAIMS, exp: seconds - 30 })
+    expect(await refusalOf(ended, ofKeys(3))).toEqual({ reason: 'expired', claim: 'exp' })
+    // Of many keys, only four are tried.
+    expect((await ofKeys(6)(await tokenOf(3))).name).toBe('oidc:user-1')
+    expect(await refusalOf(await tokenOf(4), ofKeys(6))).toMatchObject({ reason: 'invalid' })
+  })
+
   it.each([
     [
       'too short',
@@ -167,6 +194,57 @@ describe('an access token', () => {
     const header = Buffer.from(JSON.stringify({ alg, kid: 'bad', typ: 'at+jwt' })).toString('base64url')
     const refused = await refusalOf(`${header}.${claims}.${signature}`, tokens)
     expect(refused).toEqual({ reason: 'invalid', problem: 'key_unusable' })
+  })
+
+  describe('of a sign-in', () => {
+    const signIn = { acrValues: ['phr', 'urn:example:gold'], amrValues: ['mfa', 'pwd'], maxAgeSeconds: 900 }
+    const strong = { acr: 'phr', amr: ['pwd', 'otp', 'mfa'], auth_time: seconds - 900 }
+
+    it('that meets the rules is accepted, and any sign-in without rules', async () => {
+      const byRules = withRules({ signIn })
+      expect((await byRules(await sign({ ...CLAIMS, ...strong }))).name).toBe('oidc:user-1')
+      expect((await byRules(await sign({ ...CLAIMS, ...strong, acr: 'urn:example:gold' }))).name).toBe('oidc:user-1')
+      expect((await verify(await sign({ ...CLAIMS, acr: '0', amr: [], auth_time: 1 }))).name).toBe('oidc:user-1')
+    })
+
+    it.each([
+      ['no acr', { acr: undefined }, 'acr'],
+      ['another acr', { acr: 'phr urn:example:gold' }, 'acr'],
+      ['an acr that is no text', { acr: ['phr'] }, 'acr'],
+      ['no amr', { amr: undefined }, 'amr'],
+      ['one method of two', { amr: ['mfa', 'otp'] }, 'amr'],
+      ['methods in a text', { amr: 'mfa pwd' }, 'amr'],
+      ['no time', { auth_time: undefined }, 'auth_time'],
+      ['a time that is no number', { auth_time: String(seconds) }, 'auth_time'],
+      ['a time too long ago', { auth_time: seconds - 930 }, 'auth_time'],
+      ['a time to come', { auth_time: seconds + 31 }, 'auth_time'],
+    ])('with %s is refused, and the challenge says what is needed (RFC 9470)', async (_, claims, claim) => {
+      const token = await sign({ ...CLAIMS, ...strong, ...claims })
+      const says = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
+      await expect(withRules({ signIn })(token)).rejects.toMatchObject({
+        ...{ code: 'sign_in_insufficient', status: 401, message: says, details: { reason: 'sign_in', claim } },
+        headers: {
+          'WWW-Authenticate':
+            'Bearer error="insufficient_user_authentication", acr_values="phr urn:example:gold", max_age="900"',
+        },
+      })
+    })
+
+    it('is not looked at in a token that is forged or has ended', async () => {
+      const ended = await sign({ ...CLAIMS, exp: seconds - 30 })
+      expect(await refusalOf(ended, withRules({ signIn }))).toEqual({ reason: 'expired', claim: 'exp' })
+      const forged = `${(await sign(CLAIMS)).slice(0, -8)}AAAAAAAA`
+      expect(await refusalOf(forged, withRules({ signIn }))).toMatchObject({ reason: 'invalid' })
+    })
+
+    it.each([
+      [{ ...signIn, acrValues: [] }, 'max_age="900"'],
+      [{ ...signIn, maxAgeSeconds: null }, 'acr_values="phr urn:example:gold"'],
+    ])('is described by the rules that are set: %j', async (rule, shown) => {
+      await expect(withRules({ signIn: rule })(await sign({ ...CLAIMS, ...strong, amr: [] }))).rejects.toMatchObject({
+        headers: { 'WWW-Authenticate': `Bearer error="insufficient_user_authentication", ${shown}` },
+      })
+    })
   })
 
   it('shows a name on one line, and of a bounded length', async () => {

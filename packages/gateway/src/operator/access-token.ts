@@ -3,9 +3,10 @@ import { unauthenticated } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import { resolvePointer } from '@oncehook/webhooks/providers'
-import type { JWTVerifyGetKey } from 'jose'
+import type { CryptoKey, JWTVerifyGetKey, JWTVerifyOptions, JWTVerifyResult } from 'jose'
+import { signInInsufficient } from '../errors.ts'
 import { CHALLENGE } from '../http/authentication/bearer-token.ts'
-import { ISSUED_PREFIX, type OperatorIssuer } from '../operator-issuer.ts'
+import { ISSUED_PREFIX, type OperatorIssuer, type SignInRules } from '../operator-issuer.ts'
 import type { Role } from '../token-holders.ts'
 
 /** What an issuer states about an operator besides the subject. It is only shown, and never used for a decision. */
@@ -25,6 +26,7 @@ interface IssuedOperator {
 /**
  * Verifies that a text is an access token of the issuer.
  * @throws unauthenticated; the reason is in the details, for the log
+ * @throws signInInsufficient if the token is valid, and its sign-in does not meet the rules
  * @throws unavailable if the issuer must be asked and cannot be reached
  */
 export type AccessTokens = (token: string) => Promise<IssuedOperator>
@@ -43,6 +45,8 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
 const LEEWAY_SECONDS = 30
+// An issuer has one key, or two while it changes them. Each costs a stranger nothing, and us a check.
+const MOST_TRIED = 4
 const ACCESS_TOKEN_TYPE = 'at+jwt'
 /**
  * Claims that access tokens do not have. ID tokens have them (OpenID Connect Core 1.0 sections 2 and 3.3.2.11), and so
@@ -66,11 +70,13 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
     try {
       // Checked before the key is searched for, so that the issuer is not asked about tokens of others.
       if (jose.decodeJwt(token).iss !== issuer) throw refusal({ claim: 'iss' })
-      const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
+      const options = {
         ...{ issuer, audience, algorithms: ALGORITHMS, maxTokenAge: maxAgeSeconds, requiredClaims: ['exp', 'sub'] },
         ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(clock.now()) },
-      })
+      }
+      const { payload, protectedHeader } = await verifyByAny(jose, { token, keys, options })
       checkPurpose(payload, protectedHeader.typ)
+      checkSignIn(payload, rules.signIn, clock.now() / 1_000)
       const identity = { issuer, name: shownName(payload) }
       return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity }
     } catch (error) {
@@ -79,7 +85,39 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
   }
 }
 
-function toRefusal(error: unknown, { errors }: Awaited<ReturnType<typeof loadJose>>): unknown {
+type Jose = Awaited<ReturnType<typeof loadJose>>
+
+interface TokenCheck {
+  readonly token: string
+  readonly keys: JWTVerifyGetKey
+  readonly options: JWTVerifyOptions
+}
+
+/** Verifies a token. If it names no key and the issuer has several, those that fit are tried one after the other. */
+async function verifyByAny(jose: Jose, check: TokenCheck): Promise<JWTVerifyResult> {
+  try {
+    return await jose.jwtVerify(check.token, check.keys, check.options)
+  } catch (error) {
+    if (error instanceof jose.errors.JWKSMultipleMatchingKeys) return await tryEach(jose, check, error)
+    throw error
+  }
+}
+
+async function tryEach(jose: Jose, check: TokenCheck, keys: AsyncIterable<CryptoKey>): Promise<JWTVerifyResult> {
+  let tried = 0
+  for await (const key of keys) {
+    tried += 1
+    try {
+      return await jose.jwtVerify(check.token, key, check.options)
+    } catch (failure) {
+      const isOfAnother = failure instanceof jose.errors.JWSSignatureVerificationFailed
+      if (!isOfAnother || tried === MOST_TRIED) throw failure
+    }
+  }
+  throw new jose.errors.JWSSignatureVerificationFailed()
+}
+
+function toRefusal(error: unknown, { errors }: Jose): unknown {
   if (error instanceof AppError) return error
   if (error instanceof errors.JWTExpired) return unauthenticated({ reason: 'expired', claim: error.claim }, CHALLENGE)
   if (error instanceof errors.JWTClaimValidationFailed) return refusal({ claim: error.claim })
@@ -99,6 +137,38 @@ function checkPurpose(claims: Claims, typ: string | undefined): void {
   const isOther = type !== undefined && type !== 'jwt'
   const hasOther = OTHER_CLAIMS.some((name) => Object.hasOwn(claims, name)) || OTHER_KINDS.includes(claims.typ)
   if (isOther || hasOther) throw refusal({ claim: 'typ' })
+}
+
+/** Refuses a token whose sign-in was too weak or too long ago. The challenge says what the client must ask for. */
+function checkSignIn(claims: Claims, rules: SignInRules, now: number): void {
+  const { acrValues, amrValues, maxAgeSeconds } = rules
+  const { acr, amr, auth_time: time } = claims
+  const methods: readonly unknown[] = Array.isArray(amr) ? amr : []
+  if (acrValues.length > 0 && !acrValues.some((value) => value === acr)) throw tooWeak('acr', rules)
+  if (!amrValues.every((value) => methods.includes(value))) throw tooWeak('amr', rules)
+  if (maxAgeSeconds !== null && !isRecent(time, { maxAgeSeconds, now })) throw tooWeak('auth_time', rules)
+}
+
+interface Recency {
+  readonly maxAgeSeconds: number
+  /** In seconds. */
+  readonly now: number
+}
+
+function isRecent(time: unknown, { maxAgeSeconds, now }: Recency): boolean {
+  if (typeof time !== 'number') return false
+  return time < now + LEEWAY_SECONDS && time > now - maxAgeSeconds - LEEWAY_SECONDS
+}
+
+function tooWeak(claim: 'acr' | 'amr' | 'auth_time', { acrValues, maxAgeSeconds }: SignInRules) {
+  const challenge = [
+    'Bearer error="insufficient_user_authentication"',
+    ...(acrValues.length === 0 ? [] : [`acr_values="${acrValues.join(' ')}"`]),
+    ...(maxAgeSeconds === null ? [] : [`max_age="${maxAgeSeconds}"`]),
+  ]
+  const says = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
+  const headers = { 'WWW-Authenticate': challenge.join(', ') }
+  return signInInsufficient({ reason: 'sign_in', claim }, { headers, says })
 }
 
 function subjectOf({ sub }: Claims): string {

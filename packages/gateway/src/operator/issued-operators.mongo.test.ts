@@ -8,12 +8,15 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const issuer = stack.use(
-  await startOidcIssuer({
-    alice: ['hook-operators'],
-    bob: ['hook-readers', 'payroll'],
-    carol: ['payroll'],
-    dave: undefined,
-  }),
+  await startOidcIssuer(
+    {
+      alice: ['hook-operators'],
+      bob: ['hook-readers', 'payroll'],
+      carol: ['payroll'],
+      dave: undefined,
+    },
+    { alice: { acr: 'phr', amr: ['pwd', 'mfa'] }, bob: { acr: '1', amr: ['pwd'] } },
+  ),
 )
 const system = stack.use(
   await startOperatedSystem(database, {
@@ -71,6 +74,29 @@ describe('an operator with a token of the issuer', () => {
     expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="invalid"} 7')
     expect(JSON.stringify(system.gateway.logs)).not.toContain(signature)
   })
+})
+
+it('with a sign-in that is too weak, an operator is told to sign in again', async () => {
+  await using strict = await startOperatedSystem(database, {
+    settings: {
+      OPERATOR_ISSUER: issuer.issuer,
+      OPERATOR_AUDIENCE: AUDIENCE,
+      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
+      OPERATOR_ACR_VALUES: 'phr phrh',
+      OPERATOR_AMR_VALUES: 'mfa',
+    },
+  })
+  await createOperatorClient(strict.gateway.adminUrl, await issuer.token('alice')).overview.query()
+  const weak = { authorization: `Bearer ${await issuer.token('bob')}` }
+  const { status, headers, body } = await strict.call('/operator/overview', { headers: weak })
+  expect(status).toBe(401)
+  expect(body).toContain('its acr does not meet the settings of the gateway')
+  expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_user_authentication", acr_values="phr phrh"')
+  const lines = strict.gateway.logs.filter(({ code }) => code === 'sign_in_insufficient')
+  expect(lines).toMatchObject([{ msg: 'operator.called', claim: 'acr', status: 401 }])
+  const { body: metrics } = await strict.call('/metrics')
+  expect(metrics).toContain('oncehook_authentication_failures_total{api="operator",reason="sign_in"} 1')
+  await strict.operator().overview.query()
 })
 
 it('without its issuer a gateway starts, takes the tokens of its settings, and answers 503 to the others', async () => {

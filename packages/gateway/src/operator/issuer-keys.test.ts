@@ -20,6 +20,7 @@ async function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs 
     groupsClaim: 'groups',
     groups: GROUPS,
     maxAgeSeconds: 600,
+    signIn: { acrValues: [], amrValues: [], maxAgeSeconds: null },
   }
   return createAccessTokens({
     ...{ issuer: rules, clock },

@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@oncehook/kernel/errors'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { handleRpc } from '@oncehook/kernel/trpc/handle-rpc'
+import { clientAddress } from '../http/client-address.ts'
 import type { FailedLogins } from '../http/authentication/failed-logins.ts'
 import type { Role } from '../token-holders.ts'
 import type { IssuedIdentity } from './access-token.ts'
 import { OPERATOR_PREFIX } from './admin-app.ts'
 import type { Audit, NewAuditEntry } from './audit.ts'
 import { identifyOperator, type Operator, type OperatorTokens } from './identify-operator.ts'
+import { limitTokenChecks, type TokenChecks } from './limit-token-checks.ts'
 import { operatorRouter } from './operator-router.ts'
 import type { OperatorParts } from './operator-trpc.ts'
 
@@ -15,6 +17,8 @@ import type { OperatorParts } from './operator-trpc.ts'
 export interface OperatorApiDeps {
   readonly tokens: Omit<OperatorTokens, 'clock'>
   readonly failedLogins: FailedLogins
+  /** The processor time for tokens of the issuer that are not valid. */
+  readonly tokenChecks: TokenChecks
   readonly errors: Pick<DatabaseErrors, 'count'>
   readonly parts: OperatorParts
 }
@@ -23,10 +27,14 @@ export interface OperatorApiDeps {
 export type OperatorApi = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Creates the operator API. Each call needs an operator's token, and its log line names its subject. */
-export function createOperatorApi({ tokens, failedLogins, errors, parts }: OperatorApiDeps): OperatorApi {
+export function createOperatorApi(deps: OperatorApiDeps): OperatorApi {
+  const { tokens, failedLogins, tokenChecks, errors, parts } = deps
   const authenticate = async (request: IncomingMessage): Promise<Operator> => {
+    const { holders, accessTokens: verify } = tokens
+    // There is no proxy in front of the private listener.
+    const accessTokens = verify === null ? null : limitTokenChecks(verify, tokenChecks, clientAddress(request, 0))
     try {
-      return await identifyOperator(request.headers.authorization, { ...tokens, clock: parts.clock })
+      return await identifyOperator(request.headers.authorization, { holders, accessTokens, clock: parts.clock })
     } catch (error) {
       throw error instanceof AppError ? failedLogins.refuse(request, error) : error
     }

@@ -27,9 +27,11 @@ export interface OidcIssuer extends AsyncDisposable {
 
 /**
  * Starts an issuer with one client for each entry. Its tokens have these groups; undefined: they have no such claim.
+ * `claims` are further claims by client.
  */
 export async function startOidcIssuer(
   clients: Readonly<Record<string, readonly string[] | undefined>>,
+  claims: Readonly<Record<string, object>> = {},
 ): Promise<OidcIssuer> {
   const asked: string[] = []
   const secret = randomBytes(24).toString('hex')
@@ -49,7 +51,7 @@ export async function startOidcIssuer(
   const { port } = address
   const issuer = `http://127.0.0.1:${port}`
   const rotateKeys = async (): Promise<void> => {
-    answer = new Provider(issuer, configure({ clients, secret, key: await makeKey() })).callback()
+    answer = new Provider(issuer, configure({ clients, claims, secret, key: await makeKey() })).callback()
   }
   await rotateKeys()
   return {
@@ -74,11 +76,12 @@ async function makeKey(): Promise<JWK> {
 
 interface IssuerOptions {
   readonly clients: Readonly<Record<string, readonly string[] | undefined>>
+  readonly claims: Readonly<Record<string, object>>
   readonly secret: string
   readonly key: JWK
 }
 
-function configure({ clients, secret, key }: IssuerOptions): Configuration {
+function configure({ clients, claims, secret, key }: IssuerOptions): Configuration {
   return {
     jwks: { keys: [key] },
     clients: Object.keys(clients).map((id) => ({
@@ -87,7 +90,7 @@ function configure({ clients, secret, key }: IssuerOptions): Configuration {
     })),
     extraTokenClaims: (_, token) => {
       const groups = clients[token.clientId ?? '']
-      return groups === undefined ? {} : { groups }
+      return { ...(groups === undefined ? {} : { groups }), ...claims[token.clientId ?? ''] }
     },
     features: {
       devInteractions: { enabled: false },
