@@ -49,6 +49,7 @@ export const procedureOutputs = {
     firstKey: z.string().nullable(),
     keys: z.array(z.string()).readonly(),
     missing: z.array(z.string()).readonly(),
+    leaving: z.array(z.string()).readonly(),
   }),
   'encryption.rotate': z.strictObject({
     examined: z.int().min(0),

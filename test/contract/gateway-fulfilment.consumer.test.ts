@@ -346,14 +346,15 @@ describe('the gateway, which erases what is kept of a person', () => {
 
 describe('the gateway, which rotates keys of encryption', () => {
   it('asks which keys there are', async () => {
-    const answer = data({ firstKey: null, keys: [], missing: [] })
+    const answer = data({ firstKey: null, keys: [], missing: [], leaving: [] })
     const call = {
       does: 'asks which keys of encryption there are',
       procedure: 'encryption.status',
       kind: 'query',
     } as const
     await expectCall({ ...call, input: {}, answer }, async (url) => {
-      expect(await clientOf(url).encryption.status.query({})).toEqual({ firstKey: null, keys: [], missing: [] })
+      const none = { firstKey: null, keys: [], missing: [], leaving: [] }
+      expect(await clientOf(url).encryption.status.query({})).toEqual(none)
     })
   })
 

@@ -9,6 +9,7 @@ import { RenewalGroup } from '@oncehook/kernel/mongo/connection/renewal-group'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
+import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type FulfilmentParts, keepMsOf, type WorkerParts } from './composition/fulfilment-parts.ts'
@@ -82,6 +83,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   ready = true
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
   addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
+  addMissingKeysGauge(registry, register)
   worker.start()
   startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register, encryption })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')

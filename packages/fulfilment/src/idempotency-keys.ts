@@ -22,7 +22,9 @@ interface Reservation {
 }
 
 /** The stored form of a key. All times come from the database clock. */
-export interface IdempotencyRow extends KeyedRequest, Reservation {
+export interface IdempotencyRow extends Keyed, Reservation {
+  /** May be encrypted: a hash of the request would let a reader of the database test guesses about it. */
+  readonly fingerprint: string | Sealed
   readonly state: 'running' | 'done'
   /** The run that holds the key. */
   readonly run: string
@@ -38,8 +40,9 @@ export interface IdempotencyRow extends KeyedRequest, Reservation {
   readonly customerId?: string | null
 }
 
-/** A key with its decrypted answer. */
-export interface KeyRow extends IdempotencyRow {
+/** A key with its decrypted fingerprint and answer. */
+export interface KeyRow extends Omit<IdempotencyRow, 'fingerprint' | 'answer'> {
+  readonly fingerprint: string
   readonly answer?: string
 }
 
@@ -86,16 +89,27 @@ export interface KeyOptions extends KeyTimes {
  */
 export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptions): IdempotencyKeys {
   const rows = db.collection<IdempotencyRow>(IDEMPOTENCY_KEYS)
-  const open = (row: IdempotencyRow): KeyRow => openAnswer(row, encryption)
+  const open = (row: IdempotencyRow): KeyRow => openRow(row, encryption)
+  const claimBy = async (request: KeyedRequest, claiming: Claiming): Promise<IdempotencyRow> => {
+    const pipeline = claimPipeline(request, claiming, times)
+    try {
+      return await claim(rows, pipeline, request)
+    } catch (error) {
+      // Two first requests arrived at once. The unique index admitted one, so the row exists now.
+      if (isDuplicateKey(error)) return await claim(rows, pipeline, request)
+      throw toUnavailable(error) ?? error
+    }
+  }
   return {
     async claim(request, fresh) {
-      try {
-        return open(await claim(rows, claimPipeline(request, fresh, times), request))
-      } catch (error) {
-        // Two first requests arrived at once. The unique index admitted one, so the row exists now.
-        if (isDuplicateKey(error)) return open(await claim(rows, claimPipeline(request, fresh, times), request))
-        throw toUnavailable(error) ?? error
-      }
+      const { fingerprint } = request
+      const stored = encryption.seal(Buffer.from(fingerprint), fingerprintPlace(request)) ?? fingerprint
+      const row = await claimBy(request, { ...fresh, stored, same: fingerprint })
+      const found = open(row)
+      const isOver = found.run === fresh.run || found.state === 'done' || found.fingerprint !== fingerprint
+      if (typeof row.fingerprint === 'string' || isOver) return found
+      // The database cannot compare encrypted fingerprints. Now it takes over from the run whose fingerprint this was.
+      return open(await claimBy(request, { ...fresh, stored, same: row.fingerprint }))
     },
     async find(request) {
       const live = { $expr: { $not: [EXPIRED] } }
@@ -123,6 +137,24 @@ export function createIdempotencyKeys(db: Db, { encryption, ...times }: KeyOptio
 }
 
 type Keyed = Pick<KeyedRequest, 'principal' | 'key'>
+
+/**
+ * Decrypts a row.
+ * @throws keyUnknown, recordAltered
+ */
+function openRow(row: IdempotencyRow, encryption: Encryption): KeyRow {
+  const { fingerprint, ...others } = row
+  const isClear = typeof fingerprint === 'string'
+  return {
+    ...openAnswer(others, encryption),
+    fingerprint: isClear ? fingerprint : encryption.open(fingerprint, fingerprintPlace(row)).toString(),
+  }
+}
+
+/** The location of a fingerprint, which its encryption is bound to. */
+export function fingerprintPlace(keyed: Keyed): Place {
+  return { ...answerPlace(keyed), field: 'fingerprint' }
+}
 
 /**
  * Decrypts the answer of a row.
@@ -158,8 +190,17 @@ const ABSENT = { $eq: [{ $type: '$run' }, 'missing'] }
 // Always set: release 0.1.0 treats a row without a date as expired, and would create a second order.
 const UNANSWERED_TTL_MS = 365 * 86_400_000
 
+interface Claiming {
+  readonly run: string
+  readonly orderId: string
+  /** The fingerprint as it is stored with a new row. */
+  readonly stored: string | Sealed
+  /** The fingerprint as a row has it from which this run may take over. */
+  readonly same: string | Sealed
+}
+
 /** A single statement on the database clock decides, so that two runs can never hold the same key. */
-function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: string }, times: KeyTimes): object[] {
+function claimPipeline(request: KeyedRequest, fresh: Claiming, times: KeyTimes): object[] {
   const lease = {
     run: { $literal: fresh.run },
     leaseUntil: fromNow(times.leaseMs),
@@ -169,7 +210,7 @@ function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: str
     _id: '$_id',
     principal: { $literal: request.principal },
     key: { $literal: request.key },
-    fingerprint: { $literal: request.fingerprint },
+    fingerprint: { $literal: fresh.stored },
     orderId: { $literal: fresh.orderId },
     createdAt: '$$NOW',
     state: 'running',
@@ -179,7 +220,7 @@ function claimPipeline(request: KeyedRequest, fresh: { run: string; orderId: str
     $and: [
       { $eq: ['$state', 'running'] },
       leaseHasEnded(times.leaseMs),
-      { $eq: ['$fingerprint', { $literal: request.fingerprint }] },
+      { $eq: ['$fingerprint', { $literal: fresh.same }] },
     ],
   }
   const kept = { $cond: [sameDead, { $mergeObjects: ['$$ROOT', lease] }, '$$ROOT'] }

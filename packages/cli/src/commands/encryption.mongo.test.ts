@@ -3,7 +3,7 @@ import { BODIES, type BodyDocument } from '@oncehook/gateway/inbox/bodies'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
+import { createTestKeysFile, endLeaving } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { CliContext } from '../cli-context.ts'
@@ -56,6 +56,9 @@ async function write(...ids: string[]): Promise<void> {
     return [gateway.keys, fulfilment.keys]
   }
   await expect.poll(status, { timeout: 10_000 }).toEqual([ids, ids])
+  // Otherwise a rotation would wait.
+  await endLeaving(database.db)
+  await endLeaving(fulfilmentDb)
 }
 
 /** Collection -> how many of its documents hold a text anywhere, as bytes. */

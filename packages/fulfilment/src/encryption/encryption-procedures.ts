@@ -14,12 +14,16 @@ export const encryptionStatusProcedure = procedure
 // Missing where an earlier gateway asks: it rotates to whatever key is the first one here, and retires none.
 const keySchema = z.string().min(1).max(255).optional()
 
+// The name of a rotation: what one leaves behind is not retired at the end of another.
+const rotationSchema = z.string().min(1).max(255).default('unnamed')
+
 const requestSchema = z.discriminatedUnion('collection', [
   z.strictObject({
     collection: z.literal('orders'),
     after: z.string().min(1).max(1_024).nullable(),
     dryRun: z.boolean(),
     key: keySchema,
+    rotation: rotationSchema,
   }),
   z.strictObject({
     collection: z.literal('idempotency_keys'),
@@ -29,6 +33,7 @@ const requestSchema = z.discriminatedUnion('collection', [
       .nullable(),
     dryRun: z.boolean(),
     key: keySchema,
+    rotation: rotationSchema,
   }),
 ])
 
@@ -38,13 +43,13 @@ const requestSchema = z.discriminatedUnion('collection', [
  */
 export const rotateEncryptionProcedure = procedure
   .input(requestSchema)
-  .mutation(async ({ ctx, input: { collection, key, ...request } }) => {
+  .mutation(async ({ ctx, input: { collection, key, rotation, ...request } }) => {
     const { register, ...source } = ctx.useCases.encryption
     // One key for the whole part, whatever the file says meanwhile.
     const encryption = source.encryption.pin()
     if (key !== undefined && encryption.firstKey !== key) throw encryptionKeyDiffers({ key })
     if (collection === 'orders') {
-      if (request.after === null && !request.dryRun) await register.beginRotation()
+      if (request.after === null && !request.dryRun) await register.beginRotation(rotation)
       return rotateOrders({ ...source, encryption }, request)
     }
     return rotateAnswers({ ...source, encryption }, request)
@@ -55,7 +60,7 @@ export const rotateEncryptionProcedure = procedure
  * None where `key` is missing, or is not the first one.
  */
 export const retireKeysProcedure = procedure
-  .input(z.strictObject({ key: keySchema }))
-  .mutation(async ({ ctx, input: { key } }) =>
-    key === undefined ? { retired: [], inUse: [] } : await ctx.useCases.encryption.register.retire(key),
+  .input(z.strictObject({ key: keySchema, rotation: rotationSchema }))
+  .mutation(async ({ ctx, input: { key, rotation } }) =>
+    key === undefined ? { retired: [], inUse: [] } : await ctx.useCases.encryption.register.retire(key, rotation),
   )

@@ -1,8 +1,14 @@
 import { type Encryption, wasSealed } from '@oncehook/kernel/encryption'
 import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
-import { type RotationPart, rewrapField, rotatePart, type ValueRotation } from '@oncehook/kernel/mongo/rotation'
-import type { Db } from 'mongodb'
+import {
+  type RotationPart,
+  rewrapField,
+  rotatePart,
+  rotateValues,
+  type ValueRotation,
+} from '@oncehook/kernel/mongo/rotation'
+import type { Db, Document } from 'mongodb'
 import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/stored/order-encryption.ts'
 
@@ -33,7 +39,7 @@ export async function rotateOrders(source: RotationSource, { after, dryRun }: Ro
   const rows = await db
     .collection<OrderDocument>(ORDERS)
     .find(after === null ? {} : { _id: { $gt: after } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
-    .project<OrderDocument>({ status: 1, email: 1, note: 1, metadata: 1, receipts: 1 })
+    .project<OrderDocument>(ROTATED)
     .sort({ _id: 1 })
     .limit(AT_ONCE)
     .toArray()
@@ -43,8 +49,26 @@ export async function rotateOrders(source: RotationSource, { after, dryRun }: Ro
     idOf: ({ _id }) => _id,
     rotate: (order) => [...memberRotations(order, encryption), ...receiptRotations(order, encryption)],
     onAltered: (id) => logger.error({ collection: ORDERS, id }, 'encryption.record-altered'),
-    send: dryRun ? null : (updates) => bulkUpdate(db, { update: ORDERS, updates }),
+    send: dryRun ? null : (updates) => rotateWithReceipts(source, updates),
   })
+}
+
+const ROTATED = { status: 1, email: 1, note: 1, metadata: 1, receipts: 1 }
+
+/**
+ * Sends the statements, and reads their orders again: a payment or an operator may have copied the former address of an
+ * order into a receipt since it was read. After the statements, nobody copies anything but the new one.
+ */
+async function rotateWithReceipts({ db, encryption }: RotationSource, updates: readonly Document[]): Promise<void> {
+  await bulkUpdate(db, { update: ORDERS, updates })
+  const ids: readonly string[] = [...new Set(updates.map(({ q }) => q._id))]
+  const orders = await db
+    .collection<OrderDocument>(ORDERS)
+    .find({ _id: { $in: [...ids] } }, { maxTimeMS: SEARCH_MS })
+    .project<OrderDocument>(ROTATED)
+    .toArray()
+  const late = await Promise.all(orders.map((order) => rotateValues(receiptRotations(order, encryption))))
+  await bulkUpdate(db, { update: ORDERS, updates: late.flatMap(({ statements }) => statements) })
 }
 
 /** One statement per field, so that concurrent changes are kept. */

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { loadJose } from '@oncehook/kernel/load-jose'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
-import { CheckBudget } from '../http/webhooks/check-budget.ts'
+import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
 import { createFailedLogins } from '../http/authentication/failed-logins.ts'
-import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { createRateLimit } from '../http/rate-limit.ts'
+import { CheckBudget } from '../http/webhooks/check-budget.ts'
+import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { addInboxGauges } from '../metrics.ts'
@@ -49,6 +50,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
     now: () => performance.now(),
     processId: foundation.owner,
   })
+  addMissingKeysGauge(registry, keyRegister)
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
     tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: await openAccessTokens(foundation) },
@@ -63,8 +65,8 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
       logger,
       count: foundation.metrics.loginFailed,
     }),
-    errors: databaseErrors,
     tokenChecks: createTokenChecks(foundation),
+    errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), fulfilment: client },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
@@ -73,13 +75,13 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   return { operator, housekeeping: [...startHousekeeping(foundation, keyRegister), orderAudit] }
 }
 
-/** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
 function createTokenChecks({ settings, clock }: Foundation): TokenChecks {
   const known = new KnownAddresses()
   const budget = new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 })
   return { budget, known, now: () => performance.now() }
 }
 
+/** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
 async function openAccessTokens({ settings, fetch, clock, logger }: Foundation): Promise<AccessTokens | null> {
   const { operatorIssuer } = settings
   if (operatorIssuer === null) return null

@@ -21,6 +21,13 @@ function startProcess(processId: string, ...ids: string[]): { register: KeyRegis
   }
 }
 
+/** As if all processes had noted their keys that much earlier. */
+async function letPass(ms: number): Promise<void> {
+  const at = { $subtract: ['$$one.at', ms] }
+  const users = { $map: { input: '$users', as: 'one', in: { $mergeObjects: ['$$one', { at }] } } }
+  await db.collection('encryption_keys').updateMany({}, [{ $set: { users } }])
+}
+
 beforeEach(async () => {
   await db.collection('encryption_keys').deleteMany({})
 })
@@ -32,18 +39,53 @@ it('lets a key go that every process has left before the rotation began', async 
     process.use('new', 'old')
     await process.register.check()
   }
-  await one.register.beginRotation()
-  expect(await one.register.retire('new')).toEqual({ retired: ['old'], inUse: [] })
+  await letPass(30_000)
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
   one.use('new')
   expect(await one.register.status()).toMatchObject({ missing: [] })
+})
+
+it('keeps a key for half a minute after a process has left it: a write by it may still arrive', async () => {
+  const one = startProcess('one', 'old')
+  await one.register.check()
+  one.use('new', 'old')
+  expect(await one.register.status()).toMatchObject({ firstKey: 'new', leaving: ['old'] })
+  await letPass(20_000)
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
+  await letPass(10_000)
+  expect(await one.register.status()).toMatchObject({ leaving: [] })
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
+})
+
+it('keeps a key that a process has left and taken up again', async () => {
+  const one = startProcess('one', 'old')
+  await one.register.check()
+  const checks: Promise<void>[] = []
+  for (const ids of [
+    ['new', 'old'],
+    ['old', 'new'],
+    ['new', 'old'],
+    ['old', 'new'],
+  ] as const) {
+    one.use(...ids)
+    checks.push(one.register.check())
+  }
+  await Promise.all(checks)
+  await letPass(30_000)
+  const other = startProcess('other', 'new', 'old')
+  await other.register.beginRotation('first')
+  expect(await other.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
 })
 
 it('keeps a key by which another process encrypts', async () => {
   const [one, other] = [startProcess('one', 'old'), startProcess('other', 'old')]
   for (const { register } of [one, other]) await register.check()
   one.use('new', 'old')
-  await one.register.beginRotation()
-  expect(await one.register.retire('new')).toEqual({ retired: [], inUse: ['old'] })
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
   one.use('new')
   expect(await one.register.status()).toMatchObject({ missing: ['old'] })
 })
@@ -52,20 +94,21 @@ it('keeps a key that another process has left after the rotation began, until th
   const [one, other] = [startProcess('one', 'old'), startProcess('other', 'old')]
   for (const { register } of [one, other]) await register.check()
   one.use('new', 'old')
-  await one.register.beginRotation()
+  await one.register.beginRotation('first')
   other.use('new', 'old')
   await other.register.check()
-  expect(await one.register.retire('new')).toEqual({ retired: [], inUse: ['old'] })
-  await one.register.beginRotation()
-  expect(await one.register.retire('new')).toEqual({ retired: ['old'], inUse: [] })
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
+  await letPass(30_000)
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
 })
 
 it('lets no key go for a process that encrypts by another one than the rotation', async () => {
   const one = startProcess('one', 'old')
   await one.register.check()
   one.use('newest', 'new', 'old')
-  await one.register.beginRotation()
-  expect(await one.register.retire('new')).toEqual({ retired: [], inUse: ['newest', 'old'] })
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['newest', 'old'] })
 })
 
 it('forgets a process that has died after two minutes', async () => {
@@ -73,6 +116,17 @@ it('forgets a process that has died after two minutes', async () => {
   const one = startProcess('one', 'new', 'old')
   const longAgo = new Date(Date.now() - 200_000)
   await db.collection('encryption_keys').updateMany({}, { $set: { usedAt: longAgo, 'users.0.at': longAgo } })
-  await one.register.beginRotation()
-  expect(await one.register.retire('new')).toEqual({ retired: ['old'], inUse: [] })
+  await one.register.beginRotation('first')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
+})
+
+it('lets no key go at the end of a rotation after which another one has begun', async () => {
+  const one = startProcess('one', 'old')
+  await one.register.check()
+  one.use('new', 'old')
+  await one.register.beginRotation('first')
+  await letPass(30_000)
+  await one.register.beginRotation('second')
+  expect(await one.register.retire('new', 'first')).toEqual({ retired: [], inUse: ['old'] })
+  expect(await one.register.retire('new', 'second')).toEqual({ retired: ['old'], inUse: [] })
 })

@@ -10,6 +10,8 @@ interface KeyStatus {
   readonly keys: readonly string[]
   /** Ids of keys in use in the database that the process lacks. */
   readonly missing: readonly string[]
+  /** Ids of keys by which a process has just ceased to encrypt: a write that it began before may still arrive. */
+  readonly leaving: readonly string[]
 }
 
 /** What became of the keys that a rotation was to make superfluous. */
@@ -24,15 +26,20 @@ export interface RetiredKeys {
 export interface KeyRegister {
   /** Registers the current key unless this was done within the last minute. Call it regularly. */
   check(): Promise<void>
-  /** The keys of this process, and those it lacks. */
+  /** The keys of this process, those it lacks, and those that are being left. Registers the current key first. */
   status(): Promise<KeyStatus>
-  /** A rotation begins: of the keys by which no process encrypts now, those that none takes up again may be retired at its end. */
-  beginRotation(): Promise<void>
+  /** Ids of keys in use in the database that the process lacks. Changes nothing. */
+  missing(): Promise<readonly string[]>
   /**
-   * A rotation has encrypted every record by this key: forgets those others that nobody has encrypted by since it began. Forgets none
-   * where this process encrypts by another key.
+   * A rotation begins, which has this name: of the keys by which no process encrypts now and none is leaving, those that none takes up
+   * again may be retired at its end.
    */
-  retire(key: string): Promise<RetiredKeys>
+  beginRotation(rotation: string): Promise<void>
+  /**
+   * The rotation of this name has encrypted every record by this key: forgets those others that nobody has encrypted by since it began.
+   * Forgets none where this process encrypts by another key, or where another rotation has begun since.
+   */
+  retire(key: string, rotation: string): Promise<RetiredKeys>
 }
 
 /** A process that encrypts by a key. */
@@ -40,9 +47,11 @@ interface KeyUser {
   readonly id: string
   /** By the database's clock. */
   readonly at: Date
+  /** It encrypts by another key since then. Absent: it still encrypts by this one. */
+  readonly hasLeft?: boolean
 }
 
-/** A key in use. */
+/** A key in use. A process that has left it counts for half a minute. */
 interface RegisteredKey {
   readonly _id: string
   /** Uses the database clock. */
@@ -51,6 +60,8 @@ interface RegisteredKey {
   readonly users?: readonly KeyUser[]
   /** A rotation has begun, and nobody has encrypted by this key since. */
   readonly isLeft?: boolean
+  /** The name of the rotation that has begun last. */
+  readonly rotation?: string
 }
 
 const COLLECTION = 'encryption_keys'
@@ -58,6 +69,9 @@ const COLLECTION = 'encryption_keys'
 const AGAIN_MS = 60_000
 // A process that died has not noted its key twice.
 const GONE_MS = 2 * AGAIN_MS
+// What was encrypted before a change of keys may be written after it. No write takes as long as this.
+const LEAVING_MS = 30_000
+const SEARCH_MS = 4_000
 
 /** Dependencies of the register. `now` returns monotonic milliseconds. */
 export interface KeyRegisterDeps {
@@ -79,38 +93,53 @@ export function createKeyRegister({ db, encryption, now, processId }: KeyRegiste
   const others = {
     $filter: { input: USERS, as: 'one', cond: { $and: [IS_LIVE, { $ne: ['$$one.id', { $literal: processId }] }] } },
   }
-  const check = async (): Promise<void> => {
+  const own = { id: { $literal: processId }, at: '$$NOW' }
+  const checkOnce = async (): Promise<void> => {
     const { firstKey: key } = encryption
     if (noted !== null && noted.key !== key) {
-      await note(noted.key, others, false)
+      await note(noted.key, { $concatArrays: [others, [{ ...own, hasLeft: true }]] }, false)
       noted = null
     }
     if (key === null || (noted !== null && now() - noted.at < AGAIN_MS)) return
     const at = now()
-    await note(key, { $concatArrays: [others, [{ id: { $literal: processId }, at: '$$NOW' }]] }, true)
+    await note(key, { $concatArrays: [others, [own]] }, true)
     noted = { key, at }
   }
+  let last = Promise.resolve()
+  // One after the other: a late note of leaving a key must not follow one of taking it up again.
+  const check = (): Promise<void> => {
+    last = last.then(checkOnce, checkOnce)
+    return last
+  }
   const idsOf = async (filter: Filter<RegisteredKey>): Promise<string[]> => {
-    const found = await register.find(filter, { readConcern: 'majority' }).sort({ _id: 1 }).toArray()
+    const options = { readConcern: 'majority', maxTimeMS: SEARCH_MS } as const
+    const found = await register.find(filter, options).sort({ _id: 1 }).toArray()
     return found.map(({ _id }) => _id)
+  }
+  const missing = async (): Promise<string[]> => {
+    const known = encryption.keyIds
+    return (await idsOf({})).filter((id) => !known.includes(id))
   }
   return {
     check,
     async status() {
-      const known = encryption.keyIds
-      const missing = (await idsOf({})).filter((id) => !known.includes(id))
-      return { firstKey: encryption.firstKey, keys: known, missing }
-    },
-    async beginRotation() {
       await check()
-      await register.updateMany({}, [{ $set: { isLeft: IS_UNUSED } }], { writeConcern: MAJORITY })
+      const { firstKey, keyIds: keys } = encryption
+      return { firstKey, keys, missing: await missing(), leaving: await idsOf({ $expr: IS_BEING_LEFT }) }
     },
-    async retire(key) {
+    missing,
+    async beginRotation(rotation) {
+      await check()
+      const begun = { isLeft: IS_UNUSED, rotation: { $literal: rotation } }
+      await register.updateMany({}, [{ $set: begun }], { writeConcern: MAJORITY })
+    },
+    async retire(key, rotation) {
       await check()
       const isOther = { _id: { $ne: key } }
-      const left = encryption.firstKey === key ? await idsOf({ ...isOther, isLeft: true, $expr: IS_UNUSED }) : []
+      const isLeft = { isLeft: true, rotation: { $eq: rotation } }
+      const left = encryption.firstKey === key ? await idsOf({ ...isOther, ...isLeft, $expr: IS_UNUSED }) : []
       // Only while nobody takes it up again.
-      await register.deleteMany({ _id: { $in: left }, isLeft: true }, { writeConcern: MAJORITY })
+      await register.deleteMany({ _id: { $in: left }, ...isLeft }, { writeConcern: MAJORITY })
       const inUse = await idsOf(isOther)
       return { retired: left.filter((id) => !inUse.includes(id)), inUse }
     },
@@ -118,5 +147,11 @@ export function createKeyRegister({ db, encryption, now, processId }: KeyRegiste
 }
 
 const USERS = { $ifNull: ['$users', []] }
-const IS_LIVE = { $gt: ['$$one.at', { $subtract: ['$$NOW', GONE_MS] }] }
-const IS_UNUSED = { $eq: [{ $size: { $filter: { input: USERS, as: 'one', cond: IS_LIVE } } }, 0] }
+const HAS_LEFT = { $eq: ['$$one.hasLeft', true] }
+const IS_LIVE = { $gt: ['$$one.at', { $subtract: ['$$NOW', { $cond: [HAS_LEFT, LEAVING_MS, GONE_MS] }] }] }
+const IS_UNUSED = { $eq: [countUsers(IS_LIVE), 0] }
+const IS_BEING_LEFT = { $gt: [countUsers({ $and: [IS_LIVE, HAS_LEFT] }), 0] }
+
+function countUsers(cond: Document): Document {
+  return { $size: { $filter: { input: USERS, as: 'one', cond } } }
+}

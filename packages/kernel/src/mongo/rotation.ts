@@ -97,13 +97,17 @@ export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<Rotati
   return { ...counts, next: isLast ? null : last }
 }
 
-interface RotatedValues {
+/** What the values of a record need. */
+export interface RotatedValues {
   readonly statements: readonly Document[]
+  /** Whether the key of a value is missing. */
   readonly isUnknown: boolean
+  /** Whether a value is malformed. */
   readonly isAltered: boolean
 }
 
-async function rotateValues(values: readonly ValueRotation[]): Promise<RotatedValues> {
+/** Collects the statements of a record's values. A value that cannot be rotated delays no other one. */
+export async function rotateValues(values: readonly ValueRotation[]): Promise<RotatedValues> {
   const statements: Document[] = []
   let [isUnknown, isAltered] = [false, false]
   for (const rotate of values) {

@@ -2,6 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Db } from 'mongodb'
 import { createEncryption, type Encryption } from '../encryption.ts'
 
 /** Encryption that is off. */
@@ -55,4 +56,9 @@ export async function createTestKeysFile(...ids: string[]): Promise<TestKeysFile
   }
   await write(ids)
   return { path, write, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+}
+
+/** Makes a database look as if half a minute had passed since a process last changed its first key. */
+export async function endLeaving(db: Db): Promise<void> {
+  await db.collection<{ users: object[] }>('encryption_keys').updateMany({}, { $pull: { users: { hasLeft: true } } })
 }

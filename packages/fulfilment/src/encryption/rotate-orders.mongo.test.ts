@@ -1,0 +1,51 @@
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeys } from '@oncehook/kernel/testing/test-encryption'
+import type { Db } from 'mongodb'
+import { afterAll, expect, it } from 'vitest'
+import { newOrder, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { sealMembers } from '../orders/stored/order-encryption.ts'
+import { releaseReceipt } from '../receipts/release-receipt.ts'
+import { sampleOrder } from '../testing/samples.ts'
+import { rotateOrders } from './rotate-orders.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const { db } = stack.use(await testDatabase(process.env))
+const keys = createTestKeys()
+const orders = db.collection<OrderDocument>(ORDERS)
+
+/** A database that does something else before its first command. */
+function interrupted(between: () => Promise<unknown>): Db {
+  let pending: Promise<unknown> | null = null
+  const command: Db['command'] = async (...args) => {
+    pending ??= between()
+    await pending
+    return await db.command(...args)
+  }
+  return new Proxy(db, { get: (_, name) => (name === 'command' ? command : Reflect.get(db, name, db)) })
+}
+
+it('also rewraps the address of a receipt that is released while its order is rotated', async () => {
+  const sealed = (email: string) => sealMembers('o1', { email }, keys.encryption('old')).email ?? null
+  const parked: StoredReceipt = {
+    ...{ key: 'r1', paymentId: 'p1', customerId: 'cus_1', email: sealed('former@example.com'), amount: 300 },
+    ...{ currency: 'EUR', paidAt: new Date(), state: 'parked', fence: 1, dueAt: null, attempts: 1, sentAt: null },
+    lastError: { code: 'receipt_refused', at: new Date() },
+  }
+  const order = newOrder('o1', sampleOrder(), new Date())
+  await orders.insertOne({ ...order, email: sealed('current@example.com') ?? '', receipts: [parked] })
+  const part = await rotateOrders(
+    {
+      db: interrupted(() => releaseReceipt(orders, 'r1')),
+      encryption: keys.encryption('new', 'old'),
+      logger: memoryLogger().logger,
+    },
+    { after: null, dryRun: false },
+  )
+  expect(part).toMatchObject({ next: null, unknown: 0, altered: 0 })
+  expect(await orders.findOne({ _id: 'o1' })).toMatchObject({
+    email: { key: 'new' },
+    receipts: [{ state: 'owed', email: { key: 'new' } }],
+  })
+})
