@@ -24,6 +24,7 @@ import {
 import { addReceiptGauges, createFulfilmentMetrics } from './metrics.ts'
 import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
+import { createUnreadableOrders } from './orders/unreadable-orders.ts'
 import { walkProgress } from './orders/walk-orders.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
@@ -82,8 +83,8 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   if (lifecycle.isStopping) return { port }
   ready = true
   addClockSkewGauge(registry, { db: mongo.background.db, clock: parts.clock })
-  addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   addMissingKeysGauge(registry, register)
+  addReceiptGauges(registry, () => readReceiptBacklog(mongo.background.db.collection<OrderDocument>(ORDERS)))
   worker.start()
   startHousekeeping(parts, { errors, mongo: mongo.background, lifecycle, register, encryption })
   logger.info({ port, database: settings.FULFILMENT_DB }, 'service.started')
@@ -165,6 +166,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       keys: createIdempotencyKeys(db, { ...times, encryption }),
       random,
       logger,
+      unreadable: createUnreadableOrders(logger, () => performance.now()),
       newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },

@@ -24,6 +24,7 @@ import { createOrderId } from './orders/order.ts'
 import { patchOrder } from './orders/patch-order.ts'
 import { putOrder } from './orders/put-order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
+import { createUnreadableOrders } from './orders/unreadable-orders.ts'
 import { walkProgress } from './orders/walk-orders.ts'
 import { applyEvents } from './payments/apply-events.ts'
 import { readVersions } from './payments/read-versions.ts'
@@ -137,6 +138,7 @@ async function openDatabase(names: ReadonlySet<string>) {
     keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000, encryption: NO_ENCRYPTION }),
     random: Math.random,
     logger,
+    unreadable: createUnreadableOrders(logger, () => 0),
     newOrderId: () => createOrderId(randomBytes),
     newRunId: randomUUID,
   }

@@ -40,7 +40,7 @@ export const procedure = t.procedure.use(async ({ ctx, next }) => {
   if (result.ok) return result
   const { cause } = result.error
   // The caller can do nothing about it: an operator must.
-  if (orderUnreadable.is(cause)) ctx.useCases.orders.logger.error(cause.details, 'order.unreadable')
+  if (orderUnreadable.is(cause)) ctx.useCases.orders.unreadable.report(String(cause.details.orderId), cause.details)
   if (cause instanceof AppError) throw toTrpcError(cause)
   return result
 })

@@ -2,11 +2,12 @@ import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import type { RotationSource } from './encryption/rotate-orders.ts'
 import type { EraseDeps } from './erasures/erase-orders.ts'
 import type { CreateDeps } from './orders/create-order.ts'
+import type { ListDeps } from './orders/list-orders.ts'
 import type { ApplyDeps } from './payments/apply-events.ts'
 
 /** The dependencies of the procedures, created by the composition root. */
 export interface UseCases {
-  readonly orders: CreateDeps
+  readonly orders: CreateDeps & ListDeps
   readonly payments: ApplyDeps
   readonly erasures: EraseDeps
   readonly encryption: RotationSource & { readonly register: KeyRegister }

@@ -1,6 +1,5 @@
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { invalidRequest } from '@oncehook/kernel/error-codes'
-import type { Logger } from '@oncehook/kernel/logger'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import type { Filter } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
@@ -10,6 +9,7 @@ import { isReadable } from './stored/is-readable.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
 import { openOrder } from './stored/order-encryption.ts'
 import { HIDDEN, type OrderCollection, type Orders } from './stored/order-store.ts'
+import type { UnreadableOrders } from './unreadable-orders.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
 export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
@@ -33,7 +33,7 @@ export interface OrderPage {
 
 /** What listing works with. */
 export interface ListDeps extends OrderCollection {
-  readonly logger: Logger
+  readonly unreadable: UnreadableOrders
 }
 
 const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
@@ -45,7 +45,7 @@ const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
  * @throws invalidRequest if `after` is not a valid cursor, keyUnknown if the key of an order of the page is missing
  */
 export async function listOrders(
-  { orders, encryption, logger }: ListDeps,
+  { orders, encryption, unreadable: log }: ListDeps,
   { limit, after, status, owner }: ListRequest,
 ): Promise<OrderPage> {
   const filter: Filter<OrderDocument> = {
@@ -61,7 +61,7 @@ export async function listOrders(
   const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
   const shown = items.map((order) => show(order, encryption))
   const unreadable = items.filter((_, index) => shown[index] === null).map(({ _id }) => _id)
-  for (const orderId of unreadable) logger.error({ orderId }, 'order.unreadable')
+  for (const orderId of unreadable) log.report(orderId)
   return {
     items: shown.filter((order) => order !== null),
     ...(unreadable.length === 0 ? {} : { unreadable }),
