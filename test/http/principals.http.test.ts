@@ -143,6 +143,38 @@ describe('a principal that may touch only its own orders', () => {
     expect((await callAs('all', { target })).status).toBe(200)
   })
 
+  it.each<[string, Omit<HttpCall, 'target'>]>([
+    ['a GET', {}],
+    ['a HEAD', { method: 'HEAD' }],
+    ['a DELETE', { method: 'DELETE' }],
+    ['a DELETE of a version', { method: 'DELETE', headers: { 'if-match': '"1"' } }],
+    ['a DELETE of any version', { method: 'DELETE', headers: { 'if-match': '*' } }],
+    ['a PATCH', { method: 'PATCH', body: {}, headers: { 'if-match': '*' } }],
+    ['a PATCH of no version', { method: 'PATCH', body: {} }],
+    ['a PUT that is no JSON', { method: 'PUT', body: '{' }],
+    ['a PUT that is no order', { method: 'PUT', body: {} }],
+    ['a PUT of another id', { method: 'PUT', body: orderContent({ id: 'another' }) }],
+    ['a PUT to a version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '"1"' } }],
+    ['a PUT to any version', { method: 'PUT', body: orderContent(), headers: { 'if-match': '*' } }],
+    ['a PUT to a version that is no order', { method: 'PUT', body: {}, headers: { 'if-match': '*' } }],
+  ])('gets for %s the same answer whether an id is of another one or of nobody', async (_, call) => {
+    const { target } = await put('ownOne')
+    const gone = await put('ownOne')
+    expect((await callAs('ownOne', { method: 'DELETE', target: gone.target })).status).toBe(204)
+    const answerAt = async (at: string) => {
+      const { status, headers, json } = await callAs('ownTwo', { ...call, target: at })
+      return { status, etag: headers.etag, allow: headers.allow, code: json?.code, error: json?.error }
+    }
+    const [ofAnother, ofDeleted, ofNobody] = [
+      await answerAt(target),
+      await answerAt(gone.target),
+      await answerAt(unusedPath()),
+    ]
+    expect(ofAnother.status).toBeGreaterThanOrEqual(400)
+    expect(ofAnother).toEqual(ofNobody)
+    expect(ofDeleted).toEqual(ofNobody)
+  })
+
   it('lists its own orders only', async () => {
     const [mine, theirs, unlimited] = [await put('ownOne'), await put('ownTwo'), await put('all')]
     const ids = async (holder: Holder): Promise<unknown[]> => {

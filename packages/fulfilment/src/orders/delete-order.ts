@@ -31,7 +31,7 @@ export const GONE = [
 /**
  * Deletes an order. Succeeds without a change if the order does not exist, whatever the precondition. The tombstone
  * keeps the version, payments, applied events and receipts. The customer is removed from sent receipts.
- * @throws orderNotFound for an order of another principal, orderUnreadable if the version is damaged,
+ * @throws orderNotFound if the owner is given and has never made this order, orderUnreadable if the version is damaged,
  * preconditionFailed
  */
 export function deleteOrder(
@@ -41,7 +41,8 @@ export function deleteOrder(
   const check = readConditions(conditions)
   return retryOnConflict(deps.random, async () => {
     const found = await readOrder(deps.orders, id)
-    if (isForeign(found, owner)) throw orderNotFound()
+    // One answer for both: otherwise a principal could find out which ids others use.
+    if (isForeign(found, owner) || (found === null && owner !== undefined)) throw orderNotFound()
     if (!isLive(found)) return { deleted: false }
     if (!Number.isSafeInteger(found.version)) throw orderUnreadable({ orderId: id })
     check(found.version)

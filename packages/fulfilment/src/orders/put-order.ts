@@ -43,17 +43,19 @@ export interface PutRequest extends Preconditions, ByPrincipal {
  * Creates or replaces an order as defined in RFC 9110 section 9.3.4. Omitted properties are removed, an equal order
  * changes nothing, and a deleted id continues with the next version. Exactly one of several equal parallel calls
  * reports that it created the order.
- * @throws orderNotFound for an order of another principal, orderUnreadable, preconditionFailed, invalidRequest,
- * idMismatch, orderPaid, unavailable
+ * @throws orderUnreadable, preconditionFailed, invalidRequest, idMismatch, orderNotFound for an order of another
+ * principal, orderPaid, unavailable; in this order
  */
 export function putOrder(deps: OrderDeps, request: PutRequest): Promise<{ order: Order; created: boolean }> {
   const check = readConditions(request)
   return retryOnConflict(deps.random, async () => {
-    const found = await readOrder(deps.orders, request.id)
-    if (isForeign(found, request.owner)) throw orderNotFound()
+    const stored = await readOrder(deps.orders, request.id)
+    // Until there is something to create, an order of another principal is answered as none.
+    const found = isForeign(stored, request.owner) ? null : stored
     if (isLive(found)) demandReadable(found)
     check(isLive(found) ? found.version : null)
     const content = readContent(request)
+    if (found !== stored) throw orderNotFound()
     const { principal = null } = request
     const answer = (order: LiveOrder | null, created: boolean): { order: Order; created: boolean } | null =>
       order === null ? null : { order: toOrder(openOrder(order, deps.encryption)), created }
