@@ -53,12 +53,5 @@ export function onlyHeaderOf(rawHeaders: readonly string[], names: readonly stri
 
 /** The value of a header with exactly one line; null if it is missing or repeated. */
 export function singleHeader(rawHeaders: readonly string[], name: string): string | null {
-  let value: string | null = null
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const candidate = rawHeaders[at]
-    if (candidate?.length !== name.length || candidate.toLowerCase() !== name) continue
-    if (value !== null) return null
-    value = rawHeaders[at + 1] ?? ''
-  }
-  return value
+  return onlyHeaderOf(rawHeaders, [name])
 }

@@ -1,5 +1,5 @@
 import { isPaymentEventType } from '../event.ts'
-import { isEventText } from './read-event.ts'
+import { isEventText } from './event-text.ts'
 
 /**
  * The name of a type from a header that is not signed. It may be shown, and the settings may map it. It never has an effect

@@ -2,9 +2,8 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import { isLoopback } from '@oncehook/kernel/is-loopback'
 import { readCapped } from '@oncehook/kernel/read-capped'
 import { secretProblem } from '@oncehook/kernel/secret'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { z } from 'zod'
-import { isObject, type JsonObject } from '../events/read-event.ts'
+import { isObject, type JsonObject, readJson } from '../events/json-object.ts'
 import { type Asker, SharedQuestions } from './shared-questions.ts'
 
 /** The URL and the token of a provider's API: https, or plain http to loopback only. */
@@ -81,7 +80,7 @@ async function ask(
     const body = await readCapped(response, MAX_BYTES)
     if (response.status === 404 || response.status === 410) return null
     if (response.status !== 200) throw unavailable({ reason: 'provider_answered', providerStatus: response.status })
-    const value = parseStrictJson(body, { maxDepth: 512, bigIntegers: true })
+    const value = readJson(body)
     if (!isObject(value)) throw unavailable({ reason: 'provider_answer_unreadable' })
     return value
   } catch (error) {

@@ -1,7 +1,7 @@
 import { textSource } from '@oncehook/kernel/text-source'
 import { z } from 'zod'
 import { PAYMENT_EVENT_TYPES, type PaymentEventType } from '../event.ts'
-import { isEventText } from '../events/read-event.ts'
+import { isEventText } from '../events/event-text.ts'
 
 const secretSettings = z.strictObject({
   id: z.string().min(1).max(64),

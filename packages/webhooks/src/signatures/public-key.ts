@@ -1,5 +1,6 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { isLive, type LiveSecret, MAX_CANDIDATES } from './signature.ts'
+import type { FindSecret } from './timestamped-signature.ts'
 
 /**
  * The id of the first valid public key that verifies one of the candidates, or null. Unlike the key of a MAC, a public key
@@ -21,6 +22,17 @@ interface KeySearch {
   /** Milliseconds. */
   readonly now: number
   readonly isSignedBy: (key: KeyObject, signature: Uint8Array) => boolean
+}
+
+/** Finds the public key of a signature over a text and the body. `algorithm` is the hash; null for Ed25519. */
+export function findByPublicKey(algorithm: 'sha256' | null): FindSecret {
+  return (secrets, { signature, text, rawBody, now }) => {
+    const bytes = Buffer.concat([Buffer.from(text), rawBody])
+    return findKeyHolder(secrets, [signature], {
+      now,
+      isSignedBy: (key, candidate) => verify(algorithm, bytes, key, candidate),
+    })
+  }
 }
 
 /** The Ed25519 public key (RFC 8032 section 5.1.5) from its 32 bytes; null for any other length. */

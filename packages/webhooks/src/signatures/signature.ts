@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { Finding } from '../schemes/scheme.ts'
 
 /** A secret of a provider, with its key prepared once. */
 export interface LiveSecret {
@@ -60,6 +61,11 @@ export function findSigner(
     }
   }
   return signer
+}
+
+/** What a check found: the secret that signed, or that none did. */
+export function resultOf(secretId: string | null): Finding {
+  return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
 }
 
 const HEX = /^[0-9a-f]+$/

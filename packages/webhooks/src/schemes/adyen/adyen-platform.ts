@@ -1,9 +1,7 @@
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { readHexKey } from '../../signatures/hex-key.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
+import { readHexKey } from '../../signatures/read-key.ts'
 import { defineScheme } from '../scheme.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
 
@@ -17,26 +15,20 @@ export const adyenPlatform = defineScheme(
   'adyen-platform',
   {},
   {
-    ...signedBody({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
+    ...bodySignature({ algorithm: 'sha256', headers: ['hmacsignature'], encoding: 'base64' }),
     readKey: readHexKey,
     redelivery: { hours: 720, source: 'docs.adyen.com/development-resources/webhooks/troubleshoot' },
     permits: NO_PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
-        const found = {
-          id: idOfBytes(rawBody),
-          type: body.type,
-          status: data('status'),
-          objectId: data('id') ?? data('balanceAccount/id') ?? data('accountHolder/id') ?? data('merchantId'),
-          orderId: data('reference'),
-          amount: minorUnitsOfAdyen(data('amount/value'), data('amount/currency')),
-          currency: data('amount/currency'),
-          occurredAt: body.timestamp ?? body.createdAt,
-        }
-        return [toEvent(found, { ...settings, types: {}, document: body })]
-      },
+    prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: body.type,
+      status: at('/data/status'),
+      objectId:
+        at('/data/id') ?? at('/data/balanceAccount/id') ?? at('/data/accountHolder/id') ?? at('/data/merchantId'),
+      orderId: at('/data/reference'),
+      amount: minorUnitsOfAdyen(at('/data/amount/value'), at('/data/amount/currency')),
+      currency: at('/data/amount/currency'),
+      occurredAt: body.timestamp ?? body.createdAt,
+    })),
   },
 )

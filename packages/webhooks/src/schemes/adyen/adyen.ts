@@ -1,13 +1,11 @@
 import { invalidBody } from '@oncehook/kernel/error-codes'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import type { WebhookEvent } from '../../event.ts'
 import { boundedItems } from '../../events/item-list.ts'
+import { isObject, type JsonObject } from '../../events/json-object.ts'
+import { type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isObject, type JsonObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { readHexKey } from '../../signatures/hex-key.ts'
-import { decodeBase64, findSigner, hmac, type LiveSecret } from '../../signatures/signature.ts'
+import { readHexKey } from '../../signatures/read-key.ts'
+import { decodeBase64, findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
 import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
 
@@ -50,10 +48,11 @@ export const adyen = defineScheme(
         return checkItems(items.slice(0, MOST_ITEMS), secrets, now)
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) =>
-        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item) => readItem(item, settings)),
+    prepareReader(settings) {
+      const rules = { ...settings, types: TYPES }
+      return ({ rawBody }) =>
+        boundedItems(itemsOf(rawBody) ?? [], MOST_ITEMS).map((item) => normalizeEvent(findInItem(item), item, rules))
+    },
   },
 )
 
@@ -110,8 +109,7 @@ function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number
   const signature = decodeBase64(hmacSignature)
   const text = signedText(item)
   if (signature === null || text === null) return { refused: 'header_malformed' }
-  const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) })
-  return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+  return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) }))
 }
 
 /**
@@ -142,10 +140,10 @@ function textOf(member: unknown): string | null {
     : null
 }
 
-function readItem(item: JsonObject, settings: SharedSettings): WebhookEvent {
+function findInItem(item: JsonObject): FoundEvent {
   const { pspReference, eventCode, success, amount } = item
   const { value, currency } = isObject(amount) ? amount : {}
-  const found = {
+  return {
     id: [pspReference, eventCode, success].map(textOf).join(':'),
     type: eventCode,
     status: textOf(success),
@@ -155,5 +153,4 @@ function readItem(item: JsonObject, settings: SharedSettings): WebhookEvent {
     currency,
     occurredAt: item.eventDate,
   }
-  return toEvent(found, { ...settings, types: TYPES, document: item })
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { type Delivery, singleHeader } from '../../delivery.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { readEvent, readStrictObject } from '../../events/read-event.ts'
+import { findPlainEvent } from '../../events/plain-event.ts'
 import { headerName, type SharedSettings } from '../../settings/shared-settings.ts'
-import { readHexKey } from '../../signatures/hex-key.ts'
+import { readHexKey, readTextKey } from '../../signatures/read-key.ts'
 import {
   couldContinueTime,
   createDecoder,
@@ -11,6 +12,7 @@ import {
   findSigner,
   hmac,
   isWithinTolerance,
+  resultOf,
   type SignedParts,
 } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
@@ -48,7 +50,7 @@ export const genericHmac = defineScheme('hmac', shape, {
   readKey(text, { secretEncoding: encoding }) {
     if (encoding === 'hex') return readHexKey(text)
     if (encoding === 'base64') return decodeBase64(text) ?? { problem: 'is not base64' }
-    return Buffer.from(text, 'utf8')
+    return readTextKey(text)
   },
   signedHeaders: ({ header, timestampHeader }) =>
     timestampHeader === undefined ? [header] : [header, timestampHeader],
@@ -70,14 +72,10 @@ export const genericHmac = defineScheme('hmac', shape, {
       if (signature === null) return { refused: 'header_malformed' }
       if (isTimeJoined && couldContinueTime(timestamp.text, delivery.rawBody)) return { refused: 'signature_mismatch' }
       const parts = partsOf(timestamp.text, delivery.rawBody)
-      const macOf = (key: Parameters<typeof hmac>[1]): string => hmac(settings.algorithm, key, parts)
-      const secretId = findSigner(secrets, [signature], { now, macOf })
-      return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+      return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac(settings.algorithm, key, parts) }))
     }
   },
-  prepareReader:
-    (settings) =>
-    ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)],
+  prepareReader: jsonReader({}, (body) => findPlainEvent(body)),
 })
 
 type Settings = z.output<z.ZodObject<typeof shape>> & SharedSettings

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type Delivery, singleHeader } from '../../delivery.ts'
-import { orderInFreeFields } from '../../events/free-fields.ts'
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { isObject } from '../../events/json-object.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { isObject, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { hasMember, onlyValueOf } from '../../signatures/member-list.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { hasKey, onlyValueOf } from '../../signatures/key-value-header.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from '../../signatures/signature.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
 import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 
 const shape = { version: z.enum(['v0', 'v1']).optional() }
@@ -21,7 +21,7 @@ const shape = { version: z.enum(['v0', 'v1']).optional() }
  * and body. If both are present, only `v1` counts; `version` allows one only.
  */
 export const hook0 = defineScheme('hook0', shape, {
-  readKey: (text) => Buffer.from(text, 'utf8'),
+  readKey: readTextKey,
   signedHeaders: () => ['x-hook0-signature', 'x-event-id', 'x-event-type', 'content-type'],
   coveredHeaders(delivery) {
     const presented = readSignature(delivery)
@@ -43,21 +43,20 @@ export const hook0 = defineScheme('hook0', shape, {
       return signedId === null ? { secretId } : { secretId, signedId }
     }
   },
-  prepareReader: (settings) => (delivery) => {
-    const body = readStrictObject(delivery.rawBody, true)
-    const object = objectOf(body)
+  prepareReader: jsonReader({}, (body, at, delivery) => {
+    // The sending application decides the payload: our shape is tried first, then the object in `data`, then the body.
+    const object = [at('/data/object'), body.data].find(isObject) ?? body
     const header = singleHeader(delivery.rawHeaders, 'x-event-type')
-    const found = {
+    return {
       id: delivery.signedId ?? body.id ?? body.eventId ?? idOfBytes(delivery.rawBody),
       type: (isTypeSigned(delivery) ? header : null) ?? body.type ?? body.eventType ?? unsignedType(header),
       objectId: object.id,
-      orderId: orderInFreeFields(object, object.metadata),
+      orderId: orderInMetadata(object, object.metadata),
       amount: minorUnitsOfText(object.amount),
       currency: object.currency,
       occurredAt: body.timestamp ?? body.created,
     }
-    return [toEvent(found, { ...settings, types: {}, document: body })]
-  },
+  }),
 })
 
 interface Presented {
@@ -77,15 +76,15 @@ function readSignature(delivery: Delivery): Presented | Refused {
   const { rawHeaders, rawBody } = delivery
   const header = singleHeader(rawHeaders, 'x-hook0-signature')
   if (!header) return { refused: 'header_missing' }
-  const members = { header, separator: ',' }
-  const version = hasMember(members, 'v1') ? 'v1' : 'v0'
-  const timestamp = onlyValueOf(members, 't')
-  const signature = decodeHex(onlyValueOf(members, version) ?? '')
+  const pairs = { header, separator: ',' }
+  const version = hasKey(pairs, 'v1') ? 'v1' : 'v0'
+  const timestamp = onlyValueOf(pairs, 't')
+  const signature = decodeHex(onlyValueOf(pairs, version) ?? '')
   if (timestamp === undefined || signature === null) return MALFORMED
   // A text that v1 signs, sent as v0, would look like such a body.
   if (version === 'v0' && beginsAsNames(rawBody)) return MALFORMED
   if (version === 'v0') return { version, timestamp, signature, parts: [`${timestamp}.`, rawBody], covered: [] }
-  const names = onlyValueOf(members, 'h') ?? ''
+  const names = onlyValueOf(pairs, 'h') ?? ''
   if (!HEADER_NAMES.test(names)) return MALFORMED
   const covered = names.split(' ')
   const values = covered.map((name) => singleHeader(rawHeaders, name))
@@ -127,10 +126,4 @@ function hasLostId(delivery: Delivery, values: string): boolean {
 function isTypeSigned(delivery: Delivery): boolean {
   const presented = readSignature(delivery)
   return !('refused' in presented) && presented.covered.includes('x-event-type')
-}
-
-/** The sending application decides the payload: our shape is tried first, then the object in `data`, then the body. */
-function objectOf(body: JsonObject): JsonObject {
-  const places = [resolvePointer(body, '/data/object'), body.data]
-  return places.find(isObject) ?? body
 }

@@ -1,8 +1,10 @@
 import { type KeyObject, verify } from 'node:crypto'
 import { z } from 'zod'
 import { type Delivery, headerLines, singleHeader } from '../../delivery.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
-import { isEventText, readEvent, readStrictObject } from '../../events/read-event.ts'
+import { findPlainEvent } from '../../events/plain-event.ts'
 import { ed25519Key, findKeyHolder } from '../../signatures/public-key.ts'
 import {
   decodeBase64,
@@ -28,15 +30,13 @@ export const standardWebhooks = defineScheme('standard-webhooks', shape, {
   permits: EFFECTS_UNKNOWN,
   signsTime: () => true,
   prepare: ({ toleranceSeconds }, secrets) => prepareStandardCheck(toleranceSeconds, secrets),
-  prepareReader(settings) {
-    if (settings.shape === undefined) return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), settings)]
-    return ({ rawBody, signedId }) => {
-      const sentBody = readStrictObject(rawBody, true)
-      const body = { ...sentBody, id: signedId, data: { object: sentBody.data } }
-      return [readEvent(body, { ...settings, sentBody })]
-    }
-  },
+  prepareReader: (settings) => (settings.shape === undefined ? readPlain : readStandard)(settings),
 })
+
+const readPlain = jsonReader({}, (body) => findPlainEvent(body))
+const readStandard = jsonReader({}, (body, _, { signedId }) =>
+  findPlainEvent({ ...body, id: signedId, data: { object: body.data } }),
+)
 
 /** The headers of Standard Webhooks, under both names, in lower case. */
 export const STANDARD_HEADERS = ['webhook', 'svix'].flatMap((family) =>

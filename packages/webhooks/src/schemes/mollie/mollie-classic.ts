@@ -1,15 +1,17 @@
 import type { WebhookEvent } from '../../event.ts'
+import { unconfirmedReader } from '../../events/event-reader.ts'
+import { toId } from '../../events/event-text.ts'
 import { readForm } from '../../events/form-body.ts'
+import type { JsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { minorUnits } from '../../events/money.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { type JsonObject, toId } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
-import { type Confirmed, defineScheme, UNSIGNED } from '../scheme.ts'
-import { orderInMetadata } from './mollie-metadata.ts'
+import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
+import { fetchSettings } from '../../provider-api/provider-api.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { defineScheme, UNSIGNED } from '../scheme.ts'
+import { orderOfMollie } from './mollie-metadata.ts'
 
 const TYPES = {
   'payment.paid': 'payment.succeeded',
@@ -49,20 +51,18 @@ export const mollieClassic = defineScheme(
         if (rawBody.length > MOST_BYTES) return { refused: 'body_too_large' }
         return idIn(rawBody) === null ? { refused: 'header_malformed' } : { secretId: UNSIGNED }
       },
-    prepareReader:
-      () =>
-      ({ rawBody }) => {
-        const objectId = idIn(rawBody) ?? undefined
-        const found = { id: idOfBytes(rawBody), type: kindOf(objectId ?? '')?.type, objectId }
-        return [toEvent(found, { types: {}, document: {} })]
+    prepareReader: unconfirmedReader(({ rawBody }) => {
+      const objectId = idIn(rawBody) ?? undefined
+      return { id: idOfBytes(rawBody), type: kindOf(objectId ?? '')?.type, objectId }
+    }),
+    prepareConfirm: confirmByApi({
+      types: TYPES,
+      questionOf({ objectId }) {
+        const collection = kindOf(objectId)?.collection
+        return collection === undefined ? OBJECT_UNKNOWN : { path: [collection, objectId], everyMs: ASKED_EVERY_MS }
       },
-    prepareConfirm: (settings) => async (event, fetch, asker) => {
-      const collection = kindOf(event.objectId)?.collection
-      if (collection === undefined) return { refused: 'object_unknown' }
-      const question = { path: [collection, event.objectId], everyMs: ASKED_EVERY_MS, asker }
-      const object = await readFromApi(settings.fetch, question, fetch)
-      return confirmedBy(object, { event, settings })
-    },
+      find: (object, event) => (toId(object.id) === event.objectId ? findInObject(object, event) : null),
+    }),
   },
 )
 
@@ -88,27 +88,19 @@ function kindOf(id: string): (typeof KINDS)[string] | undefined {
   return Object.hasOwn(KINDS, prefix) ? KINDS[prefix] : undefined
 }
 
-interface Claimed {
-  readonly event: WebhookEvent
-  readonly settings: SharedSettings
-}
-
-function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): Confirmed {
-  if (object === null || toId(object.id) !== event.objectId) return { refused: 'object_unknown' }
+function findInObject(object: JsonObject, { type, objectId }: WebhookEvent): FoundEvent {
   const at = (pointer: string): unknown => resolvePointer(object, pointer)
-  const currency = at('/amount/currency')
   const { status, state } = stateOf(object)
-  const found = {
-    id: `${event.objectId}:${state}`,
-    type: event.type,
+  return {
+    id: `${objectId}:${state}`,
+    type,
     status,
-    objectId: event.objectId,
-    orderId: orderInMetadata(object.metadata) ?? object.orderNumber,
-    amount: minorUnits(at('/amount/value'), currency),
-    currency,
+    objectId,
+    orderId: orderOfMollie(object.metadata) ?? object.orderNumber,
+    amount: minorUnits(at('/amount/value'), at('/amount/currency')),
+    currency: at('/amount/currency'),
     occurredAt: object.paidAt,
   }
-  return { event: toEvent(found, { ...settings, types: TYPES, document: object }) }
 }
 
 /**

@@ -1,18 +1,17 @@
-import { orderInFreeFields } from '../../events/free-fields.ts'
-import { readStrictObject } from '../../events/read-event.ts'
+import { readJsonObject } from '../../events/json-object.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
 
 /**
  * The order that the metadata of a Mollie object names; undefined if it names none. Mollie returns metadata as it was sent:
  * an object, or text, which is often the JSON of an object.
  */
-export function orderInMetadata(metadata: unknown): string | undefined {
-  return orderInFreeFields(freeFieldsOf(metadata))
+export function orderOfMollie(metadata: unknown): string | undefined {
+  return orderInMetadata(typeof metadata === 'string' ? parse(metadata) : metadata)
 }
 
-function freeFieldsOf(metadata: unknown): unknown {
-  if (typeof metadata !== 'string' || !metadata.startsWith('{')) return metadata
+function parse(text: string): unknown {
   try {
-    return readStrictObject(Buffer.from(metadata), true)
+    return text.startsWith('{') ? readJsonObject(Buffer.from(text)) : undefined
   } catch {
     return undefined
   }

@@ -1,12 +1,10 @@
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
-import { orderInMetadata } from './mollie-metadata.ts'
+import { orderOfMollie } from './mollie-metadata.ts'
 
 const TYPES = {
   'payment.paid': 'payment.succeeded',
@@ -24,7 +22,7 @@ export const mollie = defineScheme(
   'mollie',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-mollie-signature'],
       encoding: 'hex',
@@ -33,22 +31,14 @@ export const mollie = defineScheme(
     }),
     redelivery: UNDOCUMENTED,
     permits: { ...PAYMENTS, origin: ['/_embedded/entity/mode', '/_embedded/entity/profileId'] },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const entity = (member: string): unknown => resolvePointer(body, `/_embedded/entity/${member}`)
-        const currency = entity('amount/currency')
-        const found = {
-          id: body.id,
-          type: body.type,
-          objectId: body.entityId,
-          orderId: orderInMetadata(entity('metadata')),
-          amount: minorUnits(entity('amount/value'), currency),
-          currency,
-          occurredAt: body.createdAt,
-        }
-        return [toEvent(found, { ...settings, types: TYPES, document: body })]
-      },
+    prepareReader: jsonReader(TYPES, (body, at) => ({
+      id: body.id,
+      type: body.type,
+      objectId: body.entityId,
+      orderId: orderOfMollie(at('/_embedded/entity/metadata')),
+      amount: minorUnits(at('/_embedded/entity/amount/value'), at('/_embedded/entity/amount/currency')),
+      currency: at('/_embedded/entity/amount/currency'),
+      occurredAt: body.createdAt,
+    })),
   },
 )

@@ -1,10 +1,8 @@
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { minorUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
-import { secondsOf, signedTime } from '../../signatures/signed-time.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { secondsOf, timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
@@ -23,31 +21,23 @@ export const cashfree = defineScheme(
   'cashfree',
   {},
   {
-    ...signedTime({
+    ...timestampedSignature({
       signatureHeader: 'x-webhook-signature',
       timestampHeader: 'x-webhook-timestamp',
       encoding: 'base64',
-      before: (timestamp) => timestamp,
       toSeconds: secondsOf,
     }),
     redelivery: UNDOCUMENTED,
     permits: PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
-        const currency = data('payment/payment_currency')
-        const found = {
-          id: idOfBytes(rawBody),
-          type: body.type,
-          objectId: data('payment/cf_payment_id') ?? data('refund/cf_refund_id') ?? data('order/order_id'),
-          orderId: data('order/order_id') ?? data('refund/order_id'),
-          amount: minorUnits(data('payment/payment_amount'), currency),
-          currency,
-          occurredAt: body.event_time,
-        }
-        return [toEvent(found, { ...settings, types: TYPES, document: body })]
-      },
+    prepareReader: jsonReader(TYPES, (body, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: body.type,
+      objectId:
+        at('/data/payment/cf_payment_id') ?? at('/data/refund/cf_refund_id') ?? at('/data/order/order_id'),
+      orderId: at('/data/order/order_id') ?? at('/data/refund/order_id'),
+      amount: minorUnits(at('/data/payment/payment_amount'), at('/data/payment/payment_currency')),
+      currency: at('/data/payment/payment_currency'),
+      occurredAt: body.event_time,
+    })),
   },
 )

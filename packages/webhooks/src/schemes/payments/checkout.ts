@@ -1,9 +1,7 @@
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
@@ -23,24 +21,17 @@ export const checkout = defineScheme(
   'checkout',
   {},
   {
-    ...signedBody({ algorithm: 'sha256', headers: ['cko-signature'], encoding: 'hex' }),
+    ...bodySignature({ algorithm: 'sha256', headers: ['cko-signature'], encoding: 'hex' }),
     redelivery: UNDOCUMENTED,
     permits: PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
-        const found = {
-          id: body.id,
-          type: body.type,
-          objectId: data('id'),
-          orderId: data('reference'),
-          amount: minorUnitsOfText(data('amount')),
-          currency: data('currency'),
-          occurredAt: body.created_on,
-        }
-        return [toEvent(found, { ...settings, types: TYPES, document: body })]
-      },
+    prepareReader: jsonReader(TYPES, (body, at) => ({
+      id: body.id,
+      type: body.type,
+      objectId: at('/data/id'),
+      orderId: at('/data/reference'),
+      amount: minorUnitsOfText(at('/data/amount')),
+      currency: at('/data/currency'),
+      occurredAt: body.created_on,
+    })),
   },
 )

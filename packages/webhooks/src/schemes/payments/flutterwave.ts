@@ -1,16 +1,18 @@
 import type { WebhookEvent } from '../../event.ts'
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { unconfirmedReader } from '../../events/event-reader.ts'
+import { isEventText, toId } from '../../events/event-text.ts'
+import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, isObject, type JsonObject, readStrictObject, toId } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { prepareClearToken } from '../../signatures/clear-token.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
+import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
+import { fetchSettings } from '../../provider-api/provider-api.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
+import { prepareStaticToken } from '../../signatures/static-token.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type Confirmed, defineScheme } from '../scheme.ts'
+import { defineScheme } from '../scheme.ts'
 
 const TOKEN_HEADER = 'verif-hash'
 
@@ -28,49 +30,39 @@ export const flutterwave = defineScheme(
   'flutterwave',
   { fetch: fetchSettings },
   {
-    readKey: (text) => Buffer.from(text, 'utf8'),
+    readKey: readTextKey,
     signedHeaders: () => [TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
     redelivery: UNDOCUMENTED,
     permits: PAYMENTS,
     signsTime: () => false,
-    prepare: (_, secrets) => prepareClearToken(TOKEN_HEADER, secrets),
-    prepareReader:
-      () =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        // The body is not trusted until Flutterwave has confirmed it, so nothing is mapped yet.
-        const type = unsignedType(isEventText(body.event) ? body.event : undefined)
-        const found = { id: idOfBytes(rawBody), type, objectId: resolvePointer(body, '/data/id') }
-        return [toEvent(found, { types: {}, document: body })]
+    prepare: (_, secrets) => prepareStaticToken(TOKEN_HEADER, secrets),
+    prepareReader: unconfirmedReader(({ rawBody }) => {
+      const { event, data } = readJsonObject(rawBody)
+      const type = unsignedType(isEventText(event) ? event : undefined)
+      return { id: idOfBytes(rawBody), type, objectId: isObject(data) ? data.id : undefined }
+    }),
+    prepareConfirm: confirmByApi({
+      types: TYPES,
+      questionOf({ objectId, type }) {
+        if (!/^\d{1,19}$/.test(objectId)) return OBJECT_UNKNOWN
+        return { path: type.startsWith('transfer.') ? ['transfers', objectId] : ['transactions', objectId, 'verify'] }
       },
-    prepareConfirm: (settings) => async (event, fetch) => {
-      const { objectId, type } = event
-      if (!/^\d{1,19}$/.test(objectId)) return { refused: 'object_unknown' }
-      const path = type.startsWith('transfer.') ? ['transfers', objectId] : ['transactions', objectId, 'verify']
-      const answer = await readFromApi(settings.fetch, { path }, fetch)
-      return confirmedBy(answer, { event, settings })
-    },
+      objectIn: ({ data }) => data,
+      find: (data, event) => (toId(data.id) === event.objectId ? findInObject(data, event) : null),
+    }),
   },
 )
 
-interface Claimed {
-  readonly event: WebhookEvent
-  readonly settings: SharedSettings
-}
-
-function confirmedBy(answer: JsonObject | null, { event, settings }: Claimed): Confirmed {
-  const data = answer?.data
-  if (!isObject(data) || toId(data.id) !== event.objectId) return { refused: 'object_unknown' }
-  const found = {
-    id: `${event.type}:${event.objectId}:${String(data.status)}`,
-    type: event.type,
+function findInObject(data: JsonObject, { type, objectId }: WebhookEvent): FoundEvent {
+  return {
+    id: `${type}:${objectId}:${String(data.status)}`,
+    type,
     status: data.status,
-    objectId: event.objectId,
+    objectId,
     orderId: data.tx_ref ?? data.reference,
     amount: minorUnits(data.amount, data.currency),
     currency: data.currency,
     occurredAt: data.created_at,
   }
-  return { event: toEvent(found, { ...settings, types: TYPES, document: data }) }
 }

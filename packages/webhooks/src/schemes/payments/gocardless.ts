@@ -1,12 +1,11 @@
 import { eventInvalid } from '../../errors.ts'
-import type { WebhookEvent } from '../../event.ts'
-import { orderInFreeFields } from '../../events/free-fields.ts'
+import { isEventText } from '../../events/event-text.ts'
 import { boundedItems } from '../../events/item-list.ts'
+import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
+import { type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, isObject, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
@@ -29,29 +28,29 @@ export const gocardless = defineScheme(
   'gocardless',
   {},
   {
-    ...signedBody({ algorithm: 'sha256', headers: ['webhook-signature'], encoding: 'hex' }),
+    ...bodySignature({ algorithm: 'sha256', headers: ['webhook-signature'], encoding: 'hex' }),
     redelivery: UNDOCUMENTED,
     permits: { ...PAYMENTS, requireAmount: false, origin: ['/links/organisation'] },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const { events } = readStrictObject(rawBody, true)
+    prepareReader(settings) {
+      const rules = { ...settings, types: TYPES }
+      return ({ rawBody }) => {
+        const { events } = readJsonObject(rawBody)
         if (!Array.isArray(events)) throw eventInvalid()
-        return boundedItems<unknown>(events, MOST_EVENTS).map((item) => readItem(item, settings))
-      },
+        return boundedItems<unknown>(events, MOST_EVENTS).map((item) => normalizeEvent(findInItem(item), item, rules))
+      }
+    },
   },
 )
 
-function readItem(item: unknown, settings: SharedSettings): WebhookEvent {
+function findInItem(item: unknown): FoundEvent {
   if (!isObject(item) || !isEventText(item.resource_type) || !isEventText(item.action)) throw eventInvalid()
-  const found = {
+  return {
     id: item.id,
     type: `${item.resource_type}.${item.action}`,
     objectId: linkOf(item, item.resource_type),
-    orderId: orderInFreeFields(item.metadata, item.resource_metadata),
+    orderId: orderInMetadata(item.metadata, item.resource_metadata),
     occurredAt: item.created_at,
   }
-  return toEvent(found, { ...settings, types: TYPES, document: item })
 }
 
 /** The link to the object of the event. For `payments` its name is `payment`. */

@@ -1,10 +1,8 @@
-import { orderInFreeFields } from '../../events/free-fields.ts'
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 const TYPES = {
@@ -23,25 +21,18 @@ export const lemonsqueezy = defineScheme(
   'lemonsqueezy',
   {},
   {
-    ...signedBody({ algorithm: 'sha256', headers: ['x-signature'], encoding: 'hex' }),
+    ...bodySignature({ algorithm: 'sha256', headers: ['x-signature'], encoding: 'hex' }),
     redelivery: { hours: 1, source: 'docs.lemonsqueezy.com/help/webhooks' },
     permits: { ...PAYMENTS, origin: ['/meta/test_mode', '/data/attributes/store_id'] },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const at = (pointer: string): unknown => resolvePointer(body, pointer)
-        const found = {
-          id: idOfBytes(rawBody),
-          type: at('/meta/event_name'),
-          status: at('/data/attributes/status'),
-          objectId: at('/data/id'),
-          orderId: orderInFreeFields(at('/meta/custom_data')),
-          amount: minorUnitsOfText(at('/data/attributes/total')),
-          currency: at('/data/attributes/currency'),
-          occurredAt: at('/data/attributes/updated_at') ?? at('/data/attributes/created_at'),
-        }
-        return [toEvent(found, { ...settings, types: TYPES, document: body })]
-      },
+    prepareReader: jsonReader(TYPES, (_, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: at('/meta/event_name'),
+      status: at('/data/attributes/status'),
+      objectId: at('/data/id'),
+      orderId: orderInMetadata(at('/meta/custom_data')),
+      amount: minorUnitsOfText(at('/data/attributes/total')),
+      currency: at('/data/attributes/currency'),
+      occurredAt: at('/data/attributes/updated_at') ?? at('/data/attributes/created_at'),
+    })),
   },
 )

@@ -1,18 +1,21 @@
 import { type Delivery, singleHeader } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
-import { orderInFreeFields } from '../../events/free-fields.ts'
+import { unconfirmedReader } from '../../events/event-reader.ts'
+import { isEventText, toId } from '../../events/event-text.ts'
+import { type JsonObject, readJsonObject } from '../../events/json-object.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnits } from '../../events/money.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject, toId } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { onlyValueOf } from '../../signatures/member-list.ts'
-import { decodeHex, findSigner, hmac, isWithinTolerance } from '../../signatures/signature.ts'
-import { secondsOf } from '../../signatures/signed-time.ts'
+import { confirmByApi } from '../../provider-api/confirm-by-api.ts'
+import { fetchSettings } from '../../provider-api/provider-api.ts'
+import { onlyValueOf } from '../../signatures/key-value-header.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
+import { decodeHex, findSigner, hmac, isWithinTolerance, resultOf } from '../../signatures/signature.ts'
+import { secondsOf } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, type Confirmed, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 
 const TYPES = {
   'payment.approved': 'payment.succeeded',
@@ -40,7 +43,7 @@ export const mercadopago = defineScheme(
   'mercadopago',
   { fetch: fetchSettings },
   {
-    readKey: (text) => Buffer.from(text, 'utf8'),
+    readKey: readTextKey,
     signedHeaders: () => ['x-signature', 'x-request-id'],
     usesQuery: true,
     redelivery: UNDOCUMENTED,
@@ -52,33 +55,32 @@ export const mercadopago = defineScheme(
         const requestId = singleHeader(delivery.rawHeaders, 'x-request-id')
         const dataId = dataIdOf(delivery)
         if (!header || !requestId || dataId === null) return { refused: 'header_missing' }
-        const members = { header, separator: ',' }
-        const timestamp = onlyValueOf(members, 'ts')
-        const signature = decodeHex(onlyValueOf(members, 'v1') ?? '')
+        const pairs = { header, separator: ',' }
+        const timestamp = onlyValueOf(pairs, 'ts')
+        const signature = decodeHex(onlyValueOf(pairs, 'v1') ?? '')
         if (timestamp === undefined || signature === null || !REQUEST_ID.test(requestId))
           return { refused: 'header_malformed' }
         if (!isWithinTolerance(secondsOf(timestamp), toleranceSeconds, now))
           return { refused: 'timestamp_outside_window' }
         const text = `id:${dataId.toLowerCase()};request-id:${requestId};ts:${timestamp};`
-        const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) })
-        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+        return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, [text]) }))
       }
     },
-    prepareReader: () => (delivery) => {
-      // The body is not trusted until Mercado Pago has confirmed it, so nothing is mapped yet.
-      const { type } = readStrictObject(delivery.rawBody, true)
-      const topic = unsignedType(isEventText(type) ? type : undefined)
+    prepareReader: unconfirmedReader((delivery) => {
+      const { type } = readJsonObject(delivery.rawBody)
       const objectId = dataIdOf(delivery)
       // Made only from signed values, so that nobody can turn one captured delivery into several events.
       const id = `${objectId?.toLowerCase()}:${singleHeader(delivery.rawHeaders, 'x-request-id')}`
-      return [toEvent({ id, type: topic, objectId }, { types: {}, document: {} })]
-    },
-    prepareConfirm: (settings) => async (event, fetch) => {
-      const place = Object.hasOwn(PLACES, event.type) ? PLACES[event.type] : undefined
-      if (place === undefined) return { event }
-      const object = await readFromApi(settings.fetch, { path: [...place, event.objectId] }, fetch)
-      return confirmedBy(object, { event, settings })
-    },
+      return { id, type: unsignedType(isEventText(type) ? type : undefined), objectId }
+    }),
+    prepareConfirm: confirmByApi({
+      types: TYPES,
+      questionOf(event) {
+        const place = Object.hasOwn(PLACES, event.type) ? PLACES[event.type] : undefined
+        return place === undefined ? { event } : { path: [...place, event.objectId] }
+      },
+      find: findInObject,
+    }),
   },
 )
 
@@ -92,27 +94,21 @@ function dataIdOf({ query }: Pick<Delivery, 'query'>): string | null {
   return id !== undefined && more.length === 0 && DATA_ID.test(id) ? id : null
 }
 
-interface Claimed {
-  readonly event: WebhookEvent
-  readonly settings: SharedSettings
-}
-
 /** The event according to Mercado Pago. The same state of the same object is the same event, for every sender. */
-function confirmedBy(object: JsonObject | null, { event, settings }: Claimed): Confirmed {
-  const objectId = toId(object?.id)
-  if (object === null || objectId?.toLowerCase() !== event.objectId.toLowerCase()) return { refused: 'object_unknown' }
+function findInObject(object: JsonObject, event: WebhookEvent): FoundEvent | null {
+  const objectId = toId(object.id)
+  if (objectId?.toLowerCase() !== event.objectId.toLowerCase()) return null
   const currency = object.currency_id ?? object.currency
   const { transaction_amount_refunded: refunded } = object
   const state = [event.type, objectId, object.status, ...(refunded ? [`refunded-${String(refunded)}`] : [])]
-  const found = {
+  return {
     id: state.map(String).join(':'),
     type: event.type,
     status: object.status,
     objectId,
-    orderId: object.external_reference || orderInFreeFields(object.metadata),
+    orderId: object.external_reference || orderInMetadata(object.metadata),
     amount: minorUnits(object.transaction_amount ?? object.total_amount, currency),
     currency,
     occurredAt: object.date_last_updated ?? object.last_updated_date,
   }
-  return { event: toEvent(found, { ...settings, types: TYPES, document: object }) }
 }

@@ -1,10 +1,8 @@
-import { orderInFreeFields } from '../../events/free-fields.ts'
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { type At, jsonReader } from '../../events/event-reader.ts'
+import { orderInMetadata } from '../../events/metadata.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 const TYPES = {
@@ -21,7 +19,7 @@ export const razorpay = defineScheme(
   'razorpay',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-razorpay-signature'],
       encoding: 'hex',
@@ -29,30 +27,23 @@ export const razorpay = defineScheme(
     }),
     redelivery: { hours: 24, source: 'razorpay.com/docs/webhooks' },
     permits: { ...PAYMENTS, origin: ['/account_id'] },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const payment = (member: string): unknown => resolvePointer(body, `/payload/payment/entity/${member}`)
-        const found = {
-          id: idOfBytes(rawBody),
-          type: body.event,
-          objectId: payment('id') ?? otherEntity(body),
-          orderId:
-            orderInFreeFields(payment('notes'), resolvePointer(body, '/payload/order/entity/notes')) ??
-            resolvePointer(body, '/payload/order/entity/receipt') ??
-            payment('order_id'),
-          amount: minorUnitsOfText(payment('amount')),
-          currency: payment('currency'),
-          occurredAt: body.created_at,
-        }
-        return [toEvent(found, { ...settings, types: TYPES, document: body })]
-      },
+    prepareReader: jsonReader(TYPES, (body, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: body.event,
+      objectId: at('/payload/payment/entity/id') ?? otherEntity(at),
+      orderId:
+        orderInMetadata(at('/payload/payment/entity/notes'), at('/payload/order/entity/notes')) ??
+        at('/payload/order/entity/receipt') ??
+        at('/payload/payment/entity/order_id'),
+      amount: minorUnitsOfText(at('/payload/payment/entity/amount')),
+      currency: at('/payload/payment/entity/currency'),
+      occurredAt: body.created_at,
+    })),
   },
 )
 
 /** The id of the object of an event without a payment: the first one in `contains`. */
-function otherEntity(body: JsonObject): unknown {
-  const name = resolvePointer(body, '/contains/0')
-  return typeof name === 'string' && !/[~/]/.test(name) ? resolvePointer(body, `/payload/${name}/entity/id`) : undefined
+function otherEntity(at: At): unknown {
+  const name = at('/contains/0')
+  return typeof name === 'string' && !/[~/]/.test(name) ? at(`/payload/${name}/entity/id`) : undefined
 }

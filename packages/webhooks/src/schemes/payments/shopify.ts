@@ -1,10 +1,12 @@
 import { singleHeader, type VerifiedDelivery } from '../../delivery.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
+import type { JsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { type FoundEvent, toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 const TYPES = {
@@ -27,7 +29,7 @@ export const shopify = defineScheme(
   'shopify',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-shopify-hmac-sha256', 'shopify-hmac-sha256'],
       encoding: 'base64',
@@ -35,18 +37,13 @@ export const shopify = defineScheme(
     }),
     redelivery: { hours: 4, source: 'shopify.dev/docs/apps/build/webhooks: 8 retries' },
     permits: { ...PAYMENTS, origin: ['/test'] },
-    prepareReader: (settings) => (delivery) => {
-      const body = readStrictObject(delivery.rawBody, true)
-      const told = toldByBody(body)
-      const found: FoundEvent = {
-        id: idOfBytes(delivery.rawBody),
-        type: unsignedType(topicOf(delivery)),
-        objectId: body.id,
-        occurredAt: body.updated_at ?? body.created_at,
-        ...told,
-      }
-      return [toEvent(found, { ...settings, types: told === undefined ? {} : TYPES, document: body })]
-    },
+    prepareReader: jsonReader({}, (body, _, delivery) => ({
+      id: idOfBytes(delivery.rawBody),
+      type: unsignedType(topicOf(delivery)),
+      objectId: body.id,
+      occurredAt: body.updated_at ?? body.created_at,
+      ...findInBody(body),
+    })),
   },
 )
 
@@ -54,17 +51,17 @@ function topicOf({ rawHeaders }: VerifiedDelivery): string | null {
   return singleHeader(rawHeaders, 'x-shopify-topic') ?? singleHeader(rawHeaders, 'shopify-topic')
 }
 
-function toldByBody(body: JsonObject): Partial<FoundEvent> | undefined {
+/** What the signed body says about the type: only then is it mapped. */
+function findInBody(body: JsonObject): Partial<FoundEvent> {
   const { financial_status: paid, kind, status, topic, action, currency } = body
   if (isEventText(paid)) {
     const amount = minorUnits(body.total_price, currency)
-    return { type: `orders/${paid}`, orderId: body.id, amount, currency }
+    return { type: `orders/${paid}`, types: TYPES, orderId: body.id, amount, currency }
   }
   if (isEventText(kind) && isEventText(status) && body.order_id !== undefined) {
     const amount = minorUnits(body.amount, currency)
     const type = 'order_transactions/create'
-    return { type, status: `${kind}.${status}`, orderId: body.order_id, amount, currency }
+    return { type, types: TYPES, status: `${kind}.${status}`, orderId: body.order_id, amount, currency }
   }
-  if (isEventText(topic) && isEventText(action)) return { type: `${topic}/${action}` }
-  return undefined
+  return isEventText(topic) && isEventText(action) ? { type: `${topic}/${action}`, types: TYPES } : {}
 }

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { singleHeader } from '../../delivery.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { readEvent, readStrictObject } from '../../events/read-event.ts'
-import { bytesOf, onlyValueOf } from '../../signatures/member-list.ts'
-import { findSigner, hmac, isWithinTolerance } from '../../signatures/signature.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { findPlainEvent } from '../../events/plain-event.ts'
+import { listSignature } from '../../signatures/list-signature.ts'
+import { defineScheme } from '../scheme.ts'
 import { isoUnitsOfStripe } from './stripe-money.ts'
 
 const TYPES = {
@@ -21,29 +20,16 @@ export const stripe = defineScheme(
   'stripe',
   { testMode: z.boolean().optional() },
   {
-    readKey: (text) => Buffer.from(text, 'utf8'),
-    signedHeaders: () => ['stripe-signature'],
+    ...listSignature({
+      header: 'stripe-signature',
+      separator: ',',
+      time: 't',
+      signature: 'v1',
+      before: (timestamp) => `${timestamp}.`,
+    }),
     redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
     permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }) },
-    signsTime: () => true,
-    prepare({ toleranceSeconds }, secrets): CheckSignature {
-      return ({ rawHeaders, rawBody }, now): Finding => {
-        const header = singleHeader(rawHeaders, 'stripe-signature')
-        if (!header) return { refused: 'header_missing' }
-        const members = { header, separator: ',' }
-        const timestamp = onlyValueOf(members, 't')
-        if (timestamp === undefined) return { refused: 'header_malformed' }
-        if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const signatures = bytesOf(members, 'v1')
-        const macOf = (key: Parameters<typeof hmac>[1]): string => hmac('sha256', key, [`${timestamp}.`, rawBody])
-        const secretId = findSigner(secrets, signatures, { now, macOf })
-        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
-      }
-    },
-    prepareReader(settings) {
-      const rules = { ...settings, types: TYPES, amountMembers, toIsoUnits: isoUnitsOfStripe }
-      return ({ rawBody }) => [readEvent(readStrictObject(rawBody, true), rules)]
-    },
+    prepareReader: jsonReader(TYPES, (body) => findPlainEvent(body, { amountMembers, toIsoUnits: isoUnitsOfStripe })),
   },
 )
 

@@ -1,10 +1,12 @@
 import { singleHeader } from '../../delivery.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
+import type { JsonObject } from '../../events/json-object.ts'
 import { minorUnits } from '../../events/money.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { type FoundEvent, toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
@@ -21,7 +23,7 @@ export const woocommerce = defineScheme(
   'woocommerce',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-wc-webhook-signature'],
       encoding: 'base64',
@@ -29,32 +31,21 @@ export const woocommerce = defineScheme(
     }),
     redelivery: UNDOCUMENTED,
     permits: PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody, rawHeaders }) => {
-        const body = readStrictObject(rawBody, true)
-        const order = toldByOrder(body)
-        const found: FoundEvent = {
-          id: idOfBytes(rawBody),
-          type: unsignedType(singleHeader(rawHeaders, 'x-wc-webhook-topic')),
-          objectId: body.id,
-          // The date is in UTC, but has no zone.
-          occurredAt: isEventText(body.date_modified_gmt) ? `${body.date_modified_gmt}Z` : undefined,
-          ...order?.found,
-        }
-        return [toEvent(found, { ...settings, types: order?.types ?? {}, document: body })]
-      },
+    prepareReader: jsonReader({}, (body, _, { rawBody, rawHeaders }) => ({
+      id: idOfBytes(rawBody),
+      type: unsignedType(singleHeader(rawHeaders, 'x-wc-webhook-topic')),
+      objectId: body.id,
+      // The date is in UTC, but has no zone.
+      occurredAt: isEventText(body.date_modified_gmt) ? `${body.date_modified_gmt}Z` : undefined,
+      ...findInOrder(body),
+    })),
   },
 )
 
-interface ToldByOrder {
-  readonly found: Partial<FoundEvent>
-  readonly types: Readonly<Record<string, string>>
-}
-
-function toldByOrder(body: JsonObject): ToldByOrder | undefined {
+/** What the signed body says if it is an order: only then is its type mapped. */
+function findInOrder(body: JsonObject): Partial<FoundEvent> {
   const { order_key: key, status, currency } = body
-  if (!isEventText(key) || !isEventText(status)) return undefined
-  const found = { type: 'order', status, orderId: body.id, amount: minorUnits(body.total, currency), currency }
-  return { found, types: isEventText(body.date_paid_gmt) ? { ...FAILED, ...PAID } : FAILED }
+  if (!isEventText(key) || !isEventText(status)) return {}
+  const types = isEventText(body.date_paid_gmt) ? { ...FAILED, ...PAID } : FAILED
+  return { type: 'order', types, status, orderId: body.id, amount: minorUnits(body.total, currency), currency }
 }

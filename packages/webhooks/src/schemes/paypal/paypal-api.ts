@@ -1,7 +1,7 @@
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { readCapped } from '@oncehook/kernel/read-capped'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import { isObject, type JsonObject } from '../../events/read-event.ts'
+import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { type FetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
 import type { Asker } from '../../provider-api/shared-questions.ts'
 

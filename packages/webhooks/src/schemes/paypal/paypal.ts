@@ -3,16 +3,17 @@ import { rootCertificates } from 'node:tls'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { type Delivery, singleHeader } from '../../delivery.ts'
-import type { WebhookEvent } from '../../event.ts'
+import { type At, jsonReader, unconfirmedReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
+import { type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { minorUnits } from '../../events/money.ts'
+import { type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
+import { OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
 import type { Refusal } from '../../refusal.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
 import { decodeBase64, isLive, type LiveSecret } from '../../signatures/signature.ts'
 import { defineScheme, type Finding, type Scheme } from '../scheme.ts'
 import { createPaypalApi } from './paypal-api.ts'
@@ -92,21 +93,16 @@ function createPaypal(roots: readonly string[]): Scheme {
         return findWebhook({ sent, now }, secrets, keys)
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        if (settings.fetch === undefined) return [readPaypalEvent(body, settings)]
-        // The body is not trusted until PayPal has confirmed it, so nothing is mapped yet.
-        const type = unsignedType(isEventText(body.event_type) ? body.event_type : undefined)
-        return [toEvent({ id: body.id, type, objectId: body.id }, { types: {}, document: {} })]
-      },
+    prepareReader: (settings) => (settings.fetch === undefined ? readSigned : readUnconfirmed)(settings),
     prepareConfirm(settings) {
       if (settings.fetch === undefined) return undefined
       const readEvent = createPaypalApi(settings.fetch)
+      const rules = { ...settings, types: TYPES }
       return async ({ id }, fetch, asker) => {
         const event = EVENT_ID.test(id) ? await readEvent({ id, asker }, fetch) : null
-        return event?.id === id ? { event: readPaypalEvent(event, settings) } : { refused: 'object_unknown' }
+        if (event?.id !== id) return OBJECT_UNKNOWN
+        const found = findInEvent(event, (pointer) => resolvePointer(event, pointer))
+        return { event: normalizeEvent(found, event, rules) }
       }
     },
   })
@@ -114,24 +110,28 @@ function createPaypal(roots: readonly string[]): Scheme {
 
 const EVENT_ID = /^[A-Za-z0-9-]{1,64}$/
 
-function readPaypalEvent(body: JsonObject, settings: SharedSettings): WebhookEvent {
-  const resource = (member: string): unknown => resolvePointer(body, `/resource/${member}`)
-  const currency = resource('amount/currency_code') ?? resource('amount/currency')
-  const found = {
+const readSigned = jsonReader(TYPES, findInEvent)
+const readUnconfirmed = unconfirmedReader(({ rawBody }) => {
+  const { id, event_type: type } = readJsonObject(rawBody)
+  return { id, type: unsignedType(isEventText(type) ? type : undefined), objectId: id }
+})
+
+function findInEvent(body: JsonObject, at: At): FoundEvent {
+  const currency = at('/resource/amount/currency_code') ?? at('/resource/amount/currency')
+  return {
     id: body.id,
     type: body.event_type,
-    objectId: resource('id'),
+    objectId: at('/resource/id'),
     orderId:
-      resource('custom_id') ??
-      resource('custom') ??
-      resource('invoice_id') ??
-      resource('invoice_number') ??
-      resource('supplementary_data/related_ids/order_id'),
-    amount: minorUnits(resource('amount/value') ?? resource('amount/total'), currency),
+      at('/resource/custom_id') ??
+      at('/resource/custom') ??
+      at('/resource/invoice_id') ??
+      at('/resource/invoice_number') ??
+      at('/resource/supplementary_data/related_ids/order_id'),
+    amount: minorUnits(at('/resource/amount/value') ?? at('/resource/amount/total'), currency),
     currency,
     occurredAt: body.create_time,
   }
-  return toEvent(found, { ...settings, types: TYPES, document: body })
 }
 
 interface Sent {

@@ -1,11 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { verifyJwt } from '@oncehook/kernel/verify-jwt'
 import { singleHeader } from '../../delivery.ts'
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import { decodeBase64, isLive } from '../../signatures/signature.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
+import { decodeBase64, isLive, resultOf } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 
@@ -21,7 +20,7 @@ export const fusionauth = defineScheme(
   'fusionauth',
   {},
   {
-    readKey: (text) => Buffer.from(text, 'utf8'),
+    readKey: readTextKey,
     signedHeaders: () => [HEADER],
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,
@@ -38,24 +37,18 @@ export const fusionauth = defineScheme(
             return claims !== null && isHashOf(bodyHash, claims.request_body_sha256) ? id : null
           }),
         )
-        const secretId = found.find((id) => id !== null)
-        return secretId === undefined ? { refused: 'signature_mismatch' } : { secretId }
+        return resultOf(found.find((id) => id !== null) ?? null)
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const event = (member: string): unknown => resolvePointer(body, `/event/${member}`)
-        const instant = event('createInstant')
-        const found = {
-          id: event('id'),
-          type: event('type'),
-          objectId: event('user/id') ?? event('applicationId') ?? event('tenantId'),
-          occurredAt: typeof instant === 'number' ? instant / 1_000 : undefined,
-        }
-        return [toEvent(found, { ...settings, types: {}, document: body })]
-      },
+    prepareReader: jsonReader({}, (_, at) => {
+      const instant = at('/event/createInstant')
+      return {
+        id: at('/event/id'),
+        type: at('/event/type'),
+        objectId: at('/event/user/id') ?? at('/event/applicationId') ?? at('/event/tenantId'),
+        occurredAt: typeof instant === 'number' ? instant / 1_000 : undefined,
+      }
+    }),
   },
 )
 

@@ -1,11 +1,12 @@
 import { singleHeader, type VerifiedDelivery } from '../../delivery.ts'
+import { eventReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
 import { isFormBody, readForm } from '../../events/form-body.ts'
+import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { isEventText, isObject, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 
 /**
@@ -17,7 +18,7 @@ export const github = defineScheme(
   'github',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-hub-signature-256'],
       encoding: 'hex',
@@ -27,7 +28,7 @@ export const github = defineScheme(
     takesForms: true,
     redelivery: { hours: 72, source: 'reported: redelivery by hand' },
     permits: NO_PAYMENTS,
-    prepareReader: (settings) => (delivery) => {
+    prepareReader: eventReader({}, (delivery) => {
       const body = readPayload(delivery)
       const name = singleHeader(delivery.rawHeaders, 'x-github-event')
       const object = isEventText(name) ? objectOf(body, name) : {}
@@ -38,13 +39,13 @@ export const github = defineScheme(
           object.id ?? firstOf(body, ['/hook_id', '/after', '/repository/id', '/organization/id', '/sender/id']),
         occurredAt: object.updated_at ?? object.created_at ?? resolvePointer(body, '/head_commit/timestamp'),
       }
-      return [toEvent(found, { ...settings, types: {}, document: body })]
-    },
+      return { found, document: body }
+    }),
   },
 )
 
 function readPayload({ rawBody }: VerifiedDelivery): JsonObject {
-  return readStrictObject(isFormBody(rawBody) ? Buffer.from(readForm(rawBody).get('payload') ?? '') : rawBody, true)
+  return readJsonObject(isFormBody(rawBody) ? Buffer.from(readForm(rawBody).get('payload') ?? '') : rawBody)
 }
 
 /** The property that the event is named after: `issues` has an `issue`, `issue_comment` a `comment`. */

@@ -1,15 +1,18 @@
 import { createSecretKey } from 'node:crypto'
 import { headerLines } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
+import { jsonReader, unconfirmedReader } from '../../events/event-reader.ts'
+import { isEventText, toId } from '../../events/event-text.ts'
+import { type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
+import type { FoundEvent } from '../../events/normalize-event.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject, toId } from '../../events/read-event.ts'
-import { type FoundEvent, toEvent } from '../../events/to-event.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
-import { fetchSettings, readFromApi } from '../../provider-api/provider-api.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { prepareClearToken } from '../../signatures/clear-token.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
+import { confirmByApi, OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
+import { fetchSettings } from '../../provider-api/provider-api.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
+import { prepareStaticToken } from '../../signatures/static-token.ts'
 import { prepareStandardCheck, readStandardKey, STANDARD_HEADERS } from '../generic/standard-webhooks.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme, type ReadKey } from '../scheme.ts'
@@ -30,7 +33,7 @@ export const gitlab = defineScheme(
     readKey(text, { fetch }): ReadKey {
       if (text.startsWith('whsec_')) return readSigningToken(text)
       if (fetch === undefined) return { problem: 'is a token that signs nothing: "fetch" is needed' }
-      return Buffer.from(text, 'utf8')
+      return readTextKey(text)
     },
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
     clearTokenHeader: TOKEN_HEADER,
@@ -41,7 +44,7 @@ export const gitlab = defineScheme(
     prepare({ toleranceSeconds }, secrets) {
       const signing = secrets.filter(({ kind }) => kind === SIGNED)
       const bySignature = prepareStandardCheck(toleranceSeconds, signing)
-      const byToken = prepareClearToken(
+      const byToken = prepareStaticToken(
         TOKEN_HEADER,
         secrets.filter(({ kind }) => kind !== SIGNED),
       )
@@ -50,28 +53,11 @@ export const gitlab = defineScheme(
         return isSigned && signing.length > 0 ? bySignature(delivery, now) : byToken(delivery, now)
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody, signedId }) => {
-        const body = readStrictObject(rawBody, true)
-        const id = signedId ?? idOfBytes(rawBody)
-        if (settings.fetch === undefined) {
-          return [toEvent({ ...findInBody(body), id }, { ...settings, types: {}, document: body })]
-        }
-        // The body is not trusted until GitLab has confirmed it, so nothing is mapped yet.
-        const found = { id, type: unsignedType(kindOf(body)), objectId: placeOf(body) }
-        return [toEvent(found, { types: {}, document: body })]
-      },
-    prepareConfirm: (settings) => {
-      const { fetch: api } = settings
-      if (api === undefined) return undefined
-      const base = { ...api, baseUrl: `${api.baseUrl.replace(/\/+$/, '')}/api/v4` }
-      return async (event, fetch) => {
-        if (!PLACE.test(event.objectId)) return { refused: 'object_unknown' }
-        const path = ['projects', ...event.objectId.split('/')]
-        const object = await readFromApi(base, { path, tokenHeader }, fetch)
-        return object === null ? { refused: 'object_unknown' } : { event: confirmedEvent(event, object, settings) }
-      }
+    prepareReader: (settings) => (settings.fetch === undefined ? readSigned : readUnconfirmed)(settings),
+    prepareConfirm(settings) {
+      const { fetch } = settings
+      if (fetch === undefined) return undefined
+      return confirm({ ...settings, fetch: { ...fetch, baseUrl: `${fetch.baseUrl.replace(/\/+$/, '')}/api/v4` } })
     },
   },
 )
@@ -95,15 +81,26 @@ function kindOf(body: JsonObject): string | undefined {
   return [body.object_kind, body.event_name, body.event_type].find(isEventText)
 }
 
-function findInBody(body: JsonObject): Omit<FoundEvent, 'id'> {
-  const at = (pointer: string): unknown => resolvePointer(body, pointer)
-  return {
-    type: kindOf(body),
-    status: at('/object_attributes/action') ?? at('/object_attributes/status') ?? body.build_status,
-    objectId: at('/object_attributes/id') ?? body.build_id ?? body.project_id ?? at('/project/id'),
-    occurredAt: at('/object_attributes/updated_at'),
-  }
-}
+const readSigned = jsonReader({}, (body, at, { rawBody, signedId }) => ({
+  id: signedId ?? idOfBytes(rawBody),
+  type: kindOf(body),
+  status: at('/object_attributes/action') ?? at('/object_attributes/status') ?? body.build_status,
+  objectId: at('/object_attributes/id') ?? body.build_id ?? body.project_id ?? at('/project/id'),
+  occurredAt: at('/object_attributes/updated_at'),
+}))
+
+const readUnconfirmed = unconfirmedReader(({ rawBody, signedId }) => {
+  const body = readJsonObject(rawBody)
+  return { id: signedId ?? idOfBytes(rawBody), type: unsignedType(kindOf(body)), objectId: placeOf(body) }
+})
+
+const confirm = confirmByApi({
+  types: {},
+  questionOf({ objectId }) {
+    return PLACE.test(objectId) ? { path: ['projects', ...objectId.split('/')], tokenHeader } : OBJECT_UNKNOWN
+  },
+  find: findInObject,
+})
 
 /** The collection of the API and the pointer to the number in it, by the kind of event. */
 const COLLECTIONS: Readonly<Record<string, readonly [collection: string, number: string]>> = {
@@ -125,11 +122,9 @@ function placeOf(body: JsonObject): string | undefined {
 }
 
 /** The event according to GitLab. The same state of the same object is the same event, for every sender. */
-function confirmedEvent(event: WebhookEvent, object: JsonObject, settings: SharedSettings): WebhookEvent {
-  const isProject = !event.objectId.includes('/')
-  const status = isProject ? undefined : (object.state ?? object.status)
-  const occurredAt = isProject ? undefined : object.updated_at
-  const id = isProject ? event.id : [event.type, event.objectId, status, occurredAt].map(String).join(':')
-  const found = { id, type: event.type, status, objectId: event.objectId, occurredAt }
-  return toEvent(found, { ...settings, types: {}, document: object })
+function findInObject(object: JsonObject, { id, type, objectId }: WebhookEvent): FoundEvent {
+  if (!objectId.includes('/')) return { id, type, objectId }
+  const status = object.state ?? object.status
+  const state = [type, objectId, status, object.updated_at]
+  return { id: state.map(String).join(':'), type, status, objectId, occurredAt: object.updated_at }
 }

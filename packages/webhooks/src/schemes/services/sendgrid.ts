@@ -1,21 +1,15 @@
-import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import { singleHeader } from '../../delivery.ts'
 import { eventInvalid } from '../../errors.ts'
-import type { WebhookEvent } from '../../event.ts'
 import { boundedItems } from '../../events/item-list.ts'
+import { isObject, readJson } from '../../events/json-object.ts'
+import { type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { isObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
-import type { SharedSettings } from '../../settings/shared-settings.ts'
-import { findKeyHolder } from '../../signatures/public-key.ts'
-import { decodeBase64, isWithinTolerance } from '../../signatures/signature.ts'
+import { findByPublicKey } from '../../signatures/public-key.ts'
+import { decodeBase64 } from '../../signatures/signature.ts'
+import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, defineScheme, type Finding, type ReadKey } from '../scheme.ts'
-
-const SIGNATURE = 'x-twilio-email-event-webhook-signature'
-const TIMESTAMP = 'x-twilio-email-event-webhook-timestamp'
+import { defineScheme, type ReadKey } from '../scheme.ts'
 
 // SendGrid posts at most 768 KB, and its shortest events take about 200 bytes.
 const MOST_EVENTS = 5_000
@@ -30,34 +24,23 @@ export const sendgrid = defineScheme(
   'sendgrid',
   {},
   {
+    ...timestampedSignature({
+      signatureHeader: 'x-twilio-email-event-webhook-signature',
+      timestampHeader: 'x-twilio-email-event-webhook-timestamp',
+      encoding: 'base64',
+      findSecret: findByPublicKey('sha256'),
+    }),
     readKey: readPublicKey,
-    signedHeaders: () => [SIGNATURE, TIMESTAMP],
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,
-    signsTime: () => true,
-    prepare({ toleranceSeconds }, secrets): CheckSignature {
-      return ({ rawHeaders, rawBody }, now): Finding => {
-        const value = singleHeader(rawHeaders, SIGNATURE)
-        const timestamp = singleHeader(rawHeaders, TIMESTAMP)
-        if (value === null || timestamp === null) return { refused: 'header_missing' }
-        if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
-        const signature = decodeBase64(value)
-        if (signature === null) return { refused: 'header_malformed' }
-        const text = Buffer.concat([Buffer.from(timestamp), rawBody])
-        const secretId = findKeyHolder(secrets, [signature], {
-          now,
-          isSignedBy: (key, candidate) => verify('sha256', text, key, candidate),
-        })
-        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+    prepareReader(settings) {
+      const rules = { ...settings, types: {} }
+      return ({ rawBody }) => {
+        const items = readJson(rawBody)
+        if (!Array.isArray(items)) throw invalidBody({ reason: 'not a list' }, { says: 'The body is not a JSON list' })
+        return boundedItems<unknown>(items, MOST_EVENTS).map((item) => normalizeEvent(findInItem(item), item, rules))
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const items = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
-        if (!Array.isArray(items)) throw invalidBody({ reason: 'not a list' }, { says: 'The body is not a JSON list' })
-        return boundedItems<unknown>(items, MOST_EVENTS).map((item) => readItem(item, settings))
-      },
   },
 )
 
@@ -75,13 +58,12 @@ function keyOf(spki: Buffer | null): KeyObject | null {
   }
 }
 
-function readItem(item: unknown, settings: SharedSettings): WebhookEvent {
+function findInItem(item: unknown): FoundEvent {
   if (!isObject(item)) throw eventInvalid()
-  const found = {
+  return {
     id: item.sg_event_id,
     type: item.event,
     objectId: item.sg_message_id,
     occurredAt: item.timestamp,
   }
-  return toEvent(found, { ...settings, types: {}, document: item })
 }

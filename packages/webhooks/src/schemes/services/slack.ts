@@ -1,11 +1,12 @@
 import { eventInvalid } from '../../errors.ts'
+import { eventReader, type FoundInDocument } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
 import { isFormBody, readForm } from '../../events/form-body.ts'
+import { readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { type FoundEvent, toEvent } from '../../events/to-event.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
-import { signedTime } from '../../signatures/signed-time.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
 /**
@@ -17,7 +18,7 @@ export const slack = defineScheme(
   'slack',
   {},
   {
-    ...signedTime({
+    ...timestampedSignature({
       signatureHeader: 'x-slack-signature',
       timestampHeader: 'x-slack-request-timestamp',
       encoding: 'hex',
@@ -31,19 +32,14 @@ export const slack = defineScheme(
         isFormBody(rawBody) ? answerCertificateCheck(rawBody) : answerChallenge(rawBody),
     redelivery: { hours: 1, source: 'reported: 3 retries' },
     permits: NO_PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const { found, document } = isFormBody(rawBody) ? findInForm(rawBody) : findInBody(rawBody)
-        return [toEvent(found, { ...settings, types: {}, document })]
-      },
+    prepareReader: eventReader({}, ({ rawBody }) => (isFormBody(rawBody) ? findInForm(rawBody) : findInBody(rawBody))),
   },
 )
 
 function answerChallenge(rawBody: Buffer): HandshakeAnswer | null {
   // A search in bytes is cheap, and every other delivery is read only once.
   if (!rawBody.includes('url_verification')) return null
-  const { type, challenge } = readStrictObject(rawBody)
+  const { type, challenge } = readJsonObject(rawBody)
   if (type !== 'url_verification') return null
   if (!isEventText(challenge)) throw eventInvalid()
   return { json: { challenge } }
@@ -54,10 +50,8 @@ function answerCertificateCheck(rawBody: Buffer): HandshakeAnswer | null {
   return readForm(rawBody).get('ssl_check') === '1' ? { json: {} } : null
 }
 
-type Found = { readonly found: FoundEvent; readonly document: unknown }
-
-function findInBody(rawBody: Buffer): Found {
-  const body = readStrictObject(rawBody, true)
+function findInBody(rawBody: Buffer): FoundInDocument {
+  const body = readJsonObject(rawBody)
   const at = (pointer: string): unknown => resolvePointer(body, pointer)
   const found = {
     id: body.event_id ?? idOfBytes(rawBody),
@@ -75,12 +69,12 @@ function findInBody(rawBody: Buffer): Found {
 }
 
 /** A slash command, or the JSON of an interaction in the field `payload`. Forms carry no event id. */
-function findInForm(rawBody: Buffer): Found {
+function findInForm(rawBody: Buffer): FoundInDocument {
   const fields = readForm(rawBody)
   const payload = fields.get('payload')
   const id = idOfBytes(rawBody)
   if (payload !== undefined) {
-    const document: JsonObject = readStrictObject(Buffer.from(payload), true)
+    const document = readJsonObject(Buffer.from(payload))
     return { found: { id, type: document.type, objectId: resolvePointer(document, '/user/id') }, document }
   }
   const type = fields.has('command') ? 'slash_command' : undefined

@@ -1,16 +1,17 @@
 import { hash } from 'node:crypto'
 import { invalidBody } from '@oncehook/kernel/error-codes'
-import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import { singleHeader } from '../../delivery.ts'
 import type { WebhookEvent } from '../../event.ts'
+import { isEventText, toId } from '../../events/event-text.ts'
 import { boundedItems } from '../../events/item-list.ts'
+import { isObject, type JsonObject, readJson } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
+import { type EventRules, type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { isEventText, isObject, toId } from '../../events/read-event.ts'
-import { type FoundEvent, toEvent } from '../../events/to-event.ts'
-import { publicUrl, type SharedSettings } from '../../settings/shared-settings.ts'
-import { decodeBase64, findSigner, hmac } from '../../signatures/signature.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
+import { publicUrl } from '../../settings/shared-settings.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
+import { readTextKey } from '../../signatures/read-key.ts'
+import { decodeBase64, findSigner, hmac, resultOf } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
 import { isTooLargeForm, readTwilioForm, textOfForm } from './twilio-form.ts'
@@ -33,7 +34,7 @@ export const twilio = defineScheme(
   { publicUrl },
   {
     problemsOf: ({ publicUrl: url }) => (/[?#]/.test(url) ? ['publicUrl must end before the query'] : []),
-    readKey: (text) => Buffer.from(text, 'utf8'),
+    readKey: readTextKey,
     signedHeaders: () => ['x-twilio-signature'],
     usesQuery: true,
     redelivery: UNDOCUMENTED,
@@ -53,21 +54,21 @@ export const twilio = defineScheme(
         const signers = addresses.map((address) =>
           findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha1', key, [address, signed]) }),
         )
-        const secretId = signers.find((signer) => signer !== null)
-        return secretId === undefined ? { refused: 'signature_mismatch' } : { secretId }
+        return resultOf(signers.find((signer) => signer !== null) ?? null)
       }
     },
-    prepareReader:
-      (settings) =>
-      ({ rawBody, query }) => {
-        if (BODY_HASH.test(query)) return readJson(rawBody, settings)
+    prepareReader(settings) {
+      const rules = { ...settings, types: TYPES }
+      return ({ rawBody, query }) => {
+        if (BODY_HASH.test(query)) return readItems(rawBody, rules)
         const form = readTwilioForm(rawBody) ?? []
         // The first of repeated fields.
-        const document: Fields = Object.fromEntries(form.toReversed())
+        const document: JsonObject = Object.fromEntries(form.toReversed())
         // Exactly the signed text after the URL: a field that is moved into the query does not make another event.
         const id = idOfBytes(Buffer.from(`${targetOf(query)}${textOfForm(form)}`))
-        return [toEvent({ ...findInForm(document), id }, { ...settings, types: TYPES, document })]
-      },
+        return [normalizeEvent({ ...findInForm(document), id }, document, rules)]
+      }
+    },
   },
 )
 
@@ -96,19 +97,17 @@ function targetOf(query: string): string {
   return query === '' ? '' : `?${query}`
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 type Found = Omit<FoundEvent, 'id'>
 
 // Twilio documents no number; its arrays hold a few dozen items.
 const MOST_EVENTS = 1_000
 
 /** The events of a JSON body: one for an object, and one for each item of an array. */
-function readJson(rawBody: Buffer, settings: SharedSettings): WebhookEvent[] {
-  const body = parseStrictJson(rawBody, { maxDepth: 512, bigIntegers: true })
-  const read = (document: unknown, idOf: (item: Fields) => unknown): WebhookEvent => {
+function readItems(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
+  const body = readJson(rawBody)
+  const read = (document: unknown, idOf: (item: JsonObject) => unknown): WebhookEvent => {
     if (!isObject(document)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
-    return toEvent({ ...findInJson(document), id: idOf(document) }, { ...settings, types: TYPES, document })
+    return normalizeEvent({ ...findInJson(document), id: idOf(document) }, document, rules)
   }
   const idOfAll = idOfBytes(rawBody)
   if (!Array.isArray(body)) return [read(body, () => idOfAll)]
@@ -116,7 +115,7 @@ function readJson(rawBody: Buffer, settings: SharedSettings): WebhookEvent[] {
   return items.map((document, index) => read(document, ({ id }) => toId(id) ?? `${idOfAll}:${index}`))
 }
 
-function findInJson(document: Fields): Found {
+function findInJson(document: JsonObject): Found {
   return {
     type: isEventText(document.type) ? document.type : 'unknown',
     objectId: resolvePointer(document, '/data/id') ?? document.id ?? document.Sid,
@@ -142,7 +141,7 @@ function findInForm(fields: TwilioFields): Found {
   }
 }
 
-type TwilioFields = Fields & {
+type TwilioFields = JsonObject & {
   readonly MessageSid?: unknown
   readonly CallSid?: unknown
   readonly Result?: unknown

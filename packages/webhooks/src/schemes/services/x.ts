@@ -1,9 +1,9 @@
-import { resolvePointer } from '../../events/json-pointer.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { isEventText } from '../../events/event-text.ts'
+import type { JsonObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { isEventText, type JsonObject, readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
+import { bodySignature, idOfBytes } from '../../signatures/body-signature.ts'
 import { hmac, isLive, type LiveSecret } from '../../signatures/signature.ts'
-import { idOfBytes, signedBody } from '../../signatures/signed-body.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme } from '../scheme.ts'
 
@@ -16,7 +16,7 @@ export const x = defineScheme(
   'x',
   {},
   {
-    ...signedBody({
+    ...bodySignature({
       algorithm: 'sha256',
       headers: ['x-twitter-webhooks-signature'],
       encoding: 'base64',
@@ -25,18 +25,11 @@ export const x = defineScheme(
     prepareCheck: (_, secrets) => (query, now) => answerToken(query, liveSecret(secrets, now)),
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const data = (member: string): unknown => resolvePointer(body, `/data/${member}`)
-        const found = {
-          id: idOfBytes(rawBody),
-          type: data('event_type') ?? activityOf(body),
-          objectId: body.for_user_id ?? data('filter/user_id') ?? data('id'),
-        }
-        return [toEvent(found, { ...settings, types: {}, document: body })]
-      },
+    prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: at('/data/event_type') ?? activityOf(body),
+      objectId: body.for_user_id ?? at('/data/filter/user_id') ?? at('/data/id'),
+    })),
   },
 )
 

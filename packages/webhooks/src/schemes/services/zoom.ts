@@ -1,12 +1,12 @@
 import type { VerifiedDelivery } from '../../delivery.ts'
 import { eventInvalid } from '../../errors.ts'
+import { jsonReader } from '../../events/event-reader.ts'
+import { readJsonObject } from '../../events/json-object.ts'
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { readStrictObject } from '../../events/read-event.ts'
-import { toEvent } from '../../events/to-event.ts'
+import { idOfBytes } from '../../signatures/body-signature.ts'
 import { hmac, type LiveSecret } from '../../signatures/signature.ts'
-import { idOfBytes } from '../../signatures/signed-body.ts'
-import { signedTime } from '../../signatures/signed-time.ts'
+import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
 /**
@@ -18,7 +18,7 @@ export const zoom = defineScheme(
   'zoom',
   {},
   {
-    ...signedTime({
+    ...timestampedSignature({
       signatureHeader: 'x-zm-signature',
       timestampHeader: 'x-zm-request-timestamp',
       encoding: 'hex',
@@ -28,19 +28,12 @@ export const zoom = defineScheme(
     prepareHandshake: (_, secrets) => (delivery) => answerValidation(delivery, secrets),
     redelivery: { hours: 2, source: 'developers.zoom.us/docs/api/webhooks: 3 retries' },
     permits: NO_PAYMENTS,
-    prepareReader:
-      (settings) =>
-      ({ rawBody }) => {
-        const body = readStrictObject(rawBody, true)
-        const at = (pointer: string): unknown => resolvePointer(body, pointer)
-        const found = {
-          id: idOfBytes(rawBody),
-          type: body.event,
-          objectId: at('/payload/object/id') ?? at('/payload/object/uuid') ?? at('/payload/account_id'),
-          occurredAt: typeof body.event_ts === 'number' ? body.event_ts / 1_000 : undefined,
-        }
-        return [toEvent(found, { ...settings, types: {}, document: body })]
-      },
+    prepareReader: jsonReader({}, (body, at, { rawBody }) => ({
+      id: idOfBytes(rawBody),
+      type: body.event,
+      objectId: at('/payload/object/id') ?? at('/payload/object/uuid') ?? at('/payload/account_id'),
+      occurredAt: typeof body.event_ts === 'number' ? body.event_ts / 1_000 : undefined,
+    })),
   },
 )
 
@@ -50,7 +43,7 @@ const PLAIN_TOKEN = /^[A-Za-z0-9_-]{1,200}$/
 function answerValidation(delivery: VerifiedDelivery, secrets: readonly LiveSecret[]): HandshakeAnswer | null {
   const { rawBody, secretId } = delivery
   if (!rawBody.includes('endpoint.url_validation')) return null
-  const body = readStrictObject(rawBody)
+  const body = readJsonObject(rawBody)
   if (body.event !== 'endpoint.url_validation') return null
   const plainToken = resolvePointer(body, '/payload/plainToken')
   const secret = secrets.find(({ id }) => id === secretId)

@@ -1,35 +1,43 @@
 import { hash } from 'node:crypto'
 import { onlyHeaderOf } from '../delivery.ts'
-import type { CheckSignature, SchemeParts } from '../schemes/scheme.ts'
+import type { SchemeParts } from '../schemes/scheme.ts'
 import type { SharedSettings } from '../settings/shared-settings.ts'
-import { createDecoder, findSigner, hmac, type SignatureForm } from './signature.ts'
+import { readTextKey } from './read-key.ts'
+import { createDecoder, findSigner, hmac, resultOf, type SignatureForm } from './signature.ts'
 
-/** How a header carries an HMAC over the body alone. */
-export interface SignedBody extends SignatureForm {
+/** How a header carries an HMAC over the body. */
+interface BodySignature<Settings> extends SignatureForm {
   readonly algorithm: 'sha1' | 'sha256' | 'sha512'
   /** The headers that may carry the signature, in lower case. Exactly one of these lines must be present. */
   readonly headers: readonly string[]
   /** Headers that are not signed but that the reader uses or an operator may want to see, in lower case. */
   readonly readHeaders?: readonly string[]
+  /** The signed text before the body. Default: none. */
+  readonly before?: (settings: Settings) => string
 }
 
-type SignedBodyParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
+type BodySignatureParts<Settings> = Pick<
+  SchemeParts<Settings>,
+  'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'
+>
 
 /** The parts of every scheme that signs the body, but no time and no id. The text of the secret is the key. */
-export function signedBody({ algorithm, headers, readHeaders = [], ...form }: SignedBody): SignedBodyParts {
-  const decode = createDecoder(form)
+export function bodySignature<Settings = SharedSettings>(spec: BodySignature<Settings>): BodySignatureParts<Settings> {
+  const { algorithm, headers, readHeaders = [], before } = spec
+  const decode = createDecoder(spec)
   return {
-    readKey: (text) => Buffer.from(text, 'utf8'),
+    readKey: readTextKey,
     signedHeaders: () => [...headers, ...readHeaders],
     signsTime: () => false,
-    prepare(_, secrets): CheckSignature {
+    prepare(settings, secrets) {
+      const first = before === undefined ? [] : [before(settings)]
       return ({ rawHeaders, rawBody }, now) => {
         const value = onlyHeaderOf(rawHeaders, headers)
         if (value === null) return { refused: 'header_missing' }
         const signature = decode(value)
         if (signature === null) return { refused: 'header_malformed' }
-        const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac(algorithm, key, [rawBody]) })
-        return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
+        const parts = [...first, rawBody]
+        return resultOf(findSigner(secrets, [signature], { now, macOf: (key) => hmac(algorithm, key, parts) }))
       }
     },
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesOf, hasMember, onlyValueOf } from './member-list.ts'
+import { bytesOf, hasKey, onlyValueOf } from './key-value-header.ts'
 
 /** The plain way to say the same: split, then split again. */
 function splitValues(header: string, separator: string, name: string): string[] {
@@ -24,7 +24,7 @@ describe('a list of members', () => {
     ['', 'v1', null],
     [',,v1=a,', 'v1', 'a'],
   ])('is read from %j', (header, name, only) => {
-    expect(hasMember({ header, separator: ',' }, name)).toBe(only !== null)
+    expect(hasKey({ header, separator: ',' }, name)).toBe(only !== null)
     expect(onlyValueOf({ header, separator: ',' }, name)).toBe(only ?? undefined)
   })
 
@@ -35,7 +35,7 @@ describe('a list of members', () => {
         const header = pieces.join('')
         for (const name of ['t', 'v1']) {
           const values = splitValues(header, separator, name)
-          expect(hasMember({ header, separator }, name)).toBe(values.length > 0)
+          expect(hasKey({ header, separator }, name)).toBe(values.length > 0)
           expect(onlyValueOf({ header, separator }, name)).toBe(values.length === 1 ? values[0] : undefined)
           const hex = values.filter((value) => /^(?:[0-9a-f]{2})+$/.test(value))
           expect(bytesOf({ header, separator }, name).map((bytes) => bytes.toString('hex'))).toEqual(hex)

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { type FoundEvent, toEvent } from './to-event.ts'
+import { type FoundEvent, normalizeEvent } from './normalize-event.ts'
 
 const types = { 'payment.updated.COMPLETED': 'payment.succeeded', charged: 'payment.succeeded' }
 
 function read(found: Partial<FoundEvent>, settings: object = {}, document: unknown = {}): WebhookEvent {
-  return toEvent({ id: 'evt_1', type: 'charged', objectId: 'pay_1', ...found }, { ...settings, types, document })
+  return normalizeEvent({ id: 'evt_1', type: 'charged', objectId: 'pay_1', ...found }, document, { ...settings, types })
 }
 
 function typeOf(found: Partial<FoundEvent>, events: Record<string, string> = {}): string {
   return read(found, { events }).type
 }
 
-describe('toEvent', () => {
+describe('normalizeEvent', () => {
   it('puts the facts in their places', () => {
     const found = { orderId: 'ord_1', amount: 1999, currency: 'eur', occurredAt: 1_760_000_000 }
     expect(read(found)).toEqual({

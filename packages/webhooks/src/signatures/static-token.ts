@@ -1,14 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Delivery, singleHeader } from '../delivery.ts'
 import type { Finding } from '../schemes/scheme.ts'
-import { createDecoder, findSigner, hmac, type LiveSecret } from './signature.ts'
+import { createDecoder, findSigner, hmac, type LiveSecret, resultOf } from './signature.ts'
 
 /**
  * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender
  * knows the secret: nothing in the delivery is signed. For a stored delivery it checks the signature that `signWithToken`
  * made.
  */
-export function prepareClearToken(
+export function prepareStaticToken(
   header: string,
   secrets: readonly LiveSecret[],
 ): (delivery: Delivery, now: number) => Finding {
@@ -18,8 +18,7 @@ export function prepareClearToken(
     const sent = isStored === true ? decode(value) : digestOf(Buffer.from(value, 'latin1'))
     if (sent === null) return { refused: 'header_malformed' }
     const macOf = (key: KeyObject) => (isStored === true ? signatureOf(key, rawBody) : digestTextOf(key.export()))
-    const holder = findSigner(secrets, [sent], { now, macOf })
-    return holder === null ? { refused: 'signature_mismatch' } : { secretId: holder }
+    return resultOf(findSigner(secrets, [sent], { now, macOf }))
   }
 }
 

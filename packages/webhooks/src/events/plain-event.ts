@@ -1,0 +1,51 @@
+import { eventInvalid } from '../errors.ts'
+import { isEventText, toId } from './event-text.ts'
+import { isObject, type JsonObject } from './json-object.ts'
+import type { FoundEvent } from './normalize-event.ts'
+
+/** How the amounts of a provider differ from the plain shape. */
+export interface AmountRules {
+  /** The properties with the amount, by our type; the first present one counts. */
+  readonly amountMembers: (type: string) => readonly string[]
+  /** Converts an amount to the minor units of ISO 4217; null if it is invalid. */
+  readonly toIsoUnits: (amount: number, currency: unknown) => number | null
+}
+
+const PLAIN: AmountRules = { amountMembers: () => ['amount'], toIsoUnits: (amount) => amount }
+
+/**
+ * Finds the values of an event in a body of the shape `{id, type, data: {object: {id}}}`. `created` is in seconds (Stripe),
+ * `timestamp` is ISO 8601 (Standard Webhooks).
+ * @throws eventInvalid
+ */
+export function findPlainEvent(body: JsonObject, rules: AmountRules = PLAIN): FoundEvent {
+  const { id, type, data, created, timestamp } = body
+  const object = isObject(data) ? data.object : undefined
+  if (!isObject(object) || !isEventText(id) || !isEventText(type) || !isEventText(object.id)) throw eventInvalid()
+  return {
+    id,
+    type,
+    objectId: object.id,
+    orderId: orderIdOf(object),
+    amount: (ours) => amountOf(object, ours, rules),
+    currency: object.currency,
+    occurredAt: typeof created === 'number' ? created : textOf(timestamp),
+  }
+}
+
+function orderIdOf(object: JsonObject): string | undefined {
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  const places = [object.orderId, object.order_id, metadata.orderId, metadata.order_id]
+  return places.map(toId).find((id) => id !== undefined)
+}
+
+function amountOf(object: JsonObject, type: string, rules: AmountRules): number | null | undefined {
+  const members = rules.amountMembers(type)
+  const amount = members.map((member) => object[member]).find((value) => value !== undefined && value !== null)
+  if (amount === undefined) return undefined
+  return typeof amount === 'number' && Number.isSafeInteger(amount) ? rules.toIsoUnits(amount, object.currency) : null
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
