@@ -238,7 +238,7 @@ const ofSenders: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a sender renames the header of its signature',
     tells: "a header 'stripe-signature'",
-    file: `${SIMULATOR}/signers/stripe.ts`,
+    file: `${SIMULATOR}/signers/payments/stripe.ts`,
     find: "'stripe-signature'",
     replace: "'x-stripe-signature'",
     consumers: ['stripe'],

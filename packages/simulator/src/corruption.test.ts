@@ -2,8 +2,8 @@ import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import { corruptions, signCorrupted } from './corruption.ts'
-import { standardWebhooks } from './signers/standard-webhooks.ts'
-import { stripe } from './signers/stripe.ts'
+import { standardWebhooks } from './signers/generic/standard-webhooks.ts'
+import { stripe } from './signers/payments/stripe.ts'
 
 const secret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 const body = Buffer.from('{"id":"evt_1","type":"payment.succeeded","data":{"object":{"id":"pay_1"}}}')

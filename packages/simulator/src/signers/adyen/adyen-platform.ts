@@ -1,0 +1,46 @@
+import { createHmac } from 'node:crypto'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import { toAdyenUnits } from './adyen-units.ts'
+import { readHexSecret } from '../secret-bytes.ts'
+import type { Signer } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const transfer = 'balancePlatform.transfer.updated'
+const types: PaymentTypes = { succeeded: `${transfer}.booked`, failed: `${transfer}.failed` }
+
+/**
+ * Adyen's platform and management webhooks (docs.adyen.com, "Verify HMAC signatures"): HMAC-SHA256 of the body in base64
+ * in `HmacSignature`; the secret is hexadecimal. The event is a transfer.
+ */
+export const adyenPlatform: Signer = {
+  types,
+  settings: [],
+  mapping: { events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' } },
+  writeEvent,
+  sign: ({ body, secret }) => [
+    ['HmacSignature', createHmac('sha256', readHexSecret(secret)).update(body).digest('base64')],
+    ['Protocol', 'HmacSHA256'],
+  ],
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  const name = toSchemeType(types, event.type)
+  const isTransfer = name.startsWith(`${transfer}.`)
+  const data = {
+    accountHolder: { id: 'AH00000000000000000000001' },
+    amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
+    balancePlatform: 'Oncehook',
+    category: 'bank',
+    direction: 'incoming',
+    id: event.paymentId,
+    reference: event.orderId,
+    status: isTransfer ? name.slice(transfer.length + 1) : 'received',
+    type: 'bankTransfer',
+  }
+  return writeJson({
+    data,
+    environment: 'test',
+    timestamp: new Date(event.occurredAt).toISOString(),
+    type: isTransfer ? transfer : name,
+  })
+}

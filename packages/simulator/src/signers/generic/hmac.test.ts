@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { hmac } from './hmac.ts'
+import { SigningError, type SigningSettings } from '../signer.ts'
+
+const body = Buffer.from(
+  '{"id":"evt_0001","type":"payment.succeeded","data":{"object":{"id":"pay_0001","note":"café 10 €"}}}',
+)
+const keyAsHex = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
+const base = { body, secret: 'test_secret', now: 1_760_000_000_000 }
+
+function sign(settings: SigningSettings, secret = base.secret) {
+  return hmac.sign({ ...base, secret, settings })
+}
+
+describe('hmac', () => {
+  // Each is a scheme of a real provider, so that what others computed for it can be compared.
+  it.each([
+    [
+      'GitHub, SHA-256',
+      { header: 'x-hub-signature-256', prefix: 'sha256=' },
+      [['x-hub-signature-256', 'sha256=954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197']],
+    ],
+    [
+      'GitHub, SHA-1',
+      { header: 'x-hub-signature', algorithm: 'sha1', prefix: 'sha1=' },
+      [['x-hub-signature', 'sha1=e553feb4f874ce518d83a5b4890277f441662b96']],
+    ],
+    [
+      'Shopify',
+      { header: 'x-shopify-hmac-sha256', algorithm: 'sha256', encoding: 'base64' },
+      [['x-shopify-hmac-sha256', 'lUFwIj/Vvo4Dlw7+Ps+xzv5NK1oEnitsvlITgL+J8Zc=']],
+    ],
+    [
+      'Slack',
+      {
+        header: 'x-slack-signature',
+        prefix: 'v0=',
+        timestampHeader: 'x-slack-request-timestamp',
+        signedText: 'v0:{timestamp}:{body}',
+      },
+      [
+        ['x-slack-signature', 'v0=1b0e49ad6233f18bc76d7c85a819c24764bccee2cf8719c3c54f4053f0acbb1d'],
+        ['x-slack-request-timestamp', '1760000000'],
+      ],
+    ],
+    [
+      'Cashfree',
+      {
+        header: 'x-webhook-signature',
+        encoding: 'base64',
+        timestampHeader: 'x-webhook-timestamp',
+        signedText: '{timestamp}{body}',
+      },
+      [
+        ['x-webhook-signature', 'FaHjyjy7CMrDEJpAc/yPv0ObYCFtkFNWlATOFTKah1o='],
+        ['x-webhook-timestamp', '1760000000'],
+      ],
+    ],
+  ])('gives the signature of %s', (_, settings, lines) => {
+    expect(sign(settings)).toEqual(lines)
+  })
+
+  it.each([
+    ['hex', keyAsHex],
+    ['base64', Buffer.from(keyAsHex, 'hex').toString('base64')],
+  ])('decodes a secret in %s', (secretEncoding, secret) => {
+    expect(sign({ header: 'hmacsignature', encoding: 'base64', secretEncoding }, secret)).toEqual([
+      ['hmacsignature', 'PkBqMmqKEfLXaWdRKWHb8q2UYyLfLD6psDHMK8ZuiZ0='],
+    ])
+  })
+
+  it('signs `{timestamp}.{body}` when there is a header for the time and no other word about it', () => {
+    const settings = { header: 'x-signature', timestampHeader: 'x-timestamp' }
+    expect(sign(settings)).toEqual(sign({ ...settings, signedText: '{timestamp}.{body}' }))
+  })
+
+  it.each([
+    ['no header', {}, 'The setting header is missing'],
+    ['an unknown algorithm', { header: 'x', algorithm: 'md5' }, 'algorithm must be one of sha1, sha256'],
+    ['an unknown encoding', { header: 'x', encoding: 'latin1' }, 'encoding must be one of hex, base64'],
+    ['a setting that is not a string', { header: 7 }, 'The setting header must be a string'],
+    ['a time that no header carries', { header: 'x', signedText: '{timestamp}.{body}' }, 'timestampHeader is missing'],
+    ['a secret that is not hexadecimal', { header: 'x', secretEncoding: 'hex' }, 'The secret is not hexadecimal'],
+    ['a secret that is not base64', { header: 'x', secretEncoding: 'base64' }, 'The secret is not base64'],
+  ])('refuses %s', (_, settings, message) => {
+    expect(() => sign(settings)).toThrow(SigningError)
+    expect(() => sign(settings)).toThrow(message)
+  })
+})

@@ -1,0 +1,47 @@
+import { createHmac } from 'node:crypto'
+import { toDecimal } from '../../money.ts'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { Signer } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAYMENT_FAILED_WEBHOOK' }
+
+/**
+ * Cashfree (cashfree.com/docs, "Webhooks: payloads and signatures"): HMAC-SHA256 in base64 over the timestamp, in
+ * milliseconds, followed by the body.
+ */
+export const cashfree: Signer = {
+  types,
+  settings: [],
+  writeEvent,
+  sign({ body, secret, now }) {
+    const timestamp = String(Math.floor(now))
+    return [
+      ['x-webhook-signature', createHmac('sha256', secret).update(timestamp).update(body).digest('base64')],
+      ['x-webhook-timestamp', timestamp],
+      ['x-webhook-version', '2025-01-01'],
+    ]
+  },
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  const type = toSchemeType(types, event.type)
+  const amount = Number(toDecimal(event.amount, event.currency))
+  const at = new Date(event.occurredAt).toISOString()
+  const failed = type === types.failed
+  const data = {
+    order: { order_id: event.orderId, order_amount: amount, order_currency: event.currency, order_tags: null },
+    payment: {
+      cf_payment_id: event.paymentId,
+      payment_status: failed ? 'FAILED' : 'SUCCESS',
+      payment_amount: amount,
+      payment_currency: event.currency,
+      payment_message: failed ? 'Transaction failed' : '00::Transaction success',
+      payment_time: at,
+      payment_group: 'upi',
+    },
+    customer_details: { customer_id: 'cus_oncehook' },
+    ...(failed ? { error_details: { error_code: 'TRANSACTION_DECLINED', error_source: 'bank' } } : {}),
+  }
+  return writeJson({ data, event_time: at, type })
+}

@@ -1,0 +1,71 @@
+import { createHmac } from 'node:crypto'
+import { toUuid } from '../../made-ids.ts'
+import { toDecimal } from '../../money.ts'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import { readJson } from '../read-json.ts'
+import { readTextSetting, type Signer, type SigningRequest } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const paid = 'orders/paid'
+const failedSale = 'order_transactions/create.sale.failure'
+const types: PaymentTypes = { succeeded: paid, failed: failedSale }
+
+/**
+ * Shopify (shopify.dev, "Verify deliveries"): HMAC-SHA256 of the body in base64. The names of the headers begin with
+ * `x-shopify-`; with the setting `headerPrefix` `shopify-` as those of its newer Events. A paid order tells of a
+ * success, a failed sale of a failure.
+ */
+export const shopify: Signer = {
+  types,
+  settings: ['headerPrefix'],
+  writeEvent: (event) => writeJson(writeBody(event)),
+  // A paid order contains no payment id, so the event is about Shopify's order.
+  paymentIdOf: ({ orderId }) => orderId,
+  sign: signShopify,
+}
+
+function signShopify({ body, secret, eventId = 'simulated', settings }: SigningRequest): [string, string][] {
+  const prefix = readTextSetting(settings, 'headerPrefix') ?? 'x-shopify-'
+  const topic = readJson(body).kind === undefined ? paid : 'order_transactions/create'
+  return [
+    [`${prefix}hmac-sha256`, createHmac('sha256', secret).update(body).digest('base64')],
+    [`${prefix}topic`, topic],
+    [`${prefix}shop-domain`, 'oncehook.myshopify.com'],
+    [`${prefix}api-version`, '2026-07'],
+    [`${prefix}webhook-id`, toUuid(eventId)],
+  ]
+}
+
+function writeBody(event: PaymentEvent): object {
+  const type = toSchemeType(types, event.type)
+  const amount = toDecimal(event.amount, event.currency)
+  const at = new Date(event.occurredAt).toISOString()
+  if (type === failedSale) {
+    return {
+      id: event.paymentId,
+      order_id: event.orderId,
+      kind: 'sale',
+      gateway: 'bogus',
+      status: 'failure',
+      message: 'Card declined',
+      created_at: at,
+      test: true,
+      amount,
+      currency: event.currency,
+      error_code: 'card_declined',
+    }
+  }
+  return {
+    id: event.orderId,
+    name: '#1001',
+    created_at: at,
+    updated_at: at,
+    currency: event.currency,
+    // Other topics are known only by name.
+    financial_status: type === paid ? 'paid' : 'pending',
+    total_price: amount,
+    current_total_price: amount,
+    source_identifier: event.paymentId,
+    line_items: [],
+  }
+}

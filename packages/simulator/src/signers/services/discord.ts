@@ -1,0 +1,47 @@
+import { sign } from 'node:crypto'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import { readPrivateKey } from '../private-key.ts'
+import { type Signer, toSeconds } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEMENT_DELETE' }
+
+/**
+ * Discord (docs.discord.com, "Webhook events"): Ed25519 in hexadecimal over the timestamp followed by the body. The
+ * secret is the PEM private key. The event is an entitlement, which is a purchased item.
+ */
+export const discord: Signer = {
+  types,
+  settings: [],
+  mapping: {
+    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
+    orderReference: '/event/data/sku_id',
+  },
+  writeEvent,
+  sign({ body, secret, now }) {
+    const timestamp = toSeconds(now)
+    const signed = Buffer.concat([Buffer.from(timestamp), body])
+    return [
+      ['X-Signature-Ed25519', sign(null, signed, readPrivateKey(secret, 'ed25519')).toString('hex')],
+      ['X-Signature-Timestamp', timestamp],
+    ]
+  },
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  const data = {
+    id: event.paymentId,
+    sku_id: event.orderId,
+    application_id: '1200000000000000001',
+    user_id: '1200000000000000002',
+    type: 8,
+    deleted: false,
+    consumed: false,
+  }
+  return writeJson({
+    version: 1,
+    application_id: '1200000000000000001',
+    type: 1,
+    event: { type: toSchemeType(types, event.type), timestamp: new Date(event.occurredAt).toISOString(), data },
+  })
+}

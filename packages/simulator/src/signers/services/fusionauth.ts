@@ -1,0 +1,48 @@
+import { createHash, createHmac } from 'node:crypto'
+import { toUuid } from '../../made-ids.ts'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { Signer } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const types: PaymentTypes = {
+  succeeded: 'user.registration.create.complete',
+  failed: 'user.registration.delete.complete',
+}
+
+/**
+ * FusionAuth (fusionauth.io/docs, "Signing webhooks"): a JWT, HS256, whose claim `request_body_sha256` is the base64 of
+ * the body's SHA-256. The event is a registration for a purchase.
+ */
+export const fusionauth: Signer = {
+  types,
+  settings: [],
+  mapping: {
+    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
+    orderReference: '/event/registration/data/order_id',
+  },
+  writeEvent,
+  paymentIdOf: ({ paymentId }) => toUuid(paymentId),
+  sign({ body, secret }) {
+    const claims = { request_body_sha256: createHash('sha256').update(body).digest('base64') }
+    const text = `${toPart({ alg: 'HS256', typ: 'JWT', kid: 'simulator' })}.${toPart(claims)}`
+    const signature = createHmac('sha256', secret).update(text).digest('base64url')
+    return [['X-FusionAuth-Signature-JWT', `${text}.${signature}`]]
+  },
+}
+
+function toPart(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  return writeJson({
+    event: {
+      id: toUuid(event.id),
+      createInstant: Math.floor(event.occurredAt),
+      tenantId: toUuid('tenant'),
+      type: toSchemeType(types, event.type),
+      user: { id: toUuid(event.paymentId), active: true, verified: true },
+      registration: { applicationId: toUuid('application'), data: { order_id: event.orderId }, roles: ['customer'] },
+    },
+  })
+}

@@ -1,0 +1,35 @@
+import { toNumber, toUuid } from '../../made-ids.ts'
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import { bodyMac } from '../body-mac.ts'
+import type { Signer } from '../signer.ts'
+import { writeJson } from '../write-json.ts'
+
+const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfollow' }
+
+/**
+ * X (docs.x.com/x-api/webhooks): HMAC-SHA256 of the body in base64 behind `sha256=`, keyed with the consumer secret. The
+ * event is an account activity. The tag of the subscription is the order id.
+ */
+export const x: Signer = {
+  types,
+  settings: [],
+  mapping: {
+    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
+    orderReference: '/data/tag',
+  },
+  writeEvent,
+  paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
+  sign: bodyMac({ header: 'x-twitter-webhooks-signature', encoding: 'base64', prefix: 'sha256=' }),
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  return writeJson({
+    data: {
+      filter: { user_id: String(toNumber(event.paymentId)) },
+      event_uuid: toUuid(event.id),
+      event_type: toSchemeType(types, event.type),
+      tag: event.orderId,
+      payload: { source: { id: '1' }, target: { id: '2' } },
+    },
+  })
+}

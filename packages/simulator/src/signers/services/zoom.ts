@@ -1,0 +1,38 @@
+import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { Signer } from '../signer.ts'
+import { signVersioned } from '../versioned-mac.ts'
+import { writeJson } from '../write-json.ts'
+
+const types: PaymentTypes = { succeeded: 'webinar.registration_created', failed: 'webinar.registration_cancelled' }
+
+/**
+ * Zoom (developers.zoom.us/docs/api/webhooks): HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body. The event is
+ * the registration for a webinar, paid or not.
+ */
+export const zoom: Signer = {
+  types,
+  settings: [],
+  mapping: {
+    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
+    orderReference: '/payload/object/registrant/id',
+  },
+  writeEvent,
+  sign: signVersioned('x-zm-signature', 'x-zm-request-timestamp'),
+}
+
+function writeEvent(event: PaymentEvent): Uint8Array {
+  return writeJson({
+    event: toSchemeType(types, event.type),
+    event_ts: Math.floor(event.occurredAt),
+    payload: {
+      account_id: 'oncehook',
+      object: {
+        id: event.paymentId,
+        uuid: event.id,
+        topic: 'A webinar',
+        type: 5,
+        registrant: { id: event.orderId, email: 'customer@example.com' },
+      },
+    },
+  })
+}
