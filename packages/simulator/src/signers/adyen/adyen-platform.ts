@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { toAdyenUnits } from './adyen-units.ts'
 import { readHexSecret } from '../secret-bytes.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const transfer = 'balancePlatform.transfer.updated'
 const types: PaymentTypes = { succeeded: `${transfer}.booked`, failed: `${transfer}.failed` }
@@ -16,16 +16,15 @@ export const adyenPlatform: Signer = {
   types,
   settings: [],
   mapping: { events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' } },
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign: ({ body, secret }) => [
     ['HmacSignature', createHmac('sha256', readHexSecret(secret)).update(body).digest('base64')],
     ['Protocol', 'HmacSHA256'],
   ],
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const name = toSchemeType(types, event.type)
-  const isTransfer = name.startsWith(`${transfer}.`)
+function toBody(event: SchemeEvent): object {
+  const isTransfer = event.type.startsWith(`${transfer}.`)
   const data = {
     accountHolder: { id: 'AH00000000000000000000001' },
     amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
@@ -34,13 +33,8 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     direction: 'incoming',
     id: event.paymentId,
     reference: event.orderId,
-    status: isTransfer ? name.slice(transfer.length + 1) : 'received',
+    status: isTransfer ? event.type.slice(transfer.length + 1) : 'received',
     type: 'bankTransfer',
   }
-  return writeJson({
-    data,
-    environment: 'test',
-    timestamp: new Date(event.occurredAt).toISOString(),
-    type: isTransfer ? transfer : name,
-  })
+  return { data, environment: 'test', timestamp: event.at, type: isTransfer ? transfer : event.type }
 }

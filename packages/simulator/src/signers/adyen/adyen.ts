@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentEvent, PaymentTypes } from '../../payment-event.ts'
 import { toAdyenUnits } from './adyen-units.ts'
-import { readJson } from '../read-json.ts'
+import { readJson, writeJson } from '../json-body.ts'
+import { toSchemeEvent } from '../scheme-event.ts'
 import { readHexSecret } from '../secret-bytes.ts'
 import { type Seal, type Signer, SigningError, type SigningRequest } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'AUTHORISATION.true', failed: 'AUTHORISATION.false' }
 
@@ -33,13 +33,14 @@ function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
 }
 
 function toItem(event: PaymentEvent): Item {
-  const [eventCode, success = 'true'] = toSchemeType(types, event.type).split('.')
+  const { type, at } = toSchemeEvent(event, types)
+  const [eventCode, success = 'true'] = type.split('.')
   const failed = success === 'false'
   return {
     additionalData: { authCode: '1234', cardSummary: '7777', expiryDate: '12/2030' },
     amount: { currency: event.currency, value: toAdyenUnits(event.amount, event.currency) },
     eventCode,
-    eventDate: new Date(event.occurredAt).toISOString(),
+    eventDate: at,
     merchantAccountCode: 'OncehookECOM',
     merchantReference: event.orderId,
     operations: failed ? [] : ['CANCEL', 'CAPTURE', 'REFUND'],

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
 import { plainTypes, writePlainEvent } from '../../payment-event.ts'
-import { readJson } from '../read-json.ts'
+import { readJson } from '../json-body.ts'
 import {
   type HeaderLine,
   readTextSetting,

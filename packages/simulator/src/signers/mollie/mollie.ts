@@ -1,8 +1,8 @@
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
 import { writeMolliePayment } from './mollie-payment.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.failed' }
 
@@ -13,19 +13,18 @@ const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.failed
 export const mollie: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign: bodyMac({ header: 'X-Mollie-Signature', encoding: 'hex', prefix: 'sha256=' }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
-  return writeJson({
+function toBody(event: SchemeEvent): object {
+  return {
     resource: 'event',
     id: event.id,
-    type,
+    type: event.type,
     entityId: event.paymentId,
-    createdAt: new Date(event.occurredAt).toISOString(),
-    _embedded: { entity: writeMolliePayment(event, type === types.failed ? 'failed' : 'paid') },
+    createdAt: event.at,
+    _embedded: { entity: writeMolliePayment(event, event.failed ? 'failed' : 'paid') },
     _links: { self: { href: `https://api.mollie.com/v2/events/${event.id}`, type: 'application/hal+json' } },
-  })
+  }
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAYMENT_FAILED_WEBHOOK' }
 
@@ -13,7 +13,7 @@ const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAY
 export const cashfree: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, now }) {
     const timestamp = String(Math.floor(now))
     return [
@@ -24,11 +24,8 @@ export const cashfree: Signer = {
   },
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
+function toBody({ failed, at, ...event }: SchemeEvent): object {
   const amount = Number(toDecimal(event.amount, event.currency))
-  const at = new Date(event.occurredAt).toISOString()
-  const failed = type === types.failed
   const data = {
     order: { order_id: event.orderId, order_amount: amount, order_currency: event.currency, order_tags: null },
     payment: {
@@ -43,5 +40,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     customer_details: { customer_id: 'cus_oncehook' },
     ...(failed ? { error_details: { error_code: 'TRANSACTION_DECLINED', error_source: 'bank' } } : {}),
   }
-  return writeJson({ data, event_time: at, type })
+  return { data, event_time: at, type: event.type }
 }

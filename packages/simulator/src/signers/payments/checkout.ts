@@ -1,7 +1,7 @@
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'payment_captured', failed: 'payment_declined' }
 
@@ -9,23 +9,20 @@ const types: PaymentTypes = { succeeded: 'payment_captured', failed: 'payment_de
 export const checkout: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign: bodyMac({ header: 'Cko-Signature', encoding: 'hex' }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
-  const at = new Date(event.occurredAt).toISOString()
-  const declined = type === types.failed
+function toBody({ id, type, failed, at, ...event }: SchemeEvent): object {
   const data = {
     id: event.paymentId,
-    action_id: `act_${event.id}`,
+    action_id: `act_${id}`,
     reference: event.orderId,
     amount: event.amount,
     currency: event.currency,
-    response_code: declined ? '20005' : '10000',
-    response_summary: declined ? 'Declined - Do Not Honour' : 'Approved',
+    response_code: failed ? '20005' : '10000',
+    response_summary: failed ? 'Declined - Do Not Honour' : 'Approved',
     processed_on: at,
   }
-  return writeJson({ id: event.id, type, version: '1.0.0', created_on: at, data, _links: {} })
+  return { id, type, version: '1.0.0', created_on: at, data, _links: {} }
 }

@@ -1,8 +1,8 @@
 import { toNumber } from '../../made-ids.ts'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const charge = 'charge.completed'
 const types: PaymentTypes = { succeeded: `${charge}.successful`, failed: `${charge}.failed` }
@@ -14,29 +14,32 @@ const types: PaymentTypes = { succeeded: `${charge}.successful`, failed: `${char
 export const flutterwave: Signer = {
   types,
   settings: [],
-  writeEvent: (event) => writeJson({ event: nameOf(event), data: writeTransaction(event) }),
+  writeEvent: writeAsJson(types, (event) => ({ event: nameOf(event.type), data: toTransaction(event) })),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: ({ secret }) => [['verif-hash', secret]],
   describeObject: (event) => ({
     path: `/transactions/${toNumber(event.paymentId)}/verify`,
-    body: { status: 'success', message: 'Transaction fetched successfully', data: writeTransaction(event) },
+    body: {
+      status: 'success',
+      message: 'Transaction fetched successfully',
+      data: toTransaction(toSchemeEvent(event, types)),
+    },
   }),
 }
 
-function nameOf(event: PaymentEvent): string {
-  const type = toSchemeType(types, event.type)
+function nameOf(type: string): string {
   return type.startsWith(`${charge}.`) ? charge : type
 }
 
-function writeTransaction(event: PaymentEvent): object {
+function toTransaction(event: SchemeEvent): object {
   return {
     id: toNumber(event.paymentId),
     tx_ref: event.orderId,
     flw_ref: `FLW-${event.paymentId}`,
     amount: Number(toDecimal(event.amount, event.currency)),
     currency: event.currency,
-    status: toSchemeType(types, event.type) === types.failed ? 'failed' : 'successful',
+    status: event.failed ? 'failed' : 'successful',
     payment_type: 'card',
-    created_at: new Date(event.occurredAt).toISOString(),
+    created_at: event.at,
   }
 }

@@ -1,7 +1,8 @@
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentEvent, PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { writeJson } from '../json-body.ts'
+import { toSchemeEvent } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'payments.confirmed', failed: 'payments.failed' }
 
@@ -22,10 +23,10 @@ function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
 }
 
 function toItem(event: PaymentEvent): object {
-  const type = toSchemeType(types, event.type)
+  const { type, failed, at } = toSchemeEvent(event, types)
   const [resource = '', action = ''] = type.split('.')
   const details =
-    type === types.failed
+    failed
       ? {
           origin: 'bank',
           cause: 'insufficient_funds',
@@ -36,7 +37,7 @@ function toItem(event: PaymentEvent): object {
       : { origin: 'gocardless', cause: `payment_${action}`, description: 'Payment was confirmed as collected' }
   return {
     id: event.id,
-    created_at: new Date(event.occurredAt).toISOString(),
+    created_at: at,
     resource_type: resource,
     action,
     links: { [resource.replace(/s$/, '')]: event.paymentId },

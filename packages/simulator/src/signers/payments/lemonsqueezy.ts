@@ -1,8 +1,8 @@
 import { toNumber, toUuid } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const created = 'order_created'
 const types: PaymentTypes = { succeeded: `${created}.paid`, failed: `${created}.failed` }
@@ -11,14 +11,13 @@ const types: PaymentTypes = { succeeded: `${created}.paid`, failed: `${created}.
 export const lemonsqueezy: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: bodyMac({ header: 'X-Signature', encoding: 'hex' }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const [name, status = 'pending'] = toSchemeType(types, event.type).split('.')
-  const at = new Date(event.occurredAt).toISOString()
+function toBody({ at, ...event }: SchemeEvent): object {
+  const [name, status = 'pending'] = event.type.split('.')
   const attributes = {
     store_id: 1,
     identifier: toUuid(event.id),
@@ -29,8 +28,8 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     created_at: at,
     updated_at: at,
   }
-  return writeJson({
+  return {
     meta: { test_mode: true, event_name: name, webhook_id: toUuid(event.id), custom_data: { order_id: event.orderId } },
     data: { type: 'orders', id: String(toNumber(event.paymentId)), attributes },
-  })
+  }
 }

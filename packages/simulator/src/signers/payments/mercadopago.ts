@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { toNumber, toUuid } from '../../made-ids.ts'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
-import { readJson } from '../read-json.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { readJson } from '../json-body.ts'
+import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { type Signer, SigningError, toSeconds } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.approved', failed: 'payment.rejected' }
 
@@ -15,7 +15,7 @@ const types: PaymentTypes = { succeeded: 'payment.approved', failed: 'payment.re
 export const mercadopago: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   query: ({ body }) => `data.id=${dataIdOf(body)}&type=payment`,
   sign({ body, secret, now, eventId }) {
@@ -27,7 +27,10 @@ export const mercadopago: Signer = {
       ['x-request-id', requestId],
     ]
   },
-  describeObject: (event) => ({ path: `/v1/payments/${toNumber(event.paymentId)}`, body: writePayment(event) }),
+  describeObject: (event) => ({
+    path: `/v1/payments/${toNumber(event.paymentId)}`,
+    body: toPayment(toSchemeEvent(event, types)),
+  }),
 }
 
 function dataIdOf(body: Uint8Array): string {
@@ -39,22 +42,20 @@ function dataIdOf(body: Uint8Array): string {
   return id
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  return writeJson({
+function toBody(event: SchemeEvent): object {
+  return {
     id: toNumber(event.id),
     live_mode: false,
     type: 'payment',
-    date_created: new Date(event.occurredAt).toISOString(),
+    date_created: event.at,
     user_id: 1,
     api_version: 'v1',
     action: 'payment.updated',
     data: { id: String(toNumber(event.paymentId)) },
-  })
+  }
 }
 
-function writePayment(event: PaymentEvent): object {
-  const at = new Date(event.occurredAt).toISOString()
-  const failed = toSchemeType(types, event.type) === types.failed
+function toPayment({ failed, at, ...event }: SchemeEvent): object {
   return {
     id: toNumber(event.paymentId),
     status: failed ? 'rejected' : 'approved',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { type Signer, toSeconds } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'transaction.completed', failed: 'transaction.payment_failed' }
 
@@ -9,7 +9,7 @@ const types: PaymentTypes = { succeeded: 'transaction.completed', failed: 'trans
 export const paddle: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, now }) {
     const ts = toSeconds(now)
     const h1 = createHmac('sha256', secret).update(`${ts}:`).update(body).digest('hex')
@@ -17,10 +17,8 @@ export const paddle: Signer = {
   },
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
+function toBody({ id, type, failed, at, ...event }: SchemeEvent): object {
   const total = String(event.amount)
-  const failed = type === types.failed
   const data = {
     id: event.paymentId,
     status: failed ? 'ready' : 'completed',
@@ -37,6 +35,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
       },
     ],
   }
-  const at = new Date(event.occurredAt).toISOString()
-  return writeJson({ event_id: event.id, event_type: type, occurred_at: at, notification_id: `ntf_${event.id}`, data })
+  return { event_id: id, event_type: type, occurred_at: at, notification_id: `ntf_${id}`, data }
 }

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
-import { readJson } from '../read-json.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { readJson } from '../json-body.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { readTextSetting, type Signer, type SigningRequest } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const paid = 'orders/paid'
 const failedSale = 'order_transactions/create.sale.failure'
@@ -12,13 +12,13 @@ const types: PaymentTypes = { succeeded: paid, failed: failedSale }
 
 /**
  * Shopify (shopify.dev, "Verify deliveries"): HMAC-SHA256 of the body in base64. The names of the headers begin with
- * `x-shopify-`; with the setting `headerPrefix` `shopify-` as those of its newer Events. A paid order tells of a
- * success, a failed sale of a failure.
+ * `x-shopify-`; with the setting `headerPrefix` `shopify-` as those of its newer Events. A paid order is a success, a
+ * failed sale a failure.
  */
 export const shopify: Signer = {
   types,
   settings: ['headerPrefix'],
-  writeEvent: (event) => writeJson(writeBody(event)),
+  writeEvent: writeAsJson(types, toBody),
   // A paid order contains no payment id, so the event is about Shopify's order.
   paymentIdOf: ({ orderId }) => orderId,
   sign: signShopify,
@@ -36,11 +36,9 @@ function signShopify({ body, secret, eventId = 'simulated', settings }: SigningR
   ]
 }
 
-function writeBody(event: PaymentEvent): object {
-  const type = toSchemeType(types, event.type)
+function toBody({ type, failed, at, ...event }: SchemeEvent): object {
   const amount = toDecimal(event.amount, event.currency)
-  const at = new Date(event.occurredAt).toISOString()
-  if (type === failedSale) {
+  if (failed) {
     return {
       id: event.paymentId,
       order_id: event.orderId,

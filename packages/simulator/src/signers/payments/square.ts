@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { readTextSetting, type Signer, SigningError } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const updated = 'payment.updated'
 const types: PaymentTypes = { succeeded: `${updated}.COMPLETED`, failed: `${updated}.FAILED` }
@@ -14,7 +14,7 @@ const types: PaymentTypes = { succeeded: `${updated}.COMPLETED`, failed: `${upda
 export const square: Signer = {
   types,
   settings: ['publicUrl'],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, settings }) {
     const url = readTextSetting(settings, 'publicUrl')
     if (!url) throw new SigningError('The setting publicUrl is missing: Square signs the URL of the receiver')
@@ -25,14 +25,12 @@ export const square: Signer = {
   },
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const name = toSchemeType(types, event.type)
-  const isPayment = name.startsWith(`${updated}.`)
-  const at = new Date(event.occurredAt).toISOString()
+function toBody({ type, at, ...event }: SchemeEvent): object {
+  const isPayment = type.startsWith(`${updated}.`)
   const money = { amount: event.amount, currency: event.currency }
   const payment = {
     id: event.paymentId,
-    status: isPayment ? name.slice(updated.length + 1) : 'PENDING',
+    status: isPayment ? type.slice(updated.length + 1) : 'PENDING',
     amount_money: money,
     total_money: money,
     reference_id: event.orderId,
@@ -41,11 +39,11 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     updated_at: at,
     version: 3,
   }
-  return writeJson({
+  return {
     merchant_id: 'M_ONCEHOOK',
-    type: isPayment ? updated : name,
+    type: isPayment ? updated : type,
     event_id: toUuid(event.id),
     created_at: at,
     data: { type: 'payment', id: event.paymentId, object: { payment } },
-  })
+  }
 }

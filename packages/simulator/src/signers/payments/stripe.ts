@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { type HeaderLine, type Signer, type SigningRequest, toSeconds } from '../signer.ts'
 
 const types: PaymentTypes = {
@@ -11,7 +12,7 @@ const types: PaymentTypes = {
  * Stripe (docs.stripe.com/webhooks, "Verify webhook signatures manually"): HMAC-SHA256 over `timestamp.body`, the key
  * is the whole `whsec_…` text. The body is a snapshot event around a payment intent.
  */
-export const stripe: Signer = { types, settings: [], writeEvent: writeStripeEvent, sign: signStripe }
+export const stripe: Signer = { types, settings: [], writeEvent: writeAsJson(types, toBody), sign: signStripe }
 
 function signStripe({ body, secret, now }: SigningRequest): HeaderLine[] {
   const timestamp = toSeconds(now)
@@ -19,32 +20,30 @@ function signStripe({ body, secret, now }: SigningRequest): HeaderLine[] {
   return [['stripe-signature', `t=${timestamp},v1=${signature}`]]
 }
 
-function writeStripeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
-  const body = {
+function toBody(event: SchemeEvent): object {
+  return {
     id: event.id,
     object: 'event',
     api_version: '2026-06-30',
-    created: Math.floor(event.occurredAt / 1000),
-    data: { object: writePaymentIntent(event, type) },
+    created: event.seconds,
+    data: { object: toPaymentIntent(event) },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
-    type,
+    type: event.type,
   }
-  return Buffer.from(JSON.stringify(body))
 }
 
-function writePaymentIntent(event: PaymentEvent, type: string): object {
-  const succeeded = type === types.succeeded
+function toPaymentIntent(event: SchemeEvent): object {
+  const succeeded = event.type === types.succeeded
   return {
     id: event.paymentId,
     object: 'payment_intent',
     amount: event.amount,
     amount_received: succeeded ? event.amount : 0,
-    created: Math.floor(event.occurredAt / 1000),
+    created: event.seconds,
     currency: event.currency.toLowerCase(),
-    last_payment_error: type === types.failed ? cardDeclined : null,
+    last_payment_error: event.failed ? cardDeclined : null,
     livemode: false,
     metadata: { order_id: event.orderId },
     status: succeeded ? 'succeeded' : 'requires_payment_method',

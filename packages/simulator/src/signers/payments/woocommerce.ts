@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'order.processing', failed: 'order.failed' }
 const signBody = bodyMac({ header: 'X-WC-Webhook-Signature', encoding: 'base64' })
@@ -15,7 +15,7 @@ const signBody = bodyMac({ header: 'X-WC-Webhook-Signature', encoding: 'base64' 
 export const woocommerce: Signer = {
   types,
   settings: [],
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ orderId }) => orderId,
   sign: (request) => [
     ['X-WC-Webhook-Source', 'https://shop.example/'],
@@ -33,11 +33,10 @@ export const woocommerce: Signer = {
   ],
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
+function toBody({ type, ...event }: SchemeEvent): object {
   // WooCommerce writes UTC without a time zone.
-  const at = new Date(event.occurredAt).toISOString().slice(0, 19)
-  return writeJson({
+  const at = event.at.slice(0, 19)
+  return {
     id: event.orderId,
     order_key: `wc_order_${event.paymentId}`,
     created_via: 'checkout',
@@ -50,5 +49,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     transaction_id: event.paymentId,
     date_paid_gmt: type === types.succeeded ? at : null,
     line_items: [],
-  })
+  }
 }

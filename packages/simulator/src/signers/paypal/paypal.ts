@@ -2,10 +2,10 @@ import { sign } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { toUuid } from '../../made-ids.ts'
 import { toDecimal } from '../../money.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'
+import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { type HeaderLine, readTextSetting, type Signer, SigningError, type SigningRequest } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'PAYMENT.CAPTURE.DENIED' }
 
@@ -14,7 +14,7 @@ const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'P
  * webhook id and CRC-32 of the body, joined by pipes. The secret is the PEM private key. The setting `webhookId` is required.
  * The gateway needs the certificate of the key in its setting `certificates`.
  */
-export const paypal: Signer = { types, settings: ['webhookId'], writeEvent, sign: signPaypal }
+export const paypal: Signer = { types, settings: ['webhookId'], writeEvent: writeAsJson(types, toBody), sign: signPaypal }
 
 function signPaypal({ body, secret, now, eventId, settings }: SigningRequest): HeaderLine[] {
   const webhookId = readTextSetting(settings, 'webhookId')
@@ -31,25 +31,23 @@ function signPaypal({ body, secret, now, eventId, settings }: SigningRequest): H
   ]
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const type = toSchemeType(types, event.type)
+function toBody({ type, failed, at, ...event }: SchemeEvent): object {
   const value = toDecimal(event.amount, event.currency)
-  const at = new Date(event.occurredAt).toISOString()
-  return writeJson({
+  return {
     id: event.id,
     event_version: '1.0',
     create_time: at,
     resource_type: 'capture',
     resource_version: '2.0',
     event_type: type,
-    summary: `Payment ${type === types.failed ? 'denied' : 'completed'} for ${event.currency} ${value}`,
+    summary: `Payment ${failed ? 'denied' : 'completed'} for ${event.currency} ${value}`,
     resource: {
       id: event.paymentId,
-      status: type === types.failed ? 'DECLINED' : 'COMPLETED',
+      status: failed ? 'DECLINED' : 'COMPLETED',
       amount: { currency_code: event.currency, value },
       custom_id: event.orderId,
       create_time: at,
     },
     links: [],
-  })
+  }
 }

@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { type Signer, toSeconds } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEMENT_DELETE' }
 
@@ -13,11 +13,8 @@ const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEM
 export const discord: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/event/data/sku_id',
-  },
-  writeEvent,
+  mapping: mapToPayments(types, '/event/data/sku_id'),
+  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, now }) {
     const timestamp = toSeconds(now)
     const signed = Buffer.concat([Buffer.from(timestamp), body])
@@ -28,7 +25,7 @@ export const discord: Signer = {
   },
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
+function toBody(event: SchemeEvent): object {
   const data = {
     id: event.paymentId,
     sku_id: event.orderId,
@@ -38,10 +35,10 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     deleted: false,
     consumed: false,
   }
-  return writeJson({
+  return {
     version: 1,
     application_id: '1200000000000000001',
     type: 1,
-    event: { type: toSchemeType(types, event.type), timestamp: new Date(event.occurredAt).toISOString(), data },
-  })
+    event: { type: event.type, timestamp: event.at, data },
+  }
 }

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = {
   succeeded: 'user.registration.create.complete',
@@ -16,11 +16,8 @@ const types: PaymentTypes = {
 export const fusionauth: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/event/registration/data/order_id',
-  },
-  writeEvent,
+  mapping: mapToPayments(types, '/event/registration/data/order_id'),
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => toUuid(paymentId),
   sign({ body, secret }) {
     const claims = { request_body_sha256: createHash('sha256').update(body).digest('base64') }
@@ -34,15 +31,15 @@ function toPart(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  return writeJson({
+function toBody(event: SchemeEvent): object {
+  return {
     event: {
       id: toUuid(event.id),
       createInstant: Math.floor(event.occurredAt),
       tenantId: toUuid('tenant'),
-      type: toSchemeType(types, event.type),
+      type: event.type,
       user: { id: toUuid(event.paymentId), active: true, verified: true },
       registration: { applicationId: toUuid('application'), data: { order_id: event.orderId }, roles: ['customer'] },
     },
-  })
+  }
 }

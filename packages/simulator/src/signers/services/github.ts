@@ -1,8 +1,8 @@
 import { toNumber } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import { readTextSetting, type Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const purchase = 'marketplace_purchase'
 const types: PaymentTypes = { succeeded: `${purchase}.purchased`, failed: `${purchase}.cancelled` }
@@ -15,11 +15,8 @@ const signBody = bodyMac({ header: 'X-Hub-Signature-256', encoding: 'hex', prefi
 export const github: Signer = {
   types,
   settings: ['event'],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: `/${purchase}/account/login`,
-  },
-  writeEvent,
+  mapping: mapToPayments(types, `/${purchase}/account/login`),
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: (request) => [
     ...signBody(request),
@@ -28,10 +25,10 @@ export const github: Signer = {
   ],
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  return writeJson({
-    action: toSchemeType(types, event.type).replace(`${purchase}.`, ''),
-    effective_date: new Date(event.occurredAt).toISOString(),
+function toBody(event: SchemeEvent): object {
+  return {
+    action: event.type.replace(`${purchase}.`, ''),
+    effective_date: event.at,
     sender: { login: 'oncehook', id: toNumber(event.paymentId), type: 'User' },
     [purchase]: {
       account: { type: 'Organization', id: toNumber(event.orderId), login: event.orderId },
@@ -39,5 +36,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
       unit_count: 1,
       plan: { id: 435, name: event.id, monthly_price_in_cents: event.amount, price_model: 'flat-rate' },
     },
-  })
+  }
 }

@@ -1,8 +1,8 @@
 import { toNumber } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
 import { standardWebhooks } from '../generic/standard-webhooks.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'issue.close', failed: 'issue.reopen' }
 const project = 15
@@ -23,7 +23,7 @@ export const gitlab: Signer = {
     },
     orderReference: '/object_attributes/title',
   },
-  writeEvent,
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: (request) => [
     ['X-Gitlab-Event', 'Issue Hook'],
@@ -33,31 +33,27 @@ export const gitlab: Signer = {
   ],
   describeObject: (event) => ({
     path: `/api/v4/projects/${project}/issues/${toNumber(event.paymentId)}`,
-    body: {
-      id: toNumber(event.paymentId),
-      iid: toNumber(event.paymentId),
-      project_id: project,
-      title: event.orderId,
-      state: toSchemeType(types, event.type) === types.succeeded ? 'closed' : 'opened',
-      updated_at: new Date(event.occurredAt).toISOString(),
-    },
+    body: { project_id: project, ...toIssue(toSchemeEvent(event, types)) },
   }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const [kind, action] = toSchemeType(types, event.type).split('.')
-  return writeJson({
+function toBody(event: SchemeEvent): object {
+  const [kind, action] = event.type.split('.')
+  return {
     object_kind: kind,
     event_type: kind,
     user: { id: 1, name: 'Administrator', username: 'root' },
     project: { id: project, name: 'Orders', path_with_namespace: 'oncehook/orders' },
-    object_attributes: {
-      id: toNumber(event.paymentId),
-      iid: toNumber(event.paymentId),
-      title: event.orderId,
-      state: action === 'close' ? 'closed' : 'opened',
-      action,
-      updated_at: new Date(event.occurredAt).toISOString(),
-    },
-  })
+    object_attributes: { ...toIssue(event), action },
+  }
+}
+
+function toIssue(event: SchemeEvent): object {
+  return {
+    id: toNumber(event.paymentId),
+    iid: toNumber(event.paymentId),
+    title: event.orderId,
+    state: event.type.endsWith('.close') ? 'closed' : 'opened',
+    updated_at: event.at,
+  }
 }

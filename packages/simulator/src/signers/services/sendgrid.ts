@@ -1,23 +1,21 @@
 import { sign } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentEvent, PaymentTypes } from '../../payment-event.ts'
+import { writeJson } from '../json-body.ts'
 import { readPrivateKey } from '../private-key.ts'
+import { mapToPayments, toSchemeEvent } from '../scheme-event.ts'
 import { type Signer, toSeconds } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'delivered', failed: 'dropped' }
 
 /**
  * SendGrid (twilio.com/docs/sendgrid, "Event Webhook security features"): ECDSA on P-256 with SHA-256, DER in base64, over
  * timestamp and body, one right after the other. The secret is the PEM of the private key. The event is that of a
- * mail, which carries the order among its own arguments.
+ * mail, which carries the order among its custom arguments.
  */
 export const sendgrid: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/order_id',
-  },
+  mapping: mapToPayments(types, '/order_id'),
   writeEvent: (event) => writeEvents([event]),
   batch: { most: 5_000, writeEvents },
   sign({ body, secret, now }) {
@@ -38,11 +36,12 @@ function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
 }
 
 function toItem(event: PaymentEvent): object {
+  const { type, seconds } = toSchemeEvent(event, types)
   return {
     email: 'customer@example.com',
-    timestamp: Math.floor(event.occurredAt / 1000),
+    timestamp: seconds,
     'smtp-id': `<${event.paymentId}@example.com>`,
-    event: toSchemeType(types, event.type),
+    event: type,
     sg_event_id: event.id,
     sg_message_id: event.paymentId,
     order_id: event.orderId,

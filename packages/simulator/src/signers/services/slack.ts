@@ -1,7 +1,7 @@
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
 import { signVersioned } from '../versioned-mac.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'reaction_added', failed: 'reaction_removed' }
 
@@ -12,22 +12,18 @@ const types: PaymentTypes = { succeeded: 'reaction_added', failed: 'reaction_rem
 export const slack: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/event/item/channel',
-  },
-  writeEvent,
+  mapping: mapToPayments(types, '/event/item/channel'),
+  writeEvent: writeAsJson(types, toBody),
   sign: signVersioned('X-Slack-Signature', 'X-Slack-Request-Timestamp'),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  const seconds = Math.floor(event.occurredAt / 1000)
-  return writeJson({
+function toBody({ seconds, ...event }: SchemeEvent): object {
+  return {
     token: 'unused',
     team_id: 'T0000000001',
     api_app_id: 'A0000000001',
     event: {
-      type: toSchemeType(types, event.type),
+      type: event.type,
       user: event.paymentId,
       reaction: 'white_check_mark',
       item: { type: 'message', channel: event.orderId, ts: `${seconds}.000100` },
@@ -36,5 +32,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
     type: 'event_callback',
     event_id: event.id,
     event_time: seconds,
-  })
+  }
 }

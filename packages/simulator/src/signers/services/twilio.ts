@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentEvent, PaymentTypes } from '../../payment-event.ts'
+import { writeJson } from '../json-body.ts'
+import { toSchemeEvent } from '../scheme-event.ts'
 import { readTextSetting, type Signer, SigningError, type SigningRequest } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'pay.success', failed: 'pay.payment-connector-error' }
 const account = 'AC00000000000000000000000000000001'
@@ -54,7 +55,7 @@ function writeEvent(event: PaymentEvent): Uint8Array {
 }
 
 function toFields(event: PaymentEvent): Record<string, string> {
-  const type = toSchemeType(types, event.type)
+  const { type } = toSchemeEvent(event, types)
   const succeeded = type === types.succeeded
   return {
     AccountSid: account,
@@ -71,12 +72,13 @@ function toFields(event: PaymentEvent): Record<string, string> {
 
 /** `Order` has the same place as in the form, so that one gateway setting finds it in both. */
 function toCloudEvent(event: PaymentEvent): object {
+  const { type, at } = toSchemeEvent(event, types)
   return {
     specversion: '1.0',
     id: event.id,
-    type: toSchemeType(types, event.type),
+    type,
     source: `/${account}/Calls`,
-    time: new Date(event.occurredAt).toISOString(),
+    time: at,
     datacontenttype: 'application/json',
     Order: event.orderId,
     data: { id: event.paymentId, ...toFields(event) },

@@ -1,8 +1,8 @@
 import { toNumber, toUuid } from '../../made-ids.ts'
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfollow' }
 
@@ -13,23 +13,20 @@ const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfoll
 export const x: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/data/tag',
-  },
-  writeEvent,
+  mapping: mapToPayments(types, '/data/tag'),
+  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: bodyMac({ header: 'x-twitter-webhooks-signature', encoding: 'base64', prefix: 'sha256=' }),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  return writeJson({
+function toBody(event: SchemeEvent): object {
+  return {
     data: {
       filter: { user_id: String(toNumber(event.paymentId)) },
       event_uuid: toUuid(event.id),
-      event_type: toSchemeType(types, event.type),
+      event_type: event.type,
       tag: event.orderId,
       payload: { source: { id: '1' }, target: { id: '2' } },
     },
-  })
+  }
 }

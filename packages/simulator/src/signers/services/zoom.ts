@@ -1,7 +1,7 @@
-import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
+import type { PaymentTypes } from '../../payment-event.ts'
+import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
 import { signVersioned } from '../versioned-mac.ts'
-import { writeJson } from '../write-json.ts'
 
 const types: PaymentTypes = { succeeded: 'webinar.registration_created', failed: 'webinar.registration_cancelled' }
 
@@ -12,17 +12,14 @@ const types: PaymentTypes = { succeeded: 'webinar.registration_created', failed:
 export const zoom: Signer = {
   types,
   settings: [],
-  mapping: {
-    events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' },
-    orderReference: '/payload/object/registrant/id',
-  },
-  writeEvent,
+  mapping: mapToPayments(types, '/payload/object/registrant/id'),
+  writeEvent: writeAsJson(types, toBody),
   sign: signVersioned('x-zm-signature', 'x-zm-request-timestamp'),
 }
 
-function writeEvent(event: PaymentEvent): Uint8Array {
-  return writeJson({
-    event: toSchemeType(types, event.type),
+function toBody(event: SchemeEvent): object {
+  return {
+    event: event.type,
     event_ts: Math.floor(event.occurredAt),
     payload: {
       account_id: 'oncehook',
@@ -34,5 +31,5 @@ function writeEvent(event: PaymentEvent): Uint8Array {
         registrant: { id: event.orderId, email: 'customer@example.com' },
       },
     },
-  })
+  }
 }

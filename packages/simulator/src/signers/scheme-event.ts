@@ -1,0 +1,32 @@
+import { type PaymentEvent, type PaymentTypes, plainTypes, toSchemeType } from '../payment-event.ts'
+import { writeJson } from './json-body.ts'
+import type { Signer, SigningSettings } from './signer.ts'
+
+/** A payment event in the terms of a scheme. */
+export interface SchemeEvent extends PaymentEvent {
+  /** The scheme's name of the type. */
+  readonly type: string
+  /** Whether the type is that of a failed payment. */
+  readonly failed: boolean
+  /** When it occurred, ISO 8601. */
+  readonly at: string
+  /** When it occurred, in seconds since 1970. */
+  readonly seconds: number
+}
+
+/** Puts an event into the terms of a scheme. */
+export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeEvent {
+  const type = toSchemeType(types, event.type)
+  const at = new Date(event.occurredAt).toISOString()
+  return { ...event, type, failed: type === types.failed, at, seconds: Math.floor(event.occurredAt / 1000) }
+}
+
+/** The writer of a scheme whose body is one JSON object. */
+export function writeAsJson(types: PaymentTypes, toBody: (event: SchemeEvent) => object): Signer['writeEvent'] {
+  return (event) => writeJson(toBody(toSchemeEvent(event, types)))
+}
+
+/** The gateway settings for a scheme without payments: which events mean a payment, and where the order is (JSON Pointer). */
+export function mapToPayments(types: PaymentTypes, orderReference: string): SigningSettings {
+  return { events: { [types.succeeded]: plainTypes.succeeded, [types.failed]: plainTypes.failed }, orderReference }
+}
