@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createVerifier, type SchemeName, type SchemeOptions, type VerifierOptions } from './create-verifier.ts'
+import {
+  createVerifier,
+  type SchemeName,
+  type SchemeOptions,
+  type VerifierOptions,
+  VerifierSettingsError,
+} from './create-verifier.ts'
 import { SCHEME_FILES } from './schemes/scheme-files.ts'
 import { SCHEMES } from './schemes/schemes.ts'
 import { sharedShape } from './settings/shared-settings.ts'
@@ -109,9 +115,37 @@ describe('the options', () => {
     expect(make).not.toThrow(/changeme|whsec/)
   })
 
+  it('are refused with an expiry that is no date', () => {
+    const secrets = [{ value: 'a_secret_of_the_notification', notAfter: new Date('soon') }]
+    expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow(VerifierSettingsError)
+    expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow('secrets.0.notAfter')
+  })
+
   it('name what is missing', () => {
     const options = { scheme: 'square', secrets: 'a_secret_of_the_notification' }
     expect(() => createVerifier(options as VerifierOptions)).toThrow('publicUrl')
     expect(() => createVerifier({ ...options, scheme: 'morse' } as never)).toThrow('scheme is unknown')
+  })
+})
+
+describe('an address that asks for certificates in vain', () => {
+  it('waits, and no other does', async () => {
+    const now = Date.parse('2026-11-01T00:00:00Z')
+    const fetch = () => Promise.resolve(new Response('', { status: 404 }))
+    const verifier = createVerifier({ scheme: 'paypal', secrets: '0A123456BC789012D' }, { now: () => now, fetch })
+    const outcomeOf = async (from: string, certificate: number): Promise<string> => {
+      const headers = {
+        'PAYPAL-TRANSMISSION-ID': 'c3a9e5f0-0000-11ef-8000-000000000001',
+        'PAYPAL-TRANSMISSION-TIME': '2026-10-31T23:59:59Z',
+        'PAYPAL-TRANSMISSION-SIG': 'AAAA',
+        'PAYPAL-CERT-URL': `https://api.paypal.com/v1/notifications/certs/CERT-IN-VAIN-${certificate}`,
+        'PAYPAL-AUTH-ALGO': 'SHA256withRSA',
+      }
+      return (await verifier.verify({ rawBody: '{}', headers, from })).outcome
+    }
+    const outcomes: string[] = []
+    for (const certificate of [1, 2, 3, 4]) outcomes.push(await outcomeOf('192.0.2.1', certificate))
+    expect(outcomes).toEqual(['refused', 'refused', 'refused', 'undecided'])
+    expect(await outcomeOf('192.0.2.2', 5)).toBe('refused')
   })
 })

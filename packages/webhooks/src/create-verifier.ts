@@ -44,6 +44,11 @@ export interface ReceivedDelivery {
   readonly headers: DeliveryHeaders
   /** The URL or the path of the request. Some schemes sign its query. Default: no query. */
   readonly url?: string
+  /**
+   * The address of the sender, for PayPal: an address that has caused three useless requests for certificates waits for 30 s.
+   * Behind a proxy, pass the address of the client, not that of the proxy. Default: no address waits.
+   */
+  readonly from?: string
 }
 
 /** Verifies the deliveries of one provider. */
@@ -126,11 +131,13 @@ function secretsOf(
 ): { readonly id: string; readonly value: string; readonly notAfter?: string }[] {
   return (typeof given === 'string' ? [given] : given).map((secret, index) => {
     const { id = String(index + 1), value, notAfter } = typeof secret === 'string' ? { value: secret } : secret
-    return { id, value, ...(notAfter === undefined ? {} : { notAfter: notAfter.toISOString() }) }
+    // The text of an invalid date: the schema refuses it, and names the property.
+    const end = Number.isNaN(notAfter?.getTime()) ? String(notAfter) : notAfter?.toISOString()
+    return { id, value, ...(end === undefined ? {} : { notAfter: end }) }
   })
 }
 
-function toDelivery({ rawBody, headers, url = '' }: ReceivedDelivery): Delivery {
+function toDelivery({ rawBody, headers, url = '', from }: ReceivedDelivery): Delivery {
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
     throw new TypeError('rawBody must be the bytes or the text of the body as it was received, not what was parsed')
   }
@@ -138,7 +145,8 @@ function toDelivery({ rawBody, headers, url = '' }: ReceivedDelivery): Delivery 
     typeof rawBody === 'string'
       ? Buffer.from(rawBody, 'utf8')
       : Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
-  return { rawBody: bytes, rawHeaders: rawHeadersOf(headers), query: queryOf(url) }
+  const delivery = { rawBody: bytes, rawHeaders: rawHeadersOf(headers), query: queryOf(url) }
+  return from === undefined ? delivery : { ...delivery, from }
 }
 
 function queryOf(url: string): string {
