@@ -9,7 +9,7 @@ import {
 } from './create-verifier.ts'
 import { SCHEME_FILES } from './schemes/scheme-files.ts'
 import { SCHEMES } from './schemes/schemes.ts'
-import { sharedShape } from './settings/shared-settings.ts'
+import { commonShape } from './settings/common-settings.ts'
 import { demandedSettings } from './testing/make-provider.ts'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from './testing/vectors.ts'
 
@@ -98,7 +98,7 @@ describe('the options', () => {
     const schema = SCHEMES.get(name)?.schema
     if (!(schema instanceof z.ZodType)) throw new Error(`${name} has no schema`)
     const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    const shared = ['scheme', ...Object.keys(sharedShape)]
+    const shared = ['scheme', ...Object.keys(commonShape)]
     expect(Object.keys(properties).filter((property) => !shared.includes(property))).toEqual(own)
   })
 

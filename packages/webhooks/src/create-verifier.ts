@@ -81,7 +81,7 @@ export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}
     async verify(received) {
       const delivery = toDelivery(received)
       try {
-        return await judge(provider, delivery, { now: now(), fetch })
+        return await check(provider, delivery, { now: now(), fetch })
       } catch (error) {
         return toVerification(error)
       }
@@ -159,7 +159,7 @@ interface Circumstances {
   readonly fetch: typeof globalThis.fetch
 }
 
-async function judge(provider: Provider, delivery: Delivery, { now, fetch }: Circumstances): Promise<Verification> {
+async function check(provider: Provider, delivery: Delivery, { now, fetch }: Circumstances): Promise<Verification> {
   const verified = await provider.verify(delivery, now, fetch)
   if ('refused' in verified) return { outcome: 'refused', status: 401, reason: verified.refused }
   const handshake = provider.answerHandshake(verified)

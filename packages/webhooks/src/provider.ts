@@ -6,8 +6,8 @@ import type { Schemes } from './schemes/load-schemes.ts'
 import type {
   AnswerCheck,
   AnswerHandshake,
+  CheckResult,
   ConfirmEvent,
-  Finding,
   ProviderSettings,
   ReadEvents,
   ReadKey,
@@ -35,7 +35,7 @@ export interface Provider {
   /** More headers that the signature of this delivery covers; absent if they are the same for every delivery. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** The header that contains the secret itself, if there is one. */
-  readonly clearTokenHeader?: string
+  readonly staticTokenHeader?: string
   /** Whether the query is stored. */
   readonly usesQuery: boolean
   /** Whether the signature is in the body, so that no header shows it. */
@@ -45,7 +45,11 @@ export interface Provider {
    * Verifies a delivery at `now` (milliseconds). Returns a promise only if something has to be fetched, with `fetch`; the
    * promise rejects only with `unavailable`.
    */
-  verify(delivery: Delivery, now: number, fetch: typeof globalThis.fetch): Verdict | Promise<Verdict>
+  verify(
+    delivery: Delivery,
+    now: number,
+    fetch: typeof globalThis.fetch,
+  ): VerificationResult | Promise<VerificationResult>
   readonly readEvents: ReadEvents
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake
@@ -56,7 +60,7 @@ export interface Provider {
 }
 
 /** An authentic delivery, or the reason why it is not authentic. */
-type Verdict = VerifiedDelivery | { readonly refused: Refusal }
+type VerificationResult = VerifiedDelivery | { readonly refused: Refusal }
 
 /** The settings of a provider, with the values of its secrets. */
 export interface ProviderSource {
@@ -97,22 +101,22 @@ export function createProvider(source: ProviderSource, schemes: Schemes): Provid
     readEvents: scheme.prepareReader(settings),
     answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
     verify(delivery, now, fetch) {
-      const finding = check(delivery, now, fetch)
-      return finding instanceof Promise
-        ? finding.then((found) => toVerdict(delivery, found))
-        : toVerdict(delivery, finding)
+      const result = check(delivery, now, fetch)
+      return result instanceof Promise
+        ? result.then((found) => toVerificationResult(delivery, found))
+        : toVerificationResult(delivery, result)
     },
     ...(answerCheck === undefined ? {} : { answerCheck }),
     ...(confirm === undefined ? {} : { confirm }),
-    ...(scheme.clearTokenHeader === undefined ? {} : { clearTokenHeader: scheme.clearTokenHeader }),
+    ...(scheme.staticTokenHeader === undefined ? {} : { staticTokenHeader: scheme.staticTokenHeader }),
     ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
   }
 }
 
-function toVerdict(delivery: Delivery, finding: Finding): Verdict {
-  if ('refused' in finding) return finding
+function toVerificationResult(delivery: Delivery, result: CheckResult): VerificationResult {
+  if ('refused' in result) return result
   const { rawBody, rawHeaders, query } = delivery
-  const { secretId, signedId, transmission } = finding
+  const { secretId, signedId, transmission } = result
   const verified =
     signedId === undefined
       ? { rawBody, rawHeaders, query, secretId }

@@ -29,6 +29,6 @@ export {
 export { createProvidersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
-export { MAX_RECORD_BYTES } from './settings/shared-settings.ts'
+export { MAX_RECORD_BYTES } from './settings/common-settings.ts'
 export { signWithToken } from './signatures/static-token.ts'
 export type { LiveSecret } from './signatures/signature.ts'

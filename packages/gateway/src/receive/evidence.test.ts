@@ -38,7 +38,7 @@ describe('evidenceOf', () => {
   })
 
   it('keeps a token in clear only as the signature that it makes over the body', () => {
-    const withToken = { signedHeaders: ['x-gitlab-token'], clearTokenHeader: 'x-gitlab-token' }
+    const withToken = { signedHeaders: ['x-gitlab-token'], staticTokenHeader: 'x-gitlab-token' }
     const keep = (token: string, body: string) => evidenceOf(withToken, delivered(['X-Gitlab-Token', token], body))
     // RFC 4231 section 4.3
     expect(keep('Jefe', 'what do ya want for nothing?')).toEqual({

@@ -9,7 +9,7 @@ const MAX_LENGTH = 2_048
  * itself the secret, only a signature made with it is stored.
  */
 export function evidenceOf(
-  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'clearTokenHeader'>,
+  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'staticTokenHeader'>,
   delivery: Delivery,
 ): Record<string, string> {
   const kept: Record<string, string> = {}
@@ -17,7 +17,7 @@ export function evidenceOf(
   for (const name of [...provider.signedHeaders, ...covered, ...ALWAYS]) {
     const value = singleHeader(delivery.rawHeaders, name)
     if (value === null || value.length > MAX_LENGTH) continue
-    kept[name] = name === provider.clearTokenHeader ? signWithToken(value, delivery.rawBody) : value
+    kept[name] = name === provider.staticTokenHeader ? signWithToken(value, delivery.rawBody) : value
   }
   return kept
 }

@@ -1,6 +1,6 @@
 import { eventInvalid } from '../errors.ts'
 import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
-import type { SharedSettings } from '../settings/shared-settings.ts'
+import type { CommonSettings } from '../settings/common-settings.ts'
 import { isEventText, toId } from './event-text.ts'
 import { resolvePointer } from './json-pointer.ts'
 import { type PermissionSettings, permit } from './permits.ts'
@@ -32,7 +32,7 @@ export interface FoundEvent {
 }
 
 /** How these values become an event: the settings of the provider, and the types of its scheme. */
-export interface EventRules extends Pick<SharedSettings, 'events' | 'orderReference'>, PermissionSettings {
+export interface EventRules extends Pick<CommonSettings, 'events' | 'orderReference'>, PermissionSettings {
   readonly types: TypeNames
 }
 

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '../event.ts'
 import { isObject, type JsonObject } from '../events/json-object.ts'
 import { type EventRules, type FoundEvent, normalizeEvent, type TypeNames } from '../events/normalize-event.ts'
-import type { Confirmed, ConfirmEvent } from '../schemes/scheme.ts'
+import type { ConfirmEvent, Confirmed } from '../schemes/scheme.ts'
 import { type ApiQuestion, type FetchSettings, readFromApi } from './provider-api.ts'
 
 /** How a scheme confirms an event with the provider's API. */

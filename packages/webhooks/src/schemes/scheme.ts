@@ -6,13 +6,13 @@ import type { SchemePermits } from '../events/permits.ts'
 import type { Asker } from '../provider-api/shared-questions.ts'
 import type { Refusal } from '../refusal.ts'
 import type { SettingsSchema } from '../settings/settings-schema.ts'
-import { noSecrets, type SharedSettings, sharedShape } from '../settings/shared-settings.ts'
+import { noSecrets, type CommonSettings, commonShape } from '../settings/common-settings.ts'
 import type { LiveSecret } from '../signatures/signature.ts'
 import type { SignedTransmission } from '../signed-transmission.ts'
 import type { Redelivery } from './redelivery.ts'
 
 /** The result of a check: the secret that signed, and the signed id if there is one; or the reason for a refusal. */
-export type Finding =
+export type CheckResult =
   | { readonly secretId: string; readonly signedId?: string; readonly transmission?: SignedTransmission }
   | { readonly refused: Refusal }
 
@@ -27,7 +27,7 @@ export type CheckSignature = (
   delivery: Delivery,
   now: number,
   fetch: typeof globalThis.fetch,
-) => Finding | Promise<Finding>
+) => CheckResult | Promise<CheckResult>
 
 /** A secret as a scheme reads it: the bytes of a key, a key of another kind, or a problem that does not quote the secret. */
 export type ReadKey = Buffer | { readonly key: KeyObject; readonly kind?: string } | { readonly problem: string }
@@ -68,7 +68,7 @@ export interface SchemeParts<Settings> {
   /** More headers that the signature of this delivery covers, in lower case. They are stored too. */
   readonly coveredHeaders?: (delivery: Delivery) => readonly string[]
   /** The header that contains the secret itself, in lower case. A signature made with it is stored instead. */
-  readonly clearTokenHeader?: string
+  readonly staticTokenHeader?: string
   /** The check or the reader uses the query, so it is stored. Other queries are not: people put secrets there. */
   readonly usesQuery?: true
   /** The signature is in the body, so no header shows whether there is one. */
@@ -96,7 +96,7 @@ export interface Scheme extends SchemeParts<ProviderSettings> {
 }
 
 /** The checked settings of one provider. Only the scheme sees its own properties. */
-export type ProviderSettings = SharedSettings & { readonly scheme: string }
+export type ProviderSettings = CommonSettings & { readonly scheme: string }
 
 /**
  * Defines a scheme: its name, the properties of its settings beyond the shared ones, and its parts.
@@ -105,10 +105,10 @@ export type ProviderSettings = SharedSettings & { readonly scheme: string }
 export function defineScheme<Shape extends z.ZodRawShape>(
   name: string,
   shape: Shape,
-  parts: SchemeParts<z.output<z.ZodObject<Shape>> & SharedSettings>,
+  parts: SchemeParts<z.output<z.ZodObject<Shape>> & CommonSettings>,
 ): Scheme {
-  const secrets = parts.signsNothing === true ? noSecrets : sharedShape.secrets
-  const schema = z.strictObject({ scheme: z.literal(name), ...sharedShape, secrets, ...shape })
+  const secrets = parts.signsNothing === true ? noSecrets : commonShape.secrets
+  const schema = z.strictObject({ scheme: z.literal(name), ...commonShape, secrets, ...shape })
   // Each scheme gets only settings that its own schema has read.
   return { ...(parts as unknown as SchemeParts<ProviderSettings>), name, schema: schema as unknown as Scheme['schema'] }
 }

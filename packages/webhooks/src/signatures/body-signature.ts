@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { onlyHeaderOf } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
-import type { SharedSettings } from '../settings/shared-settings.ts'
+import type { CommonSettings } from '../settings/common-settings.ts'
 import { readTextKey } from './read-key.ts'
 import { createDecoder, findSigner, hmac, resultOf, type SignatureForm } from './signature.ts'
 
@@ -16,13 +16,10 @@ interface BodySignature<Settings> extends SignatureForm {
   readonly before?: (settings: Settings) => string
 }
 
-type BodySignatureParts<Settings> = Pick<
-  SchemeParts<Settings>,
-  'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'
->
+type BodySignatureParts<Settings> = Pick<SchemeParts<Settings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
 /** The parts of every scheme that signs the body, but no time and no id. The text of the secret is the key. */
-export function bodySignature<Settings = SharedSettings>(spec: BodySignature<Settings>): BodySignatureParts<Settings> {
+export function bodySignature<Settings = CommonSettings>(spec: BodySignature<Settings>): BodySignatureParts<Settings> {
   const { algorithm, headers, readHeaders = [], before } = spec
   const decode = createDecoder(spec)
   return {

@@ -1,6 +1,6 @@
 import { singleHeader } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
-import type { SharedSettings } from '../settings/shared-settings.ts'
+import type { CommonSettings } from '../settings/common-settings.ts'
 import { bytesOf, onlyValueOf } from './key-value-header.ts'
 import { readTextKey } from './read-key.ts'
 import { findSigner, hmac, isWithinTolerance, resultOf } from './signature.ts'
@@ -17,7 +17,7 @@ interface ListSignature {
   readonly before: (timestamp: string) => string
 }
 
-type ListSignatureParts = Pick<SchemeParts<SharedSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
+type ListSignatureParts = Pick<SchemeParts<CommonSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
 
 /** The parts of every scheme with such a header. The text of the secret is the key. */
 export function listSignature({ header, separator, time, signature, before }: ListSignature): ListSignatureParts {

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import type { Finding } from '../schemes/scheme.ts'
+import type { CheckResult } from '../schemes/scheme.ts'
 
 /** A secret of a provider, with its key prepared once. */
 export interface LiveSecret {
@@ -64,7 +64,7 @@ export function findSigner(
 }
 
 /** What a check found: the secret that signed, or that none did. */
-export function resultOf(secretId: string | null): Finding {
+export function resultOf(secretId: string | null): CheckResult {
   return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
 }
 

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Delivery, singleHeader } from '../delivery.ts'
-import type { Finding } from '../schemes/scheme.ts'
+import type { CheckResult } from '../schemes/scheme.ts'
 import { createDecoder, findSigner, hmac, type LiveSecret, resultOf } from './signature.ts'
 
 /**
@@ -11,7 +11,7 @@ import { createDecoder, findSigner, hmac, type LiveSecret, resultOf } from './si
 export function prepareStaticToken(
   header: string,
   secrets: readonly LiveSecret[],
-): (delivery: Delivery, now: number) => Finding {
+): (delivery: Delivery, now: number) => CheckResult {
   return ({ rawHeaders, rawBody, isStored }, now) => {
     const value = singleHeader(rawHeaders, header)
     if (!value) return { refused: 'header_missing' }

@@ -1,6 +1,6 @@
 import { singleHeader } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
-import type { SharedSettings } from '../settings/shared-settings.ts'
+import type { CommonSettings } from '../settings/common-settings.ts'
 import { readTextKey } from './read-key.ts'
 import {
   couldContinueTime,
@@ -39,7 +39,7 @@ interface PresentedSignature {
 }
 
 type TimestampedSignatureParts = Pick<
-  SchemeParts<SharedSettings>,
+  SchemeParts<CommonSettings>,
   'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'
 >
 

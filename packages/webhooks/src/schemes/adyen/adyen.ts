@@ -6,7 +6,7 @@ import { type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts
 import { PAYMENTS } from '../../events/permits.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { decodeBase64, findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 import { minorUnitsOfAdyen } from './adyen-money.ts'
 
 const TYPES = {
@@ -93,17 +93,17 @@ function itemsOf(rawBody: Buffer): readonly JsonObject[] | null {
   }
 }
 
-function checkItems(items: readonly JsonObject[], secrets: readonly LiveSecret[], now: number): Finding {
-  let first: Finding | undefined
+function checkItems(items: readonly JsonObject[], secrets: readonly LiveSecret[], now: number): CheckResult {
+  let first: CheckResult | undefined
   for (const item of items) {
-    const finding = checkItem(item, secrets, now)
-    if ('refused' in finding) return finding
-    first ??= finding
+    const result = checkItem(item, secrets, now)
+    if ('refused' in result) return result
+    first ??= result
   }
   return first ?? { refused: 'header_missing' }
 }
 
-function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number): Finding {
+function checkItem(item: JsonObject, secrets: readonly LiveSecret[], now: number): CheckResult {
   const { hmacSignature } = isObject(item.additionalData) ? item.additionalData : {}
   if (typeof hmacSignature !== 'string') return { refused: 'header_missing' }
   const signature = decodeBase64(hmacSignature)

@@ -3,7 +3,7 @@ import { type Delivery, singleHeader } from '../../delivery.ts'
 import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
-import { headerName, type SharedSettings } from '../../settings/shared-settings.ts'
+import { type CommonSettings, headerName } from '../../settings/common-settings.ts'
 import { readHexKey, readTextKey } from '../../signatures/read-key.ts'
 import {
   couldContinueTime,
@@ -16,7 +16,7 @@ import {
   type SignedParts,
 } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 
 const shape = {
   header: headerName,
@@ -63,7 +63,7 @@ export const genericHmac = defineScheme('hmac', shape, {
     const readTimestamp = prepareTimestamp(settings)
     const partsOf = prepareSignedText(settings)
     const isTimeJoined = settings.signedText?.includes('{timestamp}{body}') === true
-    return (delivery, now): Finding => {
+    return (delivery, now): CheckResult => {
       const value = singleHeader(delivery.rawHeaders, header)
       const timestamp = readTimestamp(delivery, now)
       if (value === null) return { refused: 'header_missing' }
@@ -78,8 +78,8 @@ export const genericHmac = defineScheme('hmac', shape, {
   prepareReader: jsonReader({}, (body) => findPlainEvent(body)),
 })
 
-type Settings = z.output<z.ZodObject<typeof shape>> & SharedSettings
-type Timestamp = { readonly text: string } | (Finding & { readonly refused: string })
+type Settings = z.output<z.ZodObject<typeof shape>> & CommonSettings
+type Timestamp = { readonly text: string } | (CheckResult & { readonly refused: string })
 
 function prepareTimestamp(settings: Settings): (delivery: Delivery, now: number) => Timestamp {
   const { timestampHeader: name, toleranceSeconds } = settings

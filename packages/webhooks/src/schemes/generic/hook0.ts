@@ -10,7 +10,7 @@ import { idOfBytes } from '../../signatures/body-signature.ts'
 import { hasKey, onlyValueOf } from '../../signatures/key-value-header.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance, type SignedParts } from '../../signatures/signature.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 
 const shape = { version: z.enum(['v0', 'v1']).optional() }
 
@@ -31,7 +31,7 @@ export const hook0 = defineScheme('hook0', shape, {
   permits: EFFECTS_UNKNOWN,
   signsTime: () => true,
   prepare({ toleranceSeconds, version }, secrets): CheckSignature {
-    return (delivery, now): Finding => {
+    return (delivery, now): CheckResult => {
       const presented = readSignature(delivery)
       if ('refused' in presented) return presented
       const { timestamp, signature, parts } = presented
@@ -68,7 +68,7 @@ interface Presented {
   readonly covered: readonly string[]
 }
 
-type Refused = Extract<Finding, { refused: unknown }>
+type Refused = Extract<CheckResult, { refused: unknown }>
 
 const MALFORMED: Refused = { refused: 'header_malformed' }
 

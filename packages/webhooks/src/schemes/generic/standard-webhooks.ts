@@ -14,7 +14,7 @@ import {
   type LiveSecret,
   type SignedParts,
 } from '../../signatures/signature.ts'
-import { defineScheme, type Finding, type ReadKey } from '../scheme.ts'
+import { type CheckResult, defineScheme, type ReadKey } from '../scheme.ts'
 
 const shape = { shape: z.literal('standard').optional() }
 
@@ -57,7 +57,7 @@ export function readStandardKey(text: string): ReadKey {
 export function prepareStandardCheck(
   toleranceSeconds: number,
   secrets: readonly LiveSecret[],
-): (delivery: Delivery, now: number) => Finding {
+): (delivery: Delivery, now: number) => CheckResult {
   const symmetric = secrets.filter(({ kind }) => kind !== 'v1a')
   const asymmetric = secrets.filter(({ kind }) => kind === 'v1a')
   return (delivery, now) => {

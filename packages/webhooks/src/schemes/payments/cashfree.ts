@@ -32,8 +32,7 @@ export const cashfree = defineScheme(
     prepareReader: jsonReader(TYPES, (body, at, { rawBody }) => ({
       id: idOfBytes(rawBody),
       type: body.type,
-      objectId:
-        at('/data/payment/cf_payment_id') ?? at('/data/refund/cf_refund_id') ?? at('/data/order/order_id'),
+      objectId: at('/data/payment/cf_payment_id') ?? at('/data/refund/cf_refund_id') ?? at('/data/order/order_id'),
       orderId: at('/data/order/order_id') ?? at('/data/refund/order_id'),
       amount: minorUnits(at('/data/payment/payment_amount'), at('/data/payment/payment_currency')),
       currency: at('/data/payment/payment_currency'),

@@ -32,7 +32,7 @@ export const flutterwave = defineScheme(
   {
     readKey: readTextKey,
     signedHeaders: () => [TOKEN_HEADER],
-    clearTokenHeader: TOKEN_HEADER,
+    staticTokenHeader: TOKEN_HEADER,
     redelivery: UNDOCUMENTED,
     permits: PAYMENTS,
     signsTime: () => false,

@@ -15,7 +15,7 @@ import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance, resultOf } from '../../signatures/signature.ts'
 import { secondsOf } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 
 const TYPES = {
   'payment.approved': 'payment.succeeded',
@@ -50,7 +50,7 @@ export const mercadopago = defineScheme(
     permits: { ...PAYMENTS, origin: ['/live_mode'] },
     signsTime: () => true,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
-      return (delivery, now): Finding => {
+      return (delivery, now): CheckResult => {
         const header = singleHeader(delivery.rawHeaders, 'x-signature')
         const requestId = singleHeader(delivery.rawHeaders, 'x-request-id')
         const dataId = dataIdOf(delivery)

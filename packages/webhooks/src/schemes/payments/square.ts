@@ -1,7 +1,7 @@
 import { jsonReader } from '../../events/event-reader.ts'
 import { minorUnitsOfText } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { publicUrl } from '../../settings/shared-settings.ts'
+import { publicUrl } from '../../settings/common-settings.ts'
 import { bodySignature } from '../../signatures/body-signature.ts'
 import { defineScheme } from '../scheme.ts'
 

@@ -15,7 +15,7 @@ import { OBJECT_UNKNOWN } from '../../provider-api/confirm-by-api.ts'
 import { fetchSettings } from '../../provider-api/provider-api.ts'
 import type { Refusal } from '../../refusal.ts'
 import { decodeBase64, isLive, type LiveSecret } from '../../signatures/signature.ts'
-import { defineScheme, type Finding, type Scheme } from '../scheme.ts'
+import { type CheckResult, defineScheme, type Scheme } from '../scheme.ts'
 import { createPaypalApi } from './paypal-api.ts'
 import {
   certificateHost,
@@ -84,9 +84,9 @@ function createPaypal(roots: readonly string[]): Scheme {
         if (pinned === undefined) {
           return findKey(sent.url, { now, fetch, from: delivery.from, sandbox }).then((found) => {
             const check = () => findWebhook({ sent, now }, secrets, found === null ? [] : [found.key])
-            const finding = delivery.timed === undefined ? check() : delivery.timed(check)
-            if ('secretId' in finding) found?.proved()
-            return finding
+            const result = delivery.timed === undefined ? check() : delivery.timed(check)
+            if ('secretId' in result) found?.proved()
+            return result
           })
         }
         const keys = pinned.filter((certificate) => isValidAt(certificate, now)).map(({ publicKey }) => publicKey)
@@ -165,7 +165,7 @@ function findWebhook(
   { sent, now }: { readonly sent: Sent; readonly now: number },
   secrets: readonly LiveSecret[],
   keys: readonly KeyObject[],
-): Finding {
+): CheckResult {
   const signer = secrets.find((secret) => {
     if (!isLive(secret, now)) return false
     const text = Buffer.from(`${sent.before}${secret.key.export().toString()}${sent.behind}`)

@@ -6,7 +6,7 @@ import { NO_PAYMENTS } from '../../events/permits.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeBase64, isLive, resultOf } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 
 const HEADER = 'x-fusionauth-signature-jwt'
 
@@ -26,7 +26,7 @@ export const fusionauth = defineScheme(
     permits: NO_PAYMENTS,
     signsTime: () => false,
     prepare({ toleranceSeconds }, secrets): CheckSignature {
-      return async ({ rawHeaders, rawBody }, now): Promise<Finding> => {
+      return async ({ rawHeaders, rawBody }, now): Promise<CheckResult> => {
         const token = singleHeader(rawHeaders, HEADER)
         if (!token) return { refused: 'header_missing' }
         const bodyHash = hash('sha256', rawBody, 'buffer')

@@ -36,7 +36,7 @@ export const gitlab = defineScheme(
       return readTextKey(text)
     },
     signedHeaders: () => [...STANDARD_HEADERS, TOKEN_HEADER],
-    clearTokenHeader: TOKEN_HEADER,
+    staticTokenHeader: TOKEN_HEADER,
     // With a plaintext token the window would protect nothing.
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,

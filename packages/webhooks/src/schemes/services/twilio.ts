@@ -8,12 +8,12 @@ import { isObject, type JsonObject, readJson } from '../../events/json-object.ts
 import { resolvePointer } from '../../events/json-pointer.ts'
 import { type EventRules, type FoundEvent, normalizeEvent } from '../../events/normalize-event.ts'
 import { PAYMENTS } from '../../events/permits.ts'
-import { publicUrl } from '../../settings/shared-settings.ts'
+import { publicUrl } from '../../settings/common-settings.ts'
 import { idOfBytes } from '../../signatures/body-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeBase64, findSigner, hmac, resultOf } from '../../signatures/signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
-import { type CheckSignature, defineScheme, type Finding } from '../scheme.ts'
+import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 import { isTooLargeForm, readTwilioForm, textOfForm } from './twilio-form.ts'
 
 /** A charge that a caller made by `<Pay>`. A request that only creates a card token is not a payment. */
@@ -43,7 +43,7 @@ export const twilio = defineScheme(
     takesForms: true,
     prepare({ publicUrl: url }, secrets): CheckSignature {
       const addresses = addressesOf(url)
-      return ({ rawHeaders, rawBody, query }, now): Finding => {
+      return ({ rawHeaders, rawBody, query }, now): CheckResult => {
         const value = singleHeader(rawHeaders, 'x-twilio-signature')
         if (value === null) return { refused: 'header_missing' }
         const signature = decodeBase64(value)

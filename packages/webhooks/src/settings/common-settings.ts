@@ -46,7 +46,7 @@ const DEFAULT_TOLERANCE_SECONDS = 300
  * The settings that every scheme has.
  * @internal
  */
-export const sharedShape = {
+export const commonShape = {
   secrets: z.array(secretSettings).min(1).max(3),
   toleranceSeconds: z.number().int().min(1).max(86_400).default(DEFAULT_TOLERANCE_SECONDS),
   maxBytes: z.number().int().min(1).max(MAX_RECORD_BYTES).optional(),
@@ -65,7 +65,7 @@ export const sharedShape = {
 export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
 
 /** The settings that every provider has. */
-export interface SharedSettings {
+export interface CommonSettings {
   /** Each value is the secret, or says which file or environment variable has it. */
   readonly secrets: readonly {
     readonly id: string
