@@ -30,7 +30,7 @@ function sent(id: string, members: Partial<PaymentEvent> = {}): SentEvent {
   const type = 'payment.succeeded'
   const event = { id, type, paymentId: `pay_${id}`, orderId: PAID, amount: 1, currency: 'EUR', occurredAt: 0 } as const
   const message = { eventId: id, body: Buffer.from(id), headers: {} }
-  return { event: { ...event, ...members }, message, corruption: undefined, answers: [200] } as unknown as SentEvent
+  return { event: { ...event, ...members }, message, tampered: undefined, answers: [200] } as unknown as SentEvent
 }
 
 function recordOf({ event, message }: SentEvent): EventRecord {
@@ -57,7 +57,7 @@ async function report(plant: (run: Run) => unknown): Promise<string[]> {
   const options = { monitorCommands: true }
   await using client = await new MongoClient(database.uri.reveal(), options).connect()
   const db = client.db(database.name)
-  const [first, forged] = [sent('evt_1'), { ...sent('evt_forged'), corruption: 'body' as const, answers: [401] }]
+  const [first, forged] = [sent('evt_1'), { ...sent('evt_forged'), tampered: 'body' as const, answers: [401] }]
   const line = { key: 'key_1', orderId: PAID, paymentId: 'pay_evt_1' }
   const run: Run = {
     client,

@@ -1,10 +1,10 @@
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
-import { corruptions, signCorrupted } from '@oncehook/simulator/corruption'
 import { makeAsymmetricStandardSecret } from '@oncehook/simulator/development-secret'
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
+import { signTampered, tamperedParts } from '@oncehook/simulator/tampering'
 import { type Delivery, PAYMENT_EVENT_TYPES, type Provider, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
@@ -106,9 +106,9 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
   it('is refused once a byte of what is signed was changed', async () => {
     const { signer, settings, request } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
     const provider = readProvider(settings)
-    const spoiled = corruptions.flatMap((corruption) => {
+    const spoiled = tamperedParts.flatMap((tampered) => {
       try {
-        return [signCorrupted(signer, request(paid, NOW), corruption)]
+        return [signTampered(signer, request(paid, NOW), tampered)]
       } catch (error) {
         // What a scheme does not sign cannot be spoiled.
         if (error instanceof SigningError) return []
@@ -170,8 +170,8 @@ describe('standard webhooks with a pair of keys', () => {
     })
     const request = { body: signer.writeEvent(paid), secret: signWith, now: NOW, eventId: 'evt_1' }
     expect(await receive(provider, toDelivery(signDelivery(signer, request)))).toMatchObject({ id: 'evt_1' })
-    for (const corruption of corruptions) {
-      const spoiled = toDelivery(signCorrupted(signer, request, corruption))
+    for (const tampered of tamperedParts) {
+      const spoiled = toDelivery(signTampered(signer, request, tampered))
       expect(await provider.verify(spoiled, NOW, fetch)).toHaveProperty('refused')
     }
   })

@@ -26,7 +26,6 @@ const LARGE_FOLDERS: readonly string[] = [
   'packages/gateway/src/http',
   'packages/gateway/src/operator',
   'packages/kernel/src',
-  'packages/simulator/src/signers',
   'scripts',
   'scripts/vectors',
   'test/support',

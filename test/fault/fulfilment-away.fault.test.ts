@@ -133,7 +133,7 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     await outlastReceiptLeases(stack)
     await stack.untilSettled()
     expect(performance.now() - lastKillAt).toBeLessThan(60_000)
-    const genuine = source.log.filter(({ corruption }) => corruption === undefined)
+    const genuine = source.log.filter(({ tampered }) => tampered === undefined)
     expect(genuine.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)).toEqual([])
     const failed = await stack.events.countDocuments({ 'attempts.code': 'unavailable' })
     expect(failed, 'events that met a dead fulfilment').toBeGreaterThan(0)

@@ -60,10 +60,10 @@ export async function closingCheck(
 // A closed event has failed for good: an operator has said so.
 const SETTLED = new Set(['done', 'unhandled', 'closed'])
 
-function checkEvent({ event, message, answers, corruption }: SentEvent, records: readonly EventRecord[]): string[] {
+function checkEvent({ event, message, answers, tampered }: SentEvent, records: readonly EventRecord[]): string[] {
   const problems: string[] = []
   const accepted = answers.includes(200)
-  if (corruption !== undefined && (accepted || records.length > 0))
+  if (tampered !== undefined && (accepted || records.length > 0))
     problems.push(`I7 ${event.id} is spoiled and was taken`)
   if (accepted && records.length === 0) problems.push(`I1 ${event.id} was answered 200 and has no record`)
   if (records.length > 1) problems.push(`I2 ${event.id} has ${records.length} records`)

@@ -172,8 +172,8 @@ function counting(parts: ProviderParts, gateway: string, answers: Map<string, nu
   const provider = createStackProvider(parts)
   return {
     ...provider,
-    async deliver(message, corruption) {
-      const report = await provider.deliver(message, corruption)
+    async deliver(message, tampered) {
+      const report = await provider.deliver(message, tampered)
       const answer = `${gateway} ${report.status ?? 'none'}`
       answers.set(answer, (answers.get(answer) ?? 0) + 1)
       return report

@@ -12,7 +12,7 @@ export function shareOut(providers: readonly PaymentProvider[]): PaymentProvider
   return {
     write: (event) => next().write(event),
     writeBatch: (events) => next().writeBatch(events),
-    deliver: (message, corruption) => next().deliver(message, corruption),
-    deliverAll: (messages, pace, corruption) => next().deliverAll(messages, pace, corruption),
+    deliver: (message, tampered) => next().deliver(message, tampered),
+    deliverAll: (messages, pace, tampered) => next().deliverAll(messages, pace, tampered),
   }
 }

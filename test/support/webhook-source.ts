@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Corruption } from '@oncehook/simulator/corruption'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { Message, PaymentProvider } from '@oncehook/simulator/payment-provider'
+import type { TamperedPart } from '@oncehook/simulator/tampering'
 
 /** An event that the source sends, and every answer it got: a status, or null where none came. */
 export interface SentEvent {
   readonly event: PaymentEvent
   readonly message: Message
   /** Spoiled on purpose: it must never be accepted, and is not sent again. */
-  readonly corruption: Corruption | undefined
+  readonly tampered: TamperedPart | undefined
   readonly answers: (number | null)[]
 }
 
@@ -76,9 +76,9 @@ export class WebhookSource implements AsyncDisposable {
   }
 
   /** Puts a delivery at the end of the queue; the same event may be put there several times. */
-  add(event: PaymentEvent, corruption?: Corruption): void {
+  add(event: PaymentEvent, tampered?: TamperedPart): void {
     const known = this.#events.get(event.id)
-    const sent = known ?? { event, message: this.#provider.write(event), corruption, answers: [] }
+    const sent = known ?? { event, message: this.#provider.write(event), tampered, answers: [] }
     this.#events.set(event.id, sent)
     this.#queue.push(sent)
   }
@@ -148,11 +148,11 @@ export class WebhookSource implements AsyncDisposable {
 
   async #deliver(sent: SentEvent): Promise<void> {
     this.#underWay += 1
-    const { status } = await this.#provider.deliver(sent.message, sent.corruption)
+    const { status } = await this.#provider.deliver(sent.message, sent.tampered)
     this.#underWay -= 1
     sent.answers.push(status)
     if (status === 200) this.#accepted += 1
-    else if (sent.corruption === undefined) this.#repetitions.push(sent)
+    else if (sent.tampered === undefined) this.#repetitions.push(sent)
     for (const [waiter, isReached] of this.#waiting) {
       if (!isReached()) continue
       this.#waiting.delete(waiter)

@@ -12,7 +12,7 @@ async function deliverAllSorts(stack: Stack): Promise<void> {
     const message = provider.write(paymentOf(await stack.orders.create()))
     await provider.deliver(message)
     await provider.deliver(message)
-    for (const corruption of ['body', 'signature'] as const) await provider.deliver(message, corruption)
+    for (const tampered of ['body', 'signature'] as const) await provider.deliver(message, tampered)
     await provider.deliver(provider.write(paymentOf(await stack.orders.create(), { amount: 1 })))
     await provider.deliver(provider.write(paymentOf(await stack.orders.create(), { type: 'moon.full' })))
     const broken = Buffer.from(`{"${BODY_CANARY}":`)

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import { createPaymentProvider, type WebhookEndpoint } from './payment-provider.ts'
-import { gocardless } from './signers/payments/gocardless.ts'
-import { SigningError } from './signers/signer.ts'
 import { standardWebhooks } from './signers/generic/standard-webhooks.ts'
+import { gocardless } from './signers/payments/gocardless.ts'
 import { stripe } from './signers/payments/stripe.ts'
+import { SigningError } from './signers/signer.ts'
 
 const secret = 'whsec_test_secret'
 const event = {

@@ -1,4 +1,3 @@
-import { type Corruption, signCorrupted } from './corruption.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import {
   type SignedDelivery,
@@ -8,6 +7,7 @@ import {
   type SigningSettings,
   signDelivery,
 } from './signers/signer.ts'
+import { signTampered, type TamperedPart } from './tampering.ts'
 
 /** The external dependencies of the provider. */
 export interface PaymentProviderDeps {
@@ -67,26 +67,26 @@ export interface PaymentProvider {
    * Signs a message as of now and posts it. Does not reject if there is no response. Does not follow redirects.
    * @throws SigningError if signing fails
    */
-  deliver(message: Message, corruption?: Corruption): Promise<DeliveryReport>
+  deliver(message: Message, tampered?: TamperedPart): Promise<DeliveryReport>
   /** Delivers a list in order at a pace. The reports have the same order. */
-  deliverAll(messages: readonly Message[], pace: Pace, corruption?: Corruption): Promise<DeliveryReport[]>
+  deliverAll(messages: readonly Message[], pace: Pace, tampered?: TamperedPart): Promise<DeliveryReport[]>
 }
 
 /** A payment provider that builds, signs and posts like a real one, but never retries. */
 export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: WebhookEndpoint): PaymentProvider {
-  const deliver = (message: Message, corruption?: Corruption): Promise<DeliveryReport> => {
-    const signed = sign(endpoint, message, { now: deps.now(), corruption })
+  const deliver = (message: Message, tampered?: TamperedPart): Promise<DeliveryReport> => {
+    const signed = sign(endpoint, message, { now: deps.now(), tampered })
     return post(deps, endpoint, { eventId: message.eventId, ...signed })
   }
   return {
     write: (event) => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
     writeBatch: (events) => writeBatch(endpoint.signer, events),
-    deliver: async (message, corruption) => deliver(message, corruption),
-    deliverAll: (messages, pace, corruption) =>
+    deliver: async (message, tampered) => deliver(message, tampered),
+    deliverAll: (messages, pace, tampered) =>
       runPaced(
         deps,
         pace,
-        messages.map((message) => async () => deliver(message, corruption)),
+        messages.map((message) => async () => deliver(message, tampered)),
       ),
   }
 }
@@ -102,10 +102,10 @@ function writeBatch({ batch }: Signer, events: readonly PaymentEvent[]): Message
 function sign(
   { signer, secret, settings = {}, skewMs = 0 }: WebhookEndpoint,
   { eventId, body }: Message,
-  { now, corruption }: { now: number; corruption: Corruption | undefined },
+  { now, tampered }: { now: number; tampered: TamperedPart | undefined },
 ): SignedDelivery {
   const request: SigningRequest = { body, secret, now: now + skewMs, eventId, settings }
-  return corruption ? signCorrupted(signer, request, corruption) : signDelivery(signer, request)
+  return tampered ? signTampered(signer, request, tampered) : signDelivery(signer, request)
 }
 
 async function post(

@@ -11,8 +11,8 @@ export {
   unhandledReason,
   type WebhookEvent,
 } from './event.ts'
-export { resolvePointer } from './events/json-pointer.ts'
 export { isObject } from './events/json-object.ts'
+export { resolvePointer } from './events/json-pointer.ts'
 export { createProvider, type Provider, type ProviderSource } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
 export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'
@@ -26,9 +26,9 @@ export {
   type Scheme,
   UNSIGNED,
 } from './schemes/scheme.ts'
+export { MAX_RECORD_BYTES } from './settings/common-settings.ts'
 export { createProvidersSchema } from './settings/providers-schema.ts'
 export { secretTextProblem } from './settings/secret-text-problem.ts'
 export type { SettingsProblem, SettingsResult, SettingsSchema } from './settings/settings-schema.ts'
-export { MAX_RECORD_BYTES } from './settings/common-settings.ts'
-export { signWithToken } from './signatures/static-token.ts'
 export type { LiveSecret } from './signatures/signature.ts'
+export { signWithToken } from './signatures/static-token.ts'

@@ -1,5 +1,5 @@
-import { signCorrupted } from '@oncehook/simulator/corruption'
 import { signDelivery } from '@oncehook/simulator/signers/signer'
+import { signTampered } from '@oncehook/simulator/tampering'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'
@@ -60,7 +60,7 @@ async function carryOut(options: SendOptions, context: CliContext): Promise<Send
     scheme,
     url,
     batch: options.batch,
-    corruption: options.tamper,
+    tampered: options.tamper,
     timeoutSeconds: options.timeout,
     effect: toEffect(readTypes(options), identity),
     deliveries,
@@ -78,5 +78,5 @@ function checkSigning(
   const body = batch > 1 && signer.batch ? signer.batch.writeEvents([event]) : signer.writeEvent(event)
   const request = { body, secret, settings, now: 0, eventId }
   if (tamper === undefined) signDelivery(signer, request)
-  else signCorrupted(signer, request, tamper)
+  else signTampered(signer, request, tamper)
 }

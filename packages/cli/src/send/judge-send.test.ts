@@ -39,7 +39,7 @@ function run(rest: Partial<SendRun>): SendRun {
     scheme: 'standard-webhooks',
     url: 'http://127.0.0.1/api/webhooks/acme',
     batch: 1,
-    corruption: undefined,
+    tampered: undefined,
     timeoutSeconds: 10,
     effect: 'paid',
     deliveries: [delivered(200)],
@@ -68,17 +68,17 @@ describe('judgeSend', () => {
     ['any 2xx but 200', { deliveries: [delivered(202)] }, { result: 'refused', summary: 'refused with 202' }],
     [
       'spoiled, wrong status',
-      { corruption: 'body', deliveries: [delivered(404)] },
+      { tampered: 'body', deliveries: [delivered(404)] },
       { result: 'refused', summary: 'Refused, but with 404' },
     ],
     [
       'spoiled, changed',
-      { corruption: 'body', deliveries: [delivered(401)] },
+      { tampered: 'body', deliveries: [delivered(401)] },
       { result: 'failed', summary: 'but order ord_1 changed' },
     ],
     [
       'spoiled, half of them taken',
-      { corruption: 'body', deliveries: [delivered(401), delivered(200)] },
+      { tampered: 'body', deliveries: [delivered(401), delivered(200)] },
       { result: 'failed', summary: 'accepted although its body was tampered with' },
     ],
     [

@@ -22,25 +22,25 @@ export function judgeSend(run: SendRun): Verdict {
   if (lost.length > 0) {
     return { result: 'failed', summary: `${count(lost, run)} not answered by ${run.url} (${lost[0]?.failure})` }
   }
-  if (run.corruption) return judgeTampered({ ...run, corruption: run.corruption }, rejected, changed)
+  if (run.tampered) return judgeTampered({ ...run, tampered: run.tampered }, rejected, changed)
   if (rejected.length > 0) return judgeRejected(run, rejected)
   return judgeEffect(run)
 }
 
 function judgeTampered(
-  run: SendRun & { corruption: string },
+  run: SendRun & { tampered: string },
   rejected: readonly Delivered[],
   changed: readonly PaymentOutcome[],
 ): Verdict {
   if (rejected.length < run.deliveries.length) {
-    return { result: 'failed', summary: `A delivery was accepted although its ${run.corruption} was tampered with` }
+    return { result: 'failed', summary: `A delivery was accepted although its ${run.tampered} was tampered with` }
   }
   const other = rejected.find(({ status }) => status !== 401)
   if (other) return { result: 'refused', summary: `Refused, but with ${other.status} instead of 401` }
   if (changed.length > 0) return { result: 'failed', summary: `Refused with 401, but ${nameOrders(changed)} changed` }
   return {
     result: 'refused',
-    summary: `Refused as expected: 401 for a tampered ${run.corruption}, and ${nameOrders(run.payments)} did not change`,
+    summary: `Refused as expected: 401 for a tampered ${run.tampered}, and ${nameOrders(run.payments)} did not change`,
   }
 }
 

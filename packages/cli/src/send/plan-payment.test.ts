@@ -1,7 +1,7 @@
-import { discord } from '@oncehook/simulator/signers/services/discord'
 import { hmac } from '@oncehook/simulator/signers/generic/hmac'
 import { shopify } from '@oncehook/simulator/signers/payments/shopify'
 import { stripe } from '@oncehook/simulator/signers/payments/stripe'
+import { discord } from '@oncehook/simulator/signers/services/discord'
 import { describe, expect, it } from 'vitest'
 import type { Order } from '../orders-client.ts'
 import { planPayment, toEffect } from './plan-payment.ts'

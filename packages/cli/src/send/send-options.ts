@@ -1,5 +1,5 @@
-import { type Corruption, corruptions } from '@oncehook/simulator/corruption'
 import { type Arrival, arrivals } from '@oncehook/simulator/schedule'
+import { type TamperedPart, tamperedParts } from '@oncehook/simulator/tampering'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../exit-code.ts'
 import { addGatewayOptions, type GatewayOptions } from '../gateway-address.ts'
@@ -25,9 +25,9 @@ export interface SendOptions extends SigningOptions, GatewayOptions {
   /** `true` if given without a number. */
   readonly parallel?: number | true
   readonly rate?: number
-  readonly tamper?: Corruption
+  readonly tamper?: TamperedPart
   /** The old name of `tamper`. */
-  readonly corrupt?: Corruption
+  readonly corrupt?: TamperedPart
   readonly skew: number
   readonly timeout: number
   readonly json?: boolean
@@ -73,10 +73,10 @@ export function addSendOptions(command: Command): Command {
     .option('--parallel [n]', `at most n concurrent deliveries (without n: ${maxParallel})`, readWhole(1, maxParallel))
     .option('--rate <n>', 'start n deliveries per second', readPositive)
     .addOption(
-      new Option('--tamper <what>', 'tamper with one part; the delivery should be refused').choices(corruptions),
+      new Option('--tamper <what>', 'tamper with one part; the delivery should be refused').choices(tamperedParts),
     )
     // The name until 0.1.0.
-    .addOption(new Option('--corrupt <what>').choices(corruptions).conflicts('tamper').hideHelp())
+    .addOption(new Option('--corrupt <what>').choices(tamperedParts).conflicts('tamper').hideHelp())
     .option('--skew <seconds>', 'sign with a clock that is wrong by this much', readWhole(-1_000_000_000), 0)
     .option('--timeout <seconds>', 'how long to wait for the effect', readPositive, 10)
     .option('--json', 'print one JSON document and nothing else')

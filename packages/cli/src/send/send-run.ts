@@ -1,6 +1,6 @@
-import type { Corruption } from '@oncehook/simulator/corruption'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
+import type { TamperedPart } from '@oncehook/simulator/tampering'
 import type { Order } from '../orders-client.ts'
 import type { Effect, PlannedPayment } from './plan-payment.ts'
 
@@ -26,7 +26,7 @@ export interface SendRun {
   readonly url: string
   /** The requested number of events in each delivery. */
   readonly batch: number
-  readonly corruption: Corruption | undefined
+  readonly tampered: TamperedPart | undefined
   readonly timeoutSeconds: number
   readonly effect: Effect
   readonly deliveries: readonly Delivered[]

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { toAdyenUnits } from './adyen-units.ts'
-import { readHexSecret } from '../secret-bytes.ts'
 import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
+import { readHexSecret } from '../secret-bytes.ts'
 import type { Signer } from '../signer.ts'
+import { toAdyenUnits } from './adyen-units.ts'
 
 const transfer = 'balancePlatform.transfer.updated'
 const types: PaymentTypes = { succeeded: `${transfer}.booked`, failed: `${transfer}.failed` }

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentEvent, PaymentTypes } from '../../payment-event.ts'
-import { toAdyenUnits } from './adyen-units.ts'
 import { readJson, writeJson } from '../json-body.ts'
 import { toSchemeEvent } from '../scheme-event.ts'
 import { readHexSecret } from '../secret-bytes.ts'
 import { type Seal, type Signer, SigningError, type SigningRequest } from '../signer.ts'
+import { toAdyenUnits } from './adyen-units.ts'
 
 const types: PaymentTypes = { succeeded: 'AUTHORISATION.true', failed: 'AUTHORISATION.false' }
 

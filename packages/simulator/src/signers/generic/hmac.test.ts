@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hmac } from './hmac.ts'
 import { SigningError, type SigningSettings } from '../signer.ts'
+import { hmac } from './hmac.ts'
 
 const body = Buffer.from(
   '{"id":"evt_0001","type":"payment.succeeded","data":{"object":{"id":"pay_0001","note":"café 10 €"}}}',

@@ -1,6 +1,6 @@
 import { type PaymentEvent, type PaymentTypes, toSchemeType } from '../../payment-event.ts'
-import { writeMolliePayment } from './mollie-payment.ts'
 import type { Signer } from '../signer.ts'
+import { writeMolliePayment } from './mollie-payment.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.expired' }
 

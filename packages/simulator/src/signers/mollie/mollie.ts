@@ -1,8 +1,8 @@
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { writeMolliePayment } from './mollie-payment.ts'
 import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
+import { writeMolliePayment } from './mollie-payment.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.failed' }
 

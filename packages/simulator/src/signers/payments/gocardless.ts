@@ -25,16 +25,15 @@ function writeEvents(events: readonly PaymentEvent[]): Uint8Array {
 function toItem(event: PaymentEvent): object {
   const { type, failed, at } = toSchemeEvent(event, types)
   const [resource = '', action = ''] = type.split('.')
-  const details =
-    failed
-      ? {
-          origin: 'bank',
-          cause: 'insufficient_funds',
-          scheme: 'sepa_core',
-          reason_code: 'AM04',
-          will_attempt_retry: false,
-        }
-      : { origin: 'gocardless', cause: `payment_${action}`, description: 'Payment was confirmed as collected' }
+  const details = failed
+    ? {
+        origin: 'bank',
+        cause: 'insufficient_funds',
+        scheme: 'sepa_core',
+        reason_code: 'AM04',
+        will_attempt_retry: false,
+      }
+    : { origin: 'gocardless', cause: `payment_${action}`, description: 'Payment was confirmed as collected' }
   return {
     id: event.id,
     created_at: at,

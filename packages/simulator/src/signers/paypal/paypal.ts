@@ -14,7 +14,12 @@ const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'P
  * webhook id and CRC-32 of the body, joined by pipes. The secret is the PEM private key. The setting `webhookId` is required.
  * The gateway needs the certificate of the key in its setting `certificates`.
  */
-export const paypal: Signer = { types, settings: ['webhookId'], writeEvent: writeAsJson(types, toBody), sign: signPaypal }
+export const paypal: Signer = {
+  types,
+  settings: ['webhookId'],
+  writeEvent: writeAsJson(types, toBody),
+  sign: signPaypal,
+}
 
 function signPaypal({ body, secret, now, eventId, settings }: SigningRequest): HeaderLine[] {
   const webhookId = readTextSetting(settings, 'webhookId')

@@ -1,8 +1,8 @@
 import { toNumber } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
+import { standardWebhooks } from '../generic/standard-webhooks.ts'
 import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'
-import { standardWebhooks } from '../generic/standard-webhooks.ts'
 
 const types: PaymentTypes = { succeeded: 'issue.close', failed: 'issue.reopen' }
 const project = 15

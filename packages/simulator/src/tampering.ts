@@ -8,20 +8,20 @@ import {
 } from './signers/signer.ts'
 
 /** The parts of a delivery to tamper with. A receiver must answer each with 401. */
-export const corruptions = ['body', 'signature', 'timestamp'] as const
+export const tamperedParts = ['body', 'signature', 'timestamp'] as const
 
 /** The wrong part: one bit of the body, the signature (well-formed, but for other bytes), or the time (not the signed one). */
-export type Corruption = (typeof corruptions)[number]
+export type TamperedPart = (typeof tamperedParts)[number]
 
 /**
  * A delivery that is correct except for one part. It works for every scheme, because it only signs twice.
  * @throws SigningError if the scheme does not sign that part, because the delivery would be valid
  */
-export function signCorrupted(signer: Signer, request: SigningRequest, corruption: Corruption): SignedDelivery {
+export function signTampered(signer: Signer, request: SigningRequest, tampered: TamperedPart): SignedDelivery {
   const flip = (body: Uint8Array): Uint8Array => flipOneBit(body, signer.seal?.signedOffset(body))
   const right = signDelivery(signer, request)
   const other = signDelivery(signer, { ...request, body: flip(request.body) })
-  if (corruption === 'timestamp') {
+  if (tampered === 'timestamp') {
     const headers = right.headers.map((line) => postpone(line, request.now))
     if (isSame(right.headers, headers))
       throw new SigningError('The scheme signs no time, so there is nothing to tamper with')
@@ -30,7 +30,7 @@ export function signCorrupted(signer: Signer, request: SigningRequest, corruptio
   if (signer.seal === undefined && isSame(right.headers, other.headers)) {
     throw new SigningError('The scheme does not sign the body, so there is nothing to tamper with')
   }
-  if (corruption === 'body') return { ...right, body: flip(right.body) }
+  if (tampered === 'body') return { ...right, body: flip(right.body) }
   // A sealed body contains its signature, so the changed bit is restored.
   return { ...right, headers: other.headers, body: signer.seal === undefined ? right.body : flip(other.body) }
 }
