@@ -1,8 +1,7 @@
 import { createHmac, hash, type KeyObject, sign } from 'node:crypto'
-import type { JWTHeaderParameters, JWTPayload } from 'jose'
+import { errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from './clock.ts'
 import { unauthenticated } from './error-codes.ts'
-import { loadJose } from './load-jose.ts'
 import type { ServiceKey } from './service-keys.ts'
 
 const LIFETIME_SECONDS = 60
@@ -125,11 +124,9 @@ export interface ServiceTokenRules {
  * @throws unauthenticated, the same for every reason
  */
 export function createServiceTokenVerifier(rules: ServiceTokenRules): ServiceTokenVerifier {
-  const jose = loadJose()
   return async (authorization) => {
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) throw refusal('missing')
-    const { errors } = await jose
     try {
       const { payload, protectedHeader } = await verifyByAny(token, rules)
       return toVerified(payload, { header: protectedHeader, rules })
@@ -142,7 +139,6 @@ export function createServiceTokenVerifier(rules: ServiceTokenRules): ServiceTok
 
 /** Returns the token verified by one of the keys, or throws the error of the last key. */
 async function verifyByAny(token: string, { keys, issuer, audience, clock }: ServiceTokenRules) {
-  const { errors, jwtVerify } = await loadJose()
   const shared = {
     ...{ issuer, audience, clockTolerance: LEEWAY_SECONDS, currentDate: new Date(clock.now()) },
     ...{ requiredClaims: ['iss', 'iat', 'exp'], maxTokenAge: LIFETIME_SECONDS },

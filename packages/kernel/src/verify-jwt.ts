@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { JWTPayload } from 'jose'
-import { loadJose } from './load-jose.ts'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
 
 /** How a token (JWT, RFC 7519) is verified. */
 export interface JwtRules {
@@ -17,7 +16,6 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 export async function verifyJwt(token: string, { key, now, leewaySeconds }: JwtRules): Promise<JWTPayload | null> {
   const parts = token.split('.')
   if (parts.length !== 3 || !parts.every(isCanonical)) return null
-  const { errors, jwtVerify } = await loadJose()
   try {
     const options = { algorithms: ['HS256'], currentDate: new Date(now), clockTolerance: leewaySeconds }
     return (await jwtVerify(token, key, options)).payload

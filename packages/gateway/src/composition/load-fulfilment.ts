@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CallFetch } from '@oncehook/kernel/service-fetch'
 import type { ServiceKey } from '@oncehook/kernel/service-keys'
-import { createServiceTokens } from '@oncehook/kernel/service-token'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import type { Foundation, GatewayParts } from './gateway-parts.ts'
@@ -35,6 +34,7 @@ interface Loaded {
 async function load(parts: CallParts): Promise<Loaded> {
   const { settings, serviceKeys, clock } = parts
   const { createFulfilmentClient, createPaymentProcedures } = await import('../fulfilment/fulfilment-client.ts')
+  const { createServiceTokens } = await import('@oncehook/kernel/service-token')
   const tokens = createServiceTokens({
     ...{ issuer: 'gateway', audience: 'fulfilment', clock, newId: randomUUID },
     key: () => signingKey(serviceKeys.current()),

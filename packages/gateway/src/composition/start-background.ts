@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadJose } from '@oncehook/kernel/load-jose'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
@@ -34,7 +33,7 @@ export interface Background {
  */
 export async function startBackground(foundation: Foundation, front: Front): Promise<Background | null> {
   const { mongo, registry, lifecycle, fulfilment } = foundation
-  await Promise.all([loadJose(), foundation.settings.providers.loadAllSchemes()])
+  await foundation.settings.providers.loadAllSchemes()
   const client = await fulfilment()
   const orderAudit = createOrderAudit(foundation.audit, { logger: foundation.logger, wait: sleep })
   serveApplication(foundation, { front, fulfilment: client, recordChange: orderAudit.record })
@@ -53,7 +52,7 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
   addMissingKeysGauge(registry, keyRegister)
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
   const operator = createOperatorApi({
-    tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: await openAccessTokens(foundation) },
+    tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(foundation) },
     failedLogins: createFailedLogins({
       api: 'operator',
       limit: createRateLimit({
@@ -82,10 +81,10 @@ function createTokenChecks({ settings, clock }: Foundation): TokenChecks {
 }
 
 /** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
-async function openAccessTokens({ settings, fetch, clock, logger }: Foundation): Promise<AccessTokens | null> {
+function openAccessTokens({ settings, fetch, clock, logger }: Foundation): AccessTokens | null {
   const { operatorIssuer } = settings
   if (operatorIssuer === null) return null
-  const keys = await createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
+  const keys = createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
   // Failures are already logged.
   keys.reload().catch(() => undefined)
   return createAccessTokens({ issuer: operatorIssuer, keys: keys.find, clock })

@@ -1,9 +1,16 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unauthenticated } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
-import { loadJose } from '@oncehook/kernel/load-jose'
 import { resolvePointer } from '@oncehook/webhooks/providers'
-import type { CryptoKey, JWTVerifyGetKey, JWTVerifyOptions, JWTVerifyResult } from 'jose'
+import {
+  type CryptoKey,
+  decodeJwt,
+  errors,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+} from 'jose'
 import { signInInsufficient } from '../errors.ts'
 import { CHALLENGE } from '../http/authentication/bearer-token.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, type SignInRules } from '../operator-issuer.ts'
@@ -66,26 +73,23 @@ const MAX_NAME = 128
 export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRules): AccessTokens {
   const { issuer, audience, maxAgeSeconds } = rules
   return async (token) => {
-    const jose = await loadJose()
     try {
       // Checked before the key is searched for, so that the issuer is not asked about tokens of others.
-      if (jose.decodeJwt(token).iss !== issuer) throw refusal({ claim: 'iss' })
+      if (decodeJwt(token).iss !== issuer) throw refusal({ claim: 'iss' })
       const options = {
         ...{ issuer, audience, algorithms: ALGORITHMS, maxTokenAge: maxAgeSeconds, requiredClaims: ['exp', 'sub'] },
         ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(clock.now()) },
       }
-      const { payload, protectedHeader } = await verifyByAny(jose, { token, keys, options })
+      const { payload, protectedHeader } = await verifyByAny({ token, keys, options })
       checkPurpose(payload, protectedHeader.typ)
       checkSignIn(payload, rules.signIn, clock.now() / 1_000)
       const identity = { issuer, name: shownName(payload) }
       return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity }
     } catch (error) {
-      throw toRefusal(error, jose)
+      throw toRefusal(error)
     }
   }
 }
-
-type Jose = Awaited<ReturnType<typeof loadJose>>
 
 interface TokenCheck {
   readonly token: string
@@ -94,30 +98,30 @@ interface TokenCheck {
 }
 
 /** Verifies a token. If it names no key and the issuer has several, those that fit are tried one after the other. */
-async function verifyByAny(jose: Jose, check: TokenCheck): Promise<JWTVerifyResult> {
+async function verifyByAny(check: TokenCheck): Promise<JWTVerifyResult> {
   try {
-    return await jose.jwtVerify(check.token, check.keys, check.options)
+    return await jwtVerify(check.token, check.keys, check.options)
   } catch (error) {
-    if (error instanceof jose.errors.JWKSMultipleMatchingKeys) return await tryEach(jose, check, error)
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return await tryEach(check, error)
     throw error
   }
 }
 
-async function tryEach(jose: Jose, check: TokenCheck, keys: AsyncIterable<CryptoKey>): Promise<JWTVerifyResult> {
+async function tryEach(check: TokenCheck, keys: AsyncIterable<CryptoKey>): Promise<JWTVerifyResult> {
   let tried = 0
   for await (const key of keys) {
     tried += 1
     try {
-      return await jose.jwtVerify(check.token, key, check.options)
+      return await jwtVerify(check.token, key, check.options)
     } catch (failure) {
-      const isOfAnother = failure instanceof jose.errors.JWSSignatureVerificationFailed
+      const isOfAnother = failure instanceof errors.JWSSignatureVerificationFailed
       if (!isOfAnother || tried === MOST_TRIED) throw failure
     }
   }
-  throw new jose.errors.JWSSignatureVerificationFailed()
+  throw new errors.JWSSignatureVerificationFailed()
 }
 
-function toRefusal(error: unknown, { errors }: Jose): unknown {
+function toRefusal(error: unknown): unknown {
   if (error instanceof AppError) return error
   if (error instanceof errors.JWTExpired) return unauthenticated({ reason: 'expired', claim: error.claim }, CHALLENGE)
   if (error instanceof errors.JWTClaimValidationFailed) return refusal({ claim: error.claim })

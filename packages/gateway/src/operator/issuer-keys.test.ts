@@ -13,7 +13,7 @@ const clock = { now: () => Date.now() }
 const { logger, lines } = memoryLogger()
 const ASKED = ['/.well-known/openid-configuration', '/jwks']
 
-async function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs = 5_000 } = {}): Promise<AccessTokens> {
+function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs = 5_000 } = {}): AccessTokens {
   const rules: OperatorIssuer = {
     issuer,
     audience: AUDIENCE,
@@ -24,7 +24,7 @@ async function openTokens(issuer: string, { fetch = globalThis.fetch, timeoutMs 
   }
   return createAccessTokens({
     ...{ issuer: rules, clock },
-    keys: (await createIssuerKeys({ issuer, fetch, clock, logger, timeoutMs })).find,
+    keys: createIssuerKeys({ issuer, fetch, clock, logger, timeoutMs }).find,
   })
 }
 
@@ -50,7 +50,7 @@ describe('with a real issuer', () => {
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     issuer = await startOidcIssuer({ alice: ['operators'] })
-    tokens = await openTokens(issuer.issuer)
+    tokens = openTokens(issuer.issuer)
   })
   afterEach(async () => {
     vi.useRealTimers()
@@ -147,7 +147,7 @@ describe('an issuer', () => {
     ['that does not speak JSON', [new Response('<html>')]],
   ])('%s is unavailable', async (_, answers) => {
     const asked: string[] = []
-    const tokens = await openTokens(ISSUER, {
+    const tokens = openTokens(ISSUER, {
       fetch: async (url, init) => {
         expect(init?.redirect).toBe('manual')
         const answer = answers[asked.length]
@@ -161,7 +161,7 @@ describe('an issuer', () => {
   })
 
   it('that does not answer is unavailable in bounded time', async () => {
-    const tokens = await openTokens(ISSUER, {
+    const tokens = openTokens(ISSUER, {
       timeoutMs: 50,
       fetch: (_, init) =>
         new Promise((_resolve, reject) => {

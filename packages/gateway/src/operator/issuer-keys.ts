@@ -1,10 +1,9 @@
 import type { Clock } from '@oncehook/kernel/clock'
 import { unavailable } from '@oncehook/kernel/error-codes'
-import { loadJose } from '@oncehook/kernel/load-jose'
 import type { Logger } from '@oncehook/kernel/logger'
 import { readCapped } from '@oncehook/kernel/read-capped'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
-import type { FetchImplementation, JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { isSafeAddress } from '../operator-issuer.ts'
 
@@ -43,9 +42,8 @@ const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
  * it did not name once in 30 s, and after a failure once in 10 s, so that clients cannot trigger requests to it at
  * will.
  */
-export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys> {
+export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
-  const jose = await loadJose()
   const discoveryUrl = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
   let failedAt = Number.NEGATIVE_INFINITY
   let readAt = Number.NEGATIVE_INFINITY
@@ -66,9 +64,9 @@ export async function createIssuerKeys(deps: IssuerKeysDeps): Promise<IssuerKeys
       throw unreachable(error)
     }
   }
-  const keys = jose.createRemoteJWKSet(discoveryUrl, {
+  const keys = createRemoteJWKSet(discoveryUrl, {
     ...{ timeoutDuration: timeoutMs, cooldownDuration: COOL_DOWN_MS, cacheMaxAge: KEPT_MS },
-    [jose.customFetch]: askForKeys,
+    [customFetch]: askForKeys,
   })
   return {
     async find(header, token) {
