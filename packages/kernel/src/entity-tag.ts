@@ -21,7 +21,8 @@ const ANY = /^[ \t]*\*[ \t]*$/
 
 /**
  * Parses the value of `If-Match` or `If-None-Match`. Tags may contain commas. Empty list elements are ignored (RFC
- * 9110 section 5.6.1).
+ * 9110 section 5.6.1). Own code, because `fresh` reads only `If-None-Match`, splits it at every comma, and ignores
+ * invalid syntax.
  * @throws invalidRequest for anything else, so that an invalid precondition is never ignored
  */
 export function parseEntityTagList(value: string): EntityTagList {

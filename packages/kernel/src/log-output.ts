@@ -23,6 +23,9 @@ const writeLater = promisify(write)
  * The lines of one event loop turn are written together at its end, in order. On exit the process writes the rest and
  * waits at most 300 ms for a slow reader. In a file, lines that the pool thread is writing at that moment may follow the
  * rest.
+ *
+ * Own code, because `pino.destination` lets an unread pipe block a thread of the pool, and waits for its reader without
+ * a limit on exit.
  */
 export class LogOutput {
   /** Called with the number of dropped lines as soon as half of the buffer is free again. */

@@ -6,6 +6,9 @@ const RANGE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/
 /**
  * Returns the quality (0 to 1) of a media type, by the most specific matching range of an Accept header (RFC 9110 section
  * 12.5.1). It is 0 if no range matches, and 1 if the header contains no valid range.
+ *
+ * Own code, because `accepts` returns no quality, which decides between JSON and a problem document, and because it
+ * rejects a header without a valid range.
  */
 export function qualityOf(accept: string | undefined, type: string): number {
   const qualities = new Map<string, number>()

@@ -10,7 +10,8 @@ const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Re
 
 /**
  * Creates the CORS middleware (Fetch standard, section 3.2) for an allow-list of origins, without credentials. It sets its
- * headers before anything can fail, so that errors have them too. An origin that is not listed gets none.
+ * headers before anything can fail, so that errors have them too. An origin that is not listed gets none. Own code, because
+ * `@koa/cors` allows the same methods for every path, and answers preflights for paths that do not exist.
  */
 export function createCors(origins: ReadonlySet<string>): Middleware<RequestState> {
   return (ctx, next) => {

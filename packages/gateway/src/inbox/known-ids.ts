@@ -1,6 +1,7 @@
 /**
  * Remembers keys that a majority has acknowledged to this process, so that a storm of duplicates needs no database. It
- * is limited to two generations of `capacity` keys. The older one is dropped when the younger one is full.
+ * is limited to two generations of `capacity` keys. The older one is dropped when the younger one is full. `quick-lru` uses
+ * the same algorithm, but also keeps a value for each key.
  */
 export class KnownIds {
   readonly #capacity: number

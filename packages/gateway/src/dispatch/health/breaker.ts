@@ -10,7 +10,10 @@ export interface Breaker {
   failed(now: number): void
 }
 
-/** Creates a breaker that opens at the first failure and closes at the first success. */
+/**
+ * Creates a breaker that opens at the first failure and closes at the first success. Own code, because `cockatiel` and
+ * `opossum` wrap each call and read the clock of the process; here the dispatcher asks before it claims events.
+ */
 export function createBreaker(probes: Backoff, random: () => number): Breaker {
   let failures = 0
   let nextProbe = 0
