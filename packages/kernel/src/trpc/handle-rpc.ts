@@ -42,6 +42,10 @@ export interface RpcResult<Context = unknown> {
 /**
  * Handles one tRPC call: first the guard (size, caller, media type, strict JSON), then the procedure. No batches. A
  * HEAD request is a GET without the response body.
+ *
+ * Own code, because tRPC's adapter for Node replaces a refusal of the guard by 415 if the body is not JSON, answers HEAD
+ * with 204, sends no Content-Length, reports a call early if its client has left, and needs a fifth more processor time
+ * per call.
  */
 export async function handleRpc<Router extends AnyRouter, Known extends Caller = Caller>(
   endpoint: TrpcEndpoint<Router, Known>,
@@ -124,8 +128,9 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
   const body = Buffer.from(await answer.arrayBuffer())
   response.writeHead(answer.status, {
     ...Object.fromEntries(answer.headers),
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': body.length,
+    // In lower case like the others, so that it replaces tRPC's.
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': body.length,
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
