@@ -31,13 +31,13 @@ describe('packages', () => {
     ['webhooks', ['kernel'], []],
     ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
-    ['simulator', [], []],
-    ['cli', ['simulator', 'webhooks', 'gateway/providers'], ['gateway']],
+    ['simulator', ['kernel/currencies'], []],
+    ['cli', ['kernel/currencies', 'simulator', 'webhooks', 'gateway/providers'], ['gateway']],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
     const own = importsOf(`packages/${name}/src`)
     expect(own.length).toBeGreaterThan(10)
     const forbidden = own.filter(({ from, typeOnly }) => {
-      const [, other, folder] = /^@oncehook\/(\w+)(?:\/(\w+)\/)?/.exec(from) ?? []
+      const [, other, folder] = /^@oncehook\/(\w+)(?:\/(\w+))?/.exec(from) ?? []
       if (other === undefined || values.includes(other) || values.includes(`${other}/${folder}`)) return false
       return !(typeOnly && types.includes(other))
     })

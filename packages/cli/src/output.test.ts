@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toAge, toDuration, toMoney, toPrintable, toTime } from './output.ts'
+import { toAge, toDuration, toPrintable, toTime } from './output.ts'
 
 describe('toPrintable', () => {
   it('keeps text and takes what steers a terminal', () => {
@@ -42,17 +42,5 @@ describe('toAge', () => {
     [null, '-'],
   ])('writes %s seconds as %s', (seconds, text) => {
     expect(toAge(seconds)).toBe(text)
-  })
-})
-
-describe('toMoney', () => {
-  it.each([
-    [1999, 'EUR', '19.99 EUR'],
-    [1999, 'JPY', '1999 JPY'],
-    [1999, 'KWD', '1.999 KWD'],
-    [199_900, 'HUF', '1999.00 HUF'],
-    [Number.MAX_SAFE_INTEGER, 'EUR', '90071992547409.91 EUR'],
-  ])('writes %d minor units of %s as %s', (amount, currency, text) => {
-    expect(toMoney(amount, currency)).toBe(text)
   })
 })

@@ -1,4 +1,3 @@
-import { toDecimal } from '@oncehook/simulator/money'
 import type { CliContext } from './cli-context.ts'
 
 /** Writes one indented JSON document. */
@@ -35,9 +34,4 @@ export function toAge(seconds: number | null): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
   return seconds < 172_800 ? `${(seconds / 3_600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`
-}
-
-/** `19.99 EUR`, with the decimals of the currency (ISO 4217). */
-export function toMoney(minorUnits: number, currency: string): string {
-  return `${toDecimal(minorUnits, currency)} ${currency}`
 }

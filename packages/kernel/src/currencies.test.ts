@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CURRENCIES, decimalsOf } from './currencies.ts'
+import { CURRENCIES, decimalsOf, formatAmount, toDecimal } from './currencies.ts'
 
 /** The decimals that are usual in print. */
 function inPrint(currency: string): number | undefined {
@@ -35,5 +36,41 @@ describe('decimalsOf', () => {
     ['ZZZ', 2],
   ])('of %s is %i', (currency, decimals) => {
     expect(decimalsOf(currency)).toBe(decimals)
+  })
+})
+
+describe('toDecimal', () => {
+  it.each([
+    [1999, 'EUR', '19.99'],
+    [5, 'eur', '0.05'],
+    [0, 'EUR', '0.00'],
+    [500, 'JPY', '500'],
+    [1999, 'KWD', '1.999'],
+    [1, 'CLF', '0.0001'],
+  ])('writes %i minor units of %s as %s', (units, currency, decimal) => {
+    expect(toDecimal(units, currency)).toBe(decimal)
+  })
+})
+
+describe('formatAmount', () => {
+  it.each([
+    [1999, 'EUR', '19.99 EUR'],
+    [5, 'EUR', '0.05 EUR'],
+    [0, 'USD', '0.00 USD'],
+    [500, 'JPY', '500 JPY'],
+    [12345, 'KWD', '12.345 KWD'],
+    [199_900, 'HUF', '1999.00 HUF'],
+    [1_500_000, 'IQD', '1500.000 IQD'],
+    [Number.MAX_SAFE_INTEGER, 'EUR', '90071992547409.91 EUR'],
+  ])('writes %i %s as %s', (amount, currency, text) => {
+    expect(formatAmount(amount, currency)).toBe(text)
+  })
+
+  it('loses no digit', () => {
+    fc.assert(
+      fc.property(fc.nat(Number.MAX_SAFE_INTEGER), (amount) => {
+        expect(Number(formatAmount(amount, 'EUR').replace(/[. EUR]/g, ''))).toBe(amount)
+      }),
+    )
   })
 })

@@ -25,3 +25,16 @@ const OTHER_THAN_TWO: ReadonlyMap<string, number> = new Map([
 export function decimalsOf(currency: string): number {
   return OTHER_THAN_TWO.get(currency.toUpperCase()) ?? 2
 }
+
+/** Minor units as a decimal with all decimals of the currency: 1999 EUR is `19.99`, 500 JPY is `500`. */
+export function toDecimal(minorUnits: number, currency: string): string {
+  const decimals = decimalsOf(currency)
+  if (decimals === 0) return String(minorUnits)
+  const digits = String(minorUnits).padStart(decimals + 1, '0')
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+/** An amount in minor units for people: `19.99 EUR`. No digit is lost. */
+export function formatAmount(minorUnits: number, currency: string): string {
+  return `${toDecimal(minorUnits, currency)} ${currency}`
+}

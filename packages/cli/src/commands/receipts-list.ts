@@ -1,3 +1,4 @@
+import { formatAmount } from '@oncehook/kernel/currencies'
 import { Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
@@ -6,7 +7,7 @@ import { connectOperator } from '../operator/connect-operator.ts'
 import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
 import { addPageOptions, describeNext, type PageOptions, toPage } from '../operator/page-options.ts'
-import { toMoney, toTime, writeJson, writeLines } from '../output.ts'
+import { toTime, writeJson, writeLines } from '../output.ts'
 import { toTableLines } from '../table.ts'
 
 const states = ['owed', 'sending', 'sent', 'parked'] as const
@@ -48,7 +49,7 @@ const HEAD = ['KEY', 'ORDER', 'PAYMENT', 'AMOUNT', 'PAID', 'STATE', 'ATTEMPTS', 
 
 function describe({ items, next }: Awaited<ReturnType<OperatorClient['receipts']['list']['query']>>): string[] {
   const rows = items.map((receipt) => [
-    ...[receipt.key, receipt.orderId, receipt.paymentId, toMoney(receipt.amount, receipt.currency)],
+    ...[receipt.key, receipt.orderId, receipt.paymentId, formatAmount(receipt.amount, receipt.currency)],
     ...[toTime(receipt.paidAt), receipt.state, receipt.attempts, receipt.lastError?.code ?? null],
     toTime(receipt.sentAt),
   ])

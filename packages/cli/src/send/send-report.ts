@@ -1,5 +1,6 @@
+import { formatAmount } from '@oncehook/kernel/currencies'
 import type { Order } from '../orders-client.ts'
-import { toDuration, toMoney, toPrintable } from '../output.ts'
+import { toDuration, toPrintable } from '../output.ts'
 import type { Verdict } from './judge-send.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from './send-run.ts'
@@ -40,7 +41,7 @@ export function describePlan(payments: readonly PlannedPayment[]): string[] {
   const [payment] = payments
   if (payments.length !== 1 || !payment) return [`Orders    ${payments.length} created`]
   const { order, created } = payment
-  const price = toMoney(order.amountDue, order.currency)
+  const price = formatAmount(order.amountDue, order.currency)
   return [`Order     ${order.id}, ${price}, ${created ? 'created' : `exists: ${describeState(order)}`}`]
 }
 

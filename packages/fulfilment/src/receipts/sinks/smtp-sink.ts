@@ -1,7 +1,7 @@
+import { formatAmount } from '@oncehook/kernel/currencies'
 import { createTransport } from 'nodemailer'
 import { toOneLine } from '../../orders/line-text.ts'
 import { type Receipt, type ReceiptSink, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
-import { formatAmount } from './format-amount.ts'
 
 /** The mail server and the sender address. */
 export interface SmtpSinkOptions {

@@ -1,4 +1,4 @@
-import { toDecimal } from '../../money.ts'
+import { toDecimal } from '@oncehook/kernel/currencies'
 import type { PaymentEvent } from '../../payment-event.ts'
 
 /** A payment as Mollie's API shows it (docs.mollie.com/reference/get-payment). */

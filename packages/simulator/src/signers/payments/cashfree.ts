@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { toDecimal } from '../../money.ts'
+import { toDecimal } from '@oncehook/kernel/currencies'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'

@@ -1,5 +1,5 @@
+import { toDecimal } from '@oncehook/kernel/currencies'
 import { toNumber } from '../../made-ids.ts'
-import { toDecimal } from '../../money.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
 import type { Signer } from '../signer.ts'

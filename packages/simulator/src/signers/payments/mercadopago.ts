@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { toDecimal } from '@oncehook/kernel/currencies'
 import { toNumber, toUuid } from '../../made-ids.ts'
-import { toDecimal } from '../../money.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readJson } from '../json-body.ts'
 import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { toDecimal } from '../../money.ts'
+import { toDecimal } from '@oncehook/kernel/currencies'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
 import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { toDecimal } from '@oncehook/kernel/currencies'
 import { toUuid } from '../../made-ids.ts'
-import { toDecimal } from '../../money.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'
 import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
