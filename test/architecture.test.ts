@@ -172,6 +172,7 @@ describe('a start of the gateway', () => {
     const needed = packagesBehind('packages/gateway/src/gateway.ts')
     expect([...needed].filter((name) => !name.startsWith('node:')).toSorted()).toEqual([
       'content-type',
+      'ipaddr.js',
       'mongodb',
       'prom-client',
       'zod',
