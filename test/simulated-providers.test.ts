@@ -81,7 +81,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
     ['failed', failed],
   ])('is understood as a payment that %s', async (_, event) => {
     await using api = await startObjectApi({ port: 0, token: API_TOKEN })
-    const { signer, settings, request } = simulateProvider(scheme, { ...place, apiUrl: api.url }, more)
+    const { signer, settings, request } = await simulateProvider(scheme, { ...place, apiUrl: api.url }, more)
     const object = signer.describeObject?.(event)
     if (object !== undefined) api.add(object)
     const provider = readProvider(settings)
@@ -104,7 +104,11 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
   })
 
   it('is refused once a byte of what is signed was changed', async () => {
-    const { signer, settings, request } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    const { signer, settings, request } = await simulateProvider(
+      scheme,
+      { ...place, apiUrl: 'http://127.0.0.1:9' },
+      more,
+    )
     const provider = readProvider(settings)
     const spoiled = tamperedParts.flatMap((tampered) => {
       try {
@@ -122,9 +126,9 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
   })
 
   it('is refused under another secret', async () => {
-    const { settings } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    const { settings } = await simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
     if (settings.scheme === 'mollie-classic') return // it has none: only what its API says counts
-    const other = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
+    const other = await simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' }, more)
     const delivery = toDelivery(signDelivery(other.signer, other.request(paid, NOW)))
     expect(await readProvider(settings).verify(delivery, NOW, fetch)).toHaveProperty('refused')
   })
@@ -133,9 +137,9 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
 const batching = [...signers].flatMap(([scheme, { batch }]) => (batch ? [[scheme, batch] as const] : []))
 
 describe.each(batching)('a simulated delivery of several events of %s', (scheme, { most, writeEvents }) => {
-  const { settings, request } = simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' })
-  const provider = readProvider({ ...settings, maxBytes: 4_194_304 })
-  const deliver = (events: readonly PaymentEvent[]) => {
+  const deliver = async (events: readonly PaymentEvent[]) => {
+    const { settings, request } = await simulateProvider(scheme, { ...place, apiUrl: 'http://127.0.0.1:9' })
+    const provider = readProvider({ ...settings, maxBytes: 4_194_304 })
     const signed = { ...request(events[0] ?? paid, NOW), body: writeEvents(events) }
     return receiveAll(provider, toDelivery(signDelivery(signers.get(scheme)!, signed)))
   }

@@ -17,11 +17,13 @@ const apiToken = 'a-token-of-the-simulated-api'
 const token = randomBytes(24).toString('hex')
 
 const simulated = new Map<string, SimulatedProvider>(
-  [...SCHEMES.keys()].map((scheme) => {
-    const publicUrl = `https://pay.example.com/api/webhooks/${scheme}`
-    const place = { publicUrl, apiUrl: `http://127.0.0.1:${apiPort}/v3`, apiToken, now: Date.now() }
-    return [scheme, simulateProvider(scheme, place)]
-  }),
+  await Promise.all(
+    [...SCHEMES.keys()].map(async (scheme) => {
+      const publicUrl = `https://pay.example.com/api/webhooks/${scheme}`
+      const place = { publicUrl, apiUrl: `http://127.0.0.1:${apiPort}/v3`, apiToken, now: Date.now() }
+      return [scheme, await simulateProvider(scheme, place)] as const
+    }),
+  ),
 )
 const providers = Object.fromEntries([...simulated].map(([scheme, { settings }]) => [scheme, settings]))
 const { port, events } = stack.use(

@@ -12,11 +12,13 @@ afterAll(() => stack.disposeAsync())
 const api = stack.use(await startObjectApi({ port: 0, token: 'a-token-of-the-simulated-api' }))
 
 const simulated = new Map<string, SimulatedProvider>(
-  [...SCHEMES.keys()].map((scheme) => {
-    const publicUrl = `https://pay.example.com/api/webhooks/${scheme}`
-    const place = { publicUrl, apiUrl: api.url, apiToken: 'a-token-of-the-simulated-api', now: Date.now() }
-    return [scheme, simulateProvider(scheme, place)]
-  }),
+  await Promise.all(
+    [...SCHEMES.keys()].map(async (scheme) => {
+      const publicUrl = `https://pay.example.com/api/webhooks/${scheme}`
+      const place = { publicUrl, apiUrl: api.url, apiToken: 'a-token-of-the-simulated-api', now: Date.now() }
+      return [scheme, await simulateProvider(scheme, place)] as const
+    }),
+  ),
 )
 const entries = [...simulated].map(([scheme, { settings }]) => [scheme, settings] as const)
 const PROVIDERS = JSON.stringify(Object.fromEntries(entries))

@@ -84,7 +84,7 @@ const DOCUMENTED: Readonly<Record<string, object>> = {
 async function documentedProviders(folder: string): Promise<Record<string, object>> {
   const entries = Object.entries(DOCUMENTED).map(async ([name, settings]) => {
     const scheme = 'scheme' in settings ? String(settings.scheme) : name
-    const { value } = makeDevelopmentSecret(scheme, Date.now())
+    const { value } = await makeDevelopmentSecret(scheme, Date.now())
     if (value === null) return [name, { scheme, ...settings }] as const
     const file = join(folder, name)
     await writeFile(file, `${value}\n`)

@@ -23,10 +23,14 @@ export interface SimulatedPlace {
 }
 
 /** A provider of a scheme with a secret that was just made. */
-export function simulateProvider(scheme: string, place: SimulatedPlace, more: SigningSettings = {}): SimulatedProvider {
+export async function simulateProvider(
+  scheme: string,
+  place: SimulatedPlace,
+  more: SigningSettings = {},
+): Promise<SimulatedProvider> {
   const signer = signers.get(scheme)
   if (signer === undefined) throw new Error(`The simulator knows no scheme ${scheme}`)
-  const secret = makeDevelopmentSecret(scheme, place.now)
+  const secret = await makeDevelopmentSecret(scheme, place.now)
   const fetch = { baseUrl: place.apiUrl, token: place.apiToken }
   const own: SigningSettings = {
     ...(scheme === 'hmac' ? { header: 'x-signature', timestampHeader: 'x-timestamp' } : {}),

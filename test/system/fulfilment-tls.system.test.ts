@@ -20,15 +20,17 @@ type Service = 'gateway' | 'fulfilment'
 /** Files by the names of their settings, without the beginning that all have. */
 type Files = Readonly<Partial<Record<'CERT' | 'KEY' | 'CLIENT_CA' | 'CA' | 'CLIENT_CERT' | 'CLIENT_KEY', string>>>
 
-function ofServer({ cert, key } = authority.issue('fulfilment', HOSTS)): Files {
+async function ofServer(by = authority): Promise<Files> {
+  const { cert, key } = await by.issue('fulfilment', HOSTS)
   return { CERT: cert, KEY: key }
 }
 
-function ofClient({ cert, key } = authority.issue('gateway')): Files {
+async function ofClient(by = authority): Promise<Files> {
+  const { cert, key } = await by.issue('gateway')
   return { CLIENT_CERT: cert, CLIENT_KEY: key }
 }
 
-const authority = createTestAuthority('the first authority')
+const authority = await createTestAuthority('the first authority')
 
 /** A stack whose services talk https by files that can be written anew. */
 async function startSecured(resources: AsyncDisposableStack, files: Readonly<Record<Service, Files>>) {
@@ -72,8 +74,8 @@ describe('fulfilment with TLS', () => {
   it('demands a client certificate of its authority for calls, not for probes, and the gateway shows one', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, port } = await startSecured(resources, {
-      fulfilment: { ...ofServer(), CLIENT_CA: authority.ca },
-      gateway: { CA: authority.ca, ...ofClient() },
+      fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
+      gateway: { CA: authority.ca, ...(await ofClient()) },
     })
     await stack.untilReady()
     await payOneOrder(stack)
@@ -83,10 +85,12 @@ describe('fulfilment with TLS', () => {
     const refused = { status: 401, body: expect.stringContaining(NO_CERTIFICATE) }
     const bare = agentOf({})
     expect(await ask(port, CALL, bare)).toEqual(refused)
-    expect(await ask(port, CALL, agentOf(createTestAuthority('another').issue('gateway')))).toEqual(refused)
-    expect(await ask(port, CALL, agentOf(createTestAuthority('the first authority').issue('gateway')))).toEqual(refused)
+    for (const name of ['another', 'the first authority']) {
+      const stranger = await createTestAuthority(name)
+      expect(await ask(port, CALL, agentOf(await stranger.issue('gateway')))).toEqual(refused)
+    }
     // With one, only the token is missing.
-    const { body } = await ask(port, CALL, agentOf(authority.issue('gateway')))
+    const { body } = await ask(port, CALL, agentOf(await authority.issue('gateway')))
     expect(JSON.parse(body)).toMatchObject({ error: { message: NO_TOKEN } })
     for (const probe of ['/livez', '/readyz', '/metrics']) expect((await ask(port, probe, bare)).status).toBe(200)
     await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow()
@@ -98,8 +102,8 @@ describe('fulfilment with TLS', () => {
   it('changes certificates and authorities without a restart and without a refused call', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, port, write } = await startSecured(resources, {
-      fulfilment: { ...ofServer(), CLIENT_CA: authority.ca },
-      gateway: { CA: authority.ca, ...ofClient() },
+      fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },
+      gateway: { CA: authority.ca, ...(await ofClient()) },
     })
     await stack.untilReady()
     const { id } = await stack.orders.create()
@@ -115,10 +119,10 @@ describe('fulfilment with TLS', () => {
       await write(service, files)
       await expect.poll(() => stack[service].countOf('tls.changed'), PATIENCE).toBeGreaterThan(before)
     }
-    const next = createTestAuthority('the next authority')
+    const next = await createTestAuthority('the next authority')
     const both = authority.ca + next.ca
     const held = resources.adopt(
-      new Agent({ keepAlive: true, maxSockets: 1, ca: both, ...authority.issue('held') }),
+      new Agent({ keepAlive: true, maxSockets: 1, ca: both, ...(await authority.issue('held')) }),
       (agent) => agent.destroy(),
     )
     const reasonOf = async (): Promise<string> => JSON.parse((await ask(port, CALL, held)).body).error.message
@@ -126,8 +130,8 @@ describe('fulfilment with TLS', () => {
 
     await change('fulfilment', { CLIENT_CA: both })
     await change('gateway', { CA: both })
-    await change('gateway', ofClient(next.issue('gateway')))
-    await change('fulfilment', ofServer(next.issue('fulfilment', HOSTS)))
+    await change('gateway', await ofClient(next))
+    await change('fulfilment', await ofServer(next))
     await change('fulfilment', { CLIENT_CA: next.ca })
     await change('gateway', { CA: next.ca })
     // The connection was opened before: it ends with this answer.

@@ -18,7 +18,7 @@ export interface MadeSecret {
  */
 export async function makeSecret(scheme: string, file: string, now: number): Promise<MadeSecret> {
   const signer = signers.get(scheme)
-  const { signWith, value, gatewaySettings, signerSettings = {} } = makeDevelopmentSecret(scheme, now)
+  const { signWith, value, gatewaySettings, signerSettings = {} } = await makeDevelopmentSecret(scheme, now)
   if (signer === undefined || value === null) throw new UsageError(`The scheme ${scheme} uses no secret`)
   const path = resolve(file)
   await writeFile(path, `${signWith.trimEnd()}\n`, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {

@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { makeCertificate } from './make-certificate.ts'
 import type { SigningSettings } from './signers/signer.ts'
 
 /** A new secret in the format of a scheme. */
@@ -14,10 +13,9 @@ export interface DevelopmentSecret {
   readonly signerSettings?: SigningSettings
 }
 
-const makers: ReadonlyMap<string, (now: number) => DevelopmentSecret> = new Map<
-  string,
-  (now: number) => DevelopmentSecret
->([
+type Maker = (now: number) => DevelopmentSecret | Promise<DevelopmentSecret>
+
+const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['standard-webhooks', () => same(`whsec_${randomBytes(32).toString('base64')}`)],
   ['gitlab', () => same(`whsec_${randomBytes(32).toString('base64')}`)],
   ['stripe', () => same(`whsec_${randomBytes(24).toString('hex')}`)],
@@ -31,8 +29,8 @@ const makers: ReadonlyMap<string, (now: number) => DevelopmentSecret> = new Map<
  * Generates a secret for a scheme: a key pair if the scheme uses one, else 32 random bytes. `now` (milliseconds) is the start of
  * the validity of a certificate.
  */
-export function makeDevelopmentSecret(scheme: string, now: number): DevelopmentSecret {
-  return makers.get(scheme)?.(now) ?? same(randomBytes(32).toString('hex'))
+export async function makeDevelopmentSecret(scheme: string, now: number): Promise<DevelopmentSecret> {
+  return (await makers.get(scheme)?.(now)) ?? same(randomBytes(32).toString('hex'))
 }
 
 /** A key pair for Standard Webhooks v1a. */
@@ -62,19 +60,18 @@ function makeSendgridSecret(): DevelopmentSecret {
 
 const DAY_MS = 86_400_000
 
-function makePaypalSecret(now: number): DevelopmentSecret {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const commonName = 'simulator.invalid'
-  const certificate = makeCertificate({
-    ...{ issuer: { commonName, privateKey }, commonName, publicKey },
-    notBefore: now - DAY_MS,
-    notAfter: now + 365 * DAY_MS,
+async function makePaypalSecret(now: number): Promise<DevelopmentSecret> {
+  // Loaded here, because only this scheme needs it.
+  const { generate } = await import('selfsigned')
+  const made = await generate([{ name: 'commonName', value: 'simulator.invalid' }], {
+    ...{ keySize: 2048, algorithm: 'sha256' },
+    ...{ notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + 365 * DAY_MS) },
   })
   const webhookId = randomBytes(9).toString('hex').toUpperCase()
   return {
-    signWith: toPem(privateKey),
+    signWith: made.private,
     value: webhookId,
-    gatewaySettings: { certificates: [certificate] },
+    gatewaySettings: { certificates: [made.cert] },
     signerSettings: { webhookId },
   }
 }

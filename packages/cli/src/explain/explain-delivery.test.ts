@@ -25,9 +25,9 @@ const event = {
 }
 
 /** A delivery that is right, and everything needed to spoil it. */
-function deliver(scheme: string, body?: string, more: object = {}) {
+async function deliver(scheme: string, body?: string, more: object = {}) {
   const signer = signers.get(scheme)!
-  const secret = makeDevelopmentSecret(scheme, NOW)
+  const secret = await makeDevelopmentSecret(scheme, NOW)
   const settings = {
     ...(scheme === 'hmac' ? { header: 'x-signature', timestampHeader: 'x-timestamp' } : {}),
     ...(signer.settings.includes('publicUrl') ? { publicUrl: URL } : {}),
@@ -51,7 +51,7 @@ function deliver(scheme: string, body?: string, more: object = {}) {
   return { scheme, value: secret.value ?? '', settings, delivery }
 }
 
-type Delivered = ReturnType<typeof deliver>
+type Delivered = Awaited<ReturnType<typeof deliver>>
 
 function toKnown({ scheme, value, settings }: Pick<Delivered, 'scheme' | 'value' | 'settings'>, name = 'shop') {
   const secrets = value === '' ? [] : [{ id: 's1', value }]
@@ -109,7 +109,7 @@ const overBytes = signing.filter((scheme) => !['adyen', 'twilio'].includes(schem
 
 describe('explain', () => {
   it.each(all)('knows the headers of %s and has nothing to say of a right delivery', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     const names = new Set(one.delivery.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()))
     const families = headerFamiliesOf(toKnown(one).settings)
     expect(families.length === 0 || families.some((family) => family.every((name) => names.has(name)))).toBe(true)
@@ -120,7 +120,7 @@ describe('explain', () => {
   })
 
   it.each(overBytes)('finds a body of %s that was parsed and written again', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     for (const write of [
       (text: string) => JSON.stringify(JSON.parse(text), null, 2),
       (text: string) => JSON.stringify(JSON.parse(text), null, '\t'),
@@ -142,13 +142,13 @@ describe('explain', () => {
       ['{"a":1,"b":"\\u003cx\\u003e"}', '<, > and & escaped'],
       ['{"a":1,"b":"\\u00e9"}', 'non-ASCII characters escaped'],
     ] as const) {
-      const changed = withBody(deliver(scheme, signed), (text) => JSON.stringify(JSON.parse(text)))
+      const changed = withBody(await deliver(scheme, signed), (text) => JSON.stringify(JSON.parse(text)))
       expect(await expectProved(changed, 'body_changed')).toContain(says)
     }
   })
 
   it.each(overBytes)('finds what was put behind, before or around a body of %s', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     for (const [change, says] of [
       [(text: string) => `${text}\n`, 'a newline was added at the end'],
       [(text: string) => ` ${text} `, 'whitespace was added around it'],
@@ -161,18 +161,18 @@ describe('explain', () => {
   })
 
   it('finds line ends that were rewritten', async () => {
-    const lf = withBody(deliver('github', '{\r\n"a":1\r\n}'), (text) => text.replaceAll('\r', ''))
+    const lf = withBody(await deliver('github', '{\r\n"a":1\r\n}'), (text) => text.replaceAll('\r', ''))
     expect(await expectProved(lf, 'body_changed')).toContain('CR LF became LF')
-    const crlf = withBody(deliver('github', '{\n"a":1\n}'), (text) => text.replaceAll('\n', '\r\n'))
+    const crlf = withBody(await deliver('github', '{\n"a":1\n}'), (text) => text.replaceAll('\n', '\r\n'))
     expect(await expectProved(crlf, 'body_changed')).toContain('LF became CR LF')
-    const cut = withBody(deliver('github', '{"a":1}\n'), (text) => text.trim())
+    const cut = withBody(await deliver('github', '{"a":1}\n'), (text) => text.trim())
     expect(await expectProved(cut, 'body_changed')).toContain('the newline at the end was removed')
   })
 
   it.each(all.filter((scheme) => scheme !== 'mollie-classic'))(
     'finds blanks and quotes around a secret of %s',
     async (scheme) => {
-      const one = deliver(scheme)
+      const one = await deliver(scheme)
       for (const value of [
         `${one.value} `,
         `\n${one.value}`,
@@ -199,26 +199,26 @@ describe('explain', () => {
     ],
     ['square', (value: string) => Buffer.from(value).toString('base64')],
   ])('finds a secret of %s in the wrong encoding', async (scheme, encode) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     await expectProved({ ...one, value: encode(one.value) }, 'secret_encoding')
   })
 
   it('finds a key that the provider reads in another way than the settings say', async () => {
-    const one = deliver('hmac')
+    const one = await deliver('hmac')
     const settings = { ...one.settings, secretEncoding: 'hex' }
     expect(await expectProved({ ...one, settings } as Delivered, 'secret_encoding')).toContain('plain text')
   })
 
   it.each(signing)('finds that %s signed with the secret of another environment', async (scheme) => {
-    const [test, live] = [deliver(scheme), deliver(scheme)]
+    const [test, live] = [await deliver(scheme), await deliver(scheme)]
     const says = await expectProved({ ...live, delivery: test.delivery }, 'wrong_provider', {
-      others: [toKnown(deliver('github'), 'elsewhere'), toKnown(test, 'shop-test')],
+      others: [toKnown(await deliver('github'), 'elsewhere'), toKnown(test, 'shop-test')],
     })
     expect(says).toContain('shop-test')
   })
 
   it('says that a body comes from the test environment when nothing else helps', async () => {
-    const [test, live] = [deliver('stripe'), deliver('stripe')]
+    const [test, live] = [await deliver('stripe'), await deliver('stripe')]
     const { causes } = await explain({ ...live, delivery: test.delivery })
     expect(causes.map(({ cause }) => cause)).toEqual(['test_mode', 'unknown'])
   })
@@ -227,21 +227,21 @@ describe('explain', () => {
     ...['cashfree', 'discord', 'gitlab', 'hmac', 'hook0', 'mercadopago', 'paddle', 'sendgrid', 'slack'],
     ...['standard-webhooks', 'stripe', 'zoom'],
   ])('says by how much the clock is wrong for %s', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     const old = await expectProved(one, 'clock', { now: NOW + 720_000 })
     expect(old).toBe('The signed time is 12 min old (720 s), but the tolerance is 300 s')
     expect(await expectProved(one, 'clock', { now: NOW - 301_000 })).toContain('5 min ahead (301 s)')
   })
 
   it('knows that PayPal sends again what is days old, for a month', async () => {
-    const one = deliver('paypal')
+    const one = await deliver('paypal')
     const days = (n: number) => NOW + n * 86_400_000
     expect(await expectProved(one, 'clock', { now: days(31) })).toContain('(2678400 s), but the tolerance is 2592000 s')
     expect(await expectProved(one, 'clock', { now: NOW - 301_000 })).toContain('the tolerance is 300 s')
   })
 
   it('finds two faults at once', async () => {
-    const one = withBody(deliver('stripe'), (text) => `${text}\n`)
+    const one = withBody(await deliver('stripe'), (text) => `${text}\n`)
     const { causes } = await explain(one, { now: NOW + 86_400_000 })
     expect(causes.map(({ cause, proved }) => [cause, proved])).toEqual([
       ['clock', true],
@@ -250,7 +250,7 @@ describe('explain', () => {
   })
 
   it.each(['square', 'twilio'])('finds how the address differs that %s signed', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     for (const [publicUrl, says] of [
       ['http://pay.example.com/api/webhooks/shop', 'http or https'],
       ['https://pay.example.com/api/webhooks/shop/', 'trailing slash'],
@@ -264,7 +264,7 @@ describe('explain', () => {
   })
 
   it.each(['square', 'twilio'])('finds the address of %s that a proxy or the option names', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     const settings = { ...one.settings, publicUrl: 'http://gateway.internal:8080/api/webhooks/shop' }
     const proxied = { ...one.delivery, rawHeaders: [...one.delivery.rawHeaders, 'X-Forwarded-Host', 'pay.example.com'] }
     expect(await expectProved({ ...one, settings, delivery: proxied }, 'url')).toContain('different host')
@@ -272,7 +272,7 @@ describe('explain', () => {
   })
 
   it('finds a query that was added on the way', async () => {
-    const one = deliver('twilio')
+    const one = await deliver('twilio')
     const says = await expectProved({ ...one, delivery: { ...one.delivery, query: 'trace=1' } }, 'url')
     expect(says).toContain('without the query')
   })
@@ -280,7 +280,7 @@ describe('explain', () => {
   it.each(signing.filter((scheme) => scheme !== 'adyen'))(
     'finds missing and repeated headers of %s',
     async (scheme) => {
-      const one = deliver(scheme)
+      const one = await deliver(scheme)
       const families = headerFamiliesOf(toKnown(one).settings)
       const own = families.find((family) =>
         family.every((name) => one.delivery.rawHeaders.some((each) => each.toLowerCase() === name)),
@@ -296,7 +296,7 @@ describe('explain', () => {
   )
 
   it('finds a second, forged line of a header', async () => {
-    const one = deliver('github')
+    const one = await deliver('github')
     const last = withHeaders(one, (name, value) => (name.startsWith('X-Hub') ? [name, 'sha256=00', name, value] : []))
     expect(await expectProved(last, 'header_repeated')).toContain('only the last line is correct')
   })
@@ -304,7 +304,7 @@ describe('explain', () => {
   it.each(['github', 'stripe', 'slack', 'paddle', 'razorpay', 'hook0'])(
     'finds what was done to the header of %s',
     async (scheme) => {
-      const one = deliver(scheme)
+      const one = await deliver(scheme)
       const [signature] = headerFamiliesOf(toKnown(one).settings)[0]!
       for (const [change, says] of [
         [(value: string) => `"${value}"`, 'whitespace or quotes'],
@@ -323,7 +323,7 @@ describe('explain', () => {
   )
 
   it('finds signatures in capitals, without their prefix, and names with underscores', async () => {
-    const one = deliver('github')
+    const one = await deliver('github')
     const onSignature = (change: (value: string) => string) =>
       withHeaders(one, (name, value) => [name, name.startsWith('X-Hub') ? change(value) : value])
     expect(
@@ -343,14 +343,14 @@ describe('explain', () => {
   })
 
   it('finds base64 that was written for addresses or lost its end', async () => {
-    const one = deliver('shopify', '{"id":"a body whose signature has all of + and / in it","n":28}')
+    const one = await deliver('shopify', '{"id":"a body whose signature has all of + and / in it","n":28}')
     const toUrl = (value: string): string => value.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
     const changed = withHeaders(one, (name, value) => [name, name.endsWith('hmac-sha256') ? toUrl(value) : value])
     expect((await explain(changed)).causes[0]).toMatchObject({ cause: 'header_changed', proved: true })
   })
 
   it('finds the two families of headers mixed', async () => {
-    const one = deliver('standard-webhooks')
+    const one = await deliver('standard-webhooks')
     const mixed = withHeaders(one, (name, value) => [name === 'webhook-id' ? 'svix-id' : name, value])
     expect(await expectProved(mixed, 'header_changed')).toContain('two header families')
   })
@@ -363,7 +363,7 @@ describe('explain', () => {
     ['standard-webhooks', 'gitlab'],
     ['woocommerce', 'github'],
   ])('finds that a delivery of %s was taken for one of %s', async (scheme, configured) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     const settings = scheme === 'standard-webhooks' ? { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } } : {}
     const value = scheme === 'standard-webhooks' ? 'another token' : one.value
     const { causes } = await explain({ ...one, scheme: configured, value, settings } as Delivered, { now: NOW + 9e8 })
@@ -372,21 +372,21 @@ describe('explain', () => {
   })
 
   it('names the scheme whose headers these are also where the secret is not its', async () => {
-    const one = deliver('stripe')
+    const one = await deliver('stripe')
     const { causes } = await explain({ ...one, scheme: 'github', value: 'another secret altogether' })
     expect(causes.map(({ cause }) => cause)).toEqual(['header_missing', 'wrong_scheme', 'test_mode'])
     expect(causes[1]!.says).toBe('The headers belong to stripe, but the settings have github')
   })
 
   it('says that an item of Adyen carries no signature, and whose body that is', async () => {
-    const one = withBody(deliver('adyen'), (text) => text.replace('"hmacSignature"', '"other"'))
+    const one = withBody(await deliver('adyen'), (text) => text.replace('"hmacSignature"', '"other"'))
     expect((await explain(one)).causes[0]!.says).toContain('additionalData.hmacSignature')
-    const elsewhere = { ...deliver('github'), delivery: deliver('adyen').delivery }
+    const elsewhere = { ...(await deliver('github')), delivery: (await deliver('adyen')).delivery }
     expect((await explain(elsewhere)).causes.map(({ cause }) => cause)).toContain('wrong_scheme')
   })
 
   it('says that the older header of GitHub does not count', async () => {
-    const one = withHeaders(deliver('github'), () => ['X-Hub-Signature', 'sha1=00'])
+    const one = withHeaders(await deliver('github'), () => ['X-Hub-Signature', 'sha1=00'])
     expect((await explain(one)).causes[0]!.says).toContain('only the older SHA-1 header is present')
   })
 
@@ -398,35 +398,35 @@ describe('explain', () => {
     [{ signedText: '{timestamp}:{body}' }, {}, '"signedText": "{timestamp}:{body}"'],
     [{}, { timestampHeader: undefined }, '"timestampHeader": "x-timestamp"'],
   ])('finds the settings of hmac by which it was signed: %j', async (signed, configured, says) => {
-    const one = deliver('hmac', '{"id":"evt_1"}', signed)
+    const one = await deliver('hmac', '{"id":"evt_1"}', signed)
     const settings = { header: 'x-signature', timestampHeader: 'x-timestamp', ...configured }
     expect(await expectProved({ ...one, settings: JSON.parse(JSON.stringify(settings)) }, 'settings')).toContain(says)
   })
 
   it('finds a secret that has ended', async () => {
-    const says = await expectProved(deliver('stripe'), 'secret_ended', { notAfter: '2025-01-01T00:00:00Z' })
+    const says = await expectProved(await deliver('stripe'), 'secret_ended', { notAfter: '2025-01-01T00:00:00Z' })
     expect(says).toContain('s1')
   })
 
   it('says what a secret is that cannot be read', async () => {
-    const { causes } = await explain({ ...deliver('standard-webhooks'), value: 'whsec_no*base64' })
+    const { causes } = await explain({ ...(await deliver('standard-webhooks')), value: 'whsec_no*base64' })
     expect(causes[0]).toMatchObject({ cause: 'secret_unreadable', says: expect.stringContaining('s1') })
   })
 
   it.each(signing)('has no reason of its own when %s signed with a secret that nobody knows', async (scheme) => {
-    const [one, other] = [deliver(scheme), deliver(scheme)]
+    const [one, other] = [await deliver(scheme), await deliver(scheme)]
     const { causes } = await explain({ ...one, value: other.value, settings: other.settings })
     expect(causes.filter(({ proved }) => proved)).toEqual([])
     expect(causes.at(-1)?.cause).toBe('unknown')
   })
 
   it('says of a provider that signs nothing that the body is not what it sends', async () => {
-    const { causes } = await explain(withBody(deliver('mollie-classic'), () => 'payment=1'))
+    const { causes } = await explain(withBody(await deliver('mollie-classic'), () => 'payment=1'))
     expect(causes[0]).toMatchObject({ cause: 'body_changed', proved: false })
   })
 
   it.each(all)('never names a secret or a signature of %s', async (scheme) => {
-    const one = deliver(scheme)
+    const one = await deliver(scheme)
     const { rawHeaders, rawBody } = one.delivery
     const sealed = /"hmacSignature":"([^"]+)"/.exec(rawBody.toString())?.[1] ?? ''
     const hidden = [one.value, ...rawHeaders.filter((value, at) => at % 2 === 1 && value.length >= 27), sealed]

@@ -11,7 +11,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-const authority = createTestAuthority('tests')
+const authority = await createTestAuthority('tests')
 
 /** Requests a path over TLS. Returns the name in the certificate, and the status line. */
 function ask(url: string, path: string): Promise<{ name: string; status: string }> {
@@ -40,7 +40,7 @@ it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed cer
     await writeFile(certFile, cert)
     await writeFile(keyFile, key)
   }
-  const [first, second] = [authority.issue('first'), authority.issue('second')]
+  const [first, second] = [await authority.issue('first'), await authority.issue('second')]
   await write(first)
   const database = resources.use(await testDatabase(process.env))
   const settings = { ADMIN_TLS_CERT_FILE: certFile, ADMIN_TLS_KEY_FILE: keyFile }
@@ -69,22 +69,16 @@ it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed cer
   expect(await gateway.close()).toBe(true)
 })
 
+const [a, b] = [await authority.issue('a'), await authority.issue('b')]
+
 it.each([
-  [
-    'a certificate alone',
-    { ADMIN_TLS_CERT: authority.issue('a').cert },
-    'ADMIN_TLS_CERT and ADMIN_TLS_KEY must be set together',
-  ],
+  ['a certificate alone', { ADMIN_TLS_CERT: a.cert }, 'ADMIN_TLS_CERT and ADMIN_TLS_KEY must be set together'],
   [
     'the key of another certificate',
-    { ADMIN_TLS_CERT: authority.issue('a').cert, ADMIN_TLS_KEY: authority.issue('b').key },
+    { ADMIN_TLS_CERT: a.cert, ADMIN_TLS_KEY: b.key },
     'ADMIN_TLS_KEY is not the key of ADMIN_TLS_CERT',
   ],
-  [
-    'no certificate',
-    { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: authority.issue('b').key },
-    'ADMIN_TLS_CERT is not a certificate in PEM',
-  ],
+  ['no certificate', { ADMIN_TLS_CERT: 'canary', ADMIN_TLS_KEY: b.key }, 'ADMIN_TLS_CERT is not a certificate in PEM'],
 ])('a gateway refuses to start with %s', async (_, settings, problem) => {
   await using database = await testDatabase(process.env)
   await expect(startGateway({ database, settings })).rejects.toEqual(new SettingsError([problem]))

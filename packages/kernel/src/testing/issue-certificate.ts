@@ -1,5 +1,5 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { makeCertificate } from '@oncehook/simulator/make-certificate'
+import { isIP } from 'node:net'
+import { generate } from 'selfsigned'
 import type { TlsPair } from '../http/tls/tls-files.ts'
 
 /** A certificate authority for a test. */
@@ -7,23 +7,49 @@ export interface TestAuthority {
   /** Its certificate, in PEM. */
   readonly ca: string
   /** Issues a key and certificate. `hosts` are the names and addresses in the certificate. */
-  issue(commonName: string, hosts?: readonly string[]): TlsPair
+  issue(commonName: string, hosts?: readonly string[]): Promise<TlsPair>
 }
 
 const DAY_MS = 86_400_000
 
 /** Creates an authority with a new key. Its certificates are valid from yesterday to tomorrow. */
-export function createTestAuthority(commonName: string): TestAuthority {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const issuer = { commonName, privateKey }
-  const span = () => ({ notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS })
-  const publicKey = createPublicKey(privateKey)
+export async function createTestAuthority(commonName: string): Promise<TestAuthority> {
+  const { cert, private: key } = await generate(nameOf(commonName), {
+    ...usual(),
+    extensions: [{ name: 'basicConstraints', cA: true, critical: true }],
+  })
   return {
-    ca: makeCertificate({ issuer, commonName, publicKey, isAuthority: true, ...span() }),
-    issue(name, hosts = []) {
-      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      const cert = makeCertificate({ issuer, commonName: name, publicKey: pair.publicKey, hosts, ...span() })
-      return { cert, key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
+    ca: toFile(cert),
+    async issue(name, hosts = []) {
+      const issued = await generate(nameOf(name), {
+        ...usual(),
+        ca: { cert, key },
+        extensions: [{ name: 'basicConstraints', cA: false }, ...namesOf(hosts)],
+      })
+      return { cert: toFile(issued.cert), key: issued.private }
     },
   }
+}
+
+function usual() {
+  const now = Date.now()
+  const span = { notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS) }
+  return { keyType: 'ec', algorithm: 'sha256', ...span } as const
+}
+
+function nameOf(commonName: string) {
+  return [{ name: 'commonName', value: commonName }]
+}
+
+function namesOf(hosts: readonly string[]) {
+  if (hosts.length === 0) return []
+  const altNames = hosts.map((host) =>
+    isIP(host) === 0 ? ({ type: 2, value: host } as const) : ({ type: 7, ip: host } as const),
+  )
+  return [{ name: 'subjectAltName', altNames } as const]
+}
+
+/** Certificates in one file each begin on their own line. */
+function toFile(cert: string): string {
+  return `${cert.trimEnd()}\n`
 }

@@ -3,8 +3,8 @@ import { SettingsError } from '../../settings.ts'
 import { createTestAuthority } from '../../testing/issue-certificate.ts'
 import { createClientTlsSource, createServerTlsSource } from './tls-sources.ts'
 
-const authority = createTestAuthority('authority')
-const [first, second] = [authority.issue('first'), authority.issue('second')]
+const authority = await createTestAuthority('authority')
+const [first, second] = [await authority.issue('first'), await authority.issue('second')]
 const half = `${authority.ca}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`
 const cut = `${authority.ca}${authority.ca.slice(0, 200)}`
 
@@ -15,10 +15,10 @@ describe('the TLS settings of a listener', () => {
     expect(read({})).toBe(null)
   })
 
-  it('are a certificate with its key, and authorities where client certificates are demanded', () => {
+  it('are a certificate with its key, and authorities where client certificates are demanded', async () => {
     const env = { A_CERT: first.cert, A_KEY: first.key }
     expect(read(env)).toEqual({ ...first, clientCa: undefined })
-    const clientCa = authority.ca + createTestAuthority('next').ca
+    const clientCa = authority.ca + (await createTestAuthority('next')).ca
     expect(read({ ...env, A_CLIENT_CA: clientCa })).toEqual({ ...first, clientCa })
   })
 
