@@ -1,6 +1,7 @@
 /**
  * ISO 4217 currency codes (list one, as amended to 2025). BGN (Bulgaria) is kept, because orders use it. Units of
- * account and metals have no minor unit; here they count in hundredths.
+ * account and metals have no minor unit; here they count in hundredths. Own table, because `currency-codes` 2.2 lacks XAD
+ * and XCG, and has two withdrawn codes.
  */
 export const CURRENCIES: readonly string[] = (
   'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE ' +
