@@ -151,7 +151,7 @@ const ofGateway: readonly Change[] = [
   {
     breaks: 'the gateway drops the If-Match of its caller',
     tells: 'keys [id, ifMatch, order]',
-    file: `${GATEWAY}/http/order-requests.ts`,
+    file: `${GATEWAY}/http/orders/order-requests.ts`,
     find: '...(ifMatch === undefined ? {} : { ifMatch }),',
     replace: '',
   },
@@ -187,7 +187,7 @@ const ofGateway: readonly Change[] = [
   {
     breaks: 'all callers of the gateway share their keys',
     tells: '$.idempotency.principal',
-    file: `${GATEWAY}/http/create-order.ts`,
+    file: `${GATEWAY}/http/orders/create-order.ts`,
     find: 'principal: ctx.state.principal,',
     replace: "principal: 'anybody',",
   },

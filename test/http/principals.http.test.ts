@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
-import { fingerprintOf } from '@oncehook/gateway/http/idempotency-key'
+import { fingerprintOf } from '@oncehook/gateway/http/orders/idempotency-key'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { HttpAnswer } from '../support/http-answer.ts'
 import { ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'

@@ -13,8 +13,8 @@ import { BODY_INDEXES } from './inbox/bodies.ts'
 import { OWNER_INDEXES } from './inbox/claims/owners.ts'
 import { EVENT_INDEXES } from './inbox/event-document.ts'
 import { TRANSMISSION_INDEXES } from './inbox/transmissions.ts'
-import { AUDIT_INDEXES } from './operator/audit.ts'
-import { REPLAY_INDEXES } from './operator/replay-document.ts'
+import { AUDIT_INDEXES } from './operator/audit/audit.ts'
+import { REPLAY_INDEXES } from './operator/replays/replay-document.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
 const HEAD_START_MS = 50

@@ -14,7 +14,7 @@ import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import type { GatewayMetrics } from '../metrics.ts'
-import type { Audit } from '../operator/audit.ts'
+import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
 

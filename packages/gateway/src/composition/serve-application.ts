@@ -1,7 +1,7 @@
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import { createApp } from '../http/app.ts'
 import { createFailedLogins } from '../http/authentication/failed-logins.ts'
-import type { OrderDeps } from '../http/order-context.ts'
+import type { OrderDeps } from '../http/orders/order-context.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import type { Front } from './start-front.ts'

@@ -8,7 +8,7 @@ import { removeUnusedBodies } from '../inbox/retention/remove-unused-bodies.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
-import { ReplayRunner } from '../operator/replay-runner.ts'
+import { ReplayRunner } from '../operator/replays/replay-runner.ts'
 import type { Foundation } from './gateway-parts.ts'
 
 const HOUR_MS = 3_600_000

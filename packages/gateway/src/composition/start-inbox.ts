@@ -3,7 +3,7 @@ import { isHandled } from '../dispatch/handlers.ts'
 import { createInbox, type Inbox } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
-import type { NewAuditEntry } from '../operator/audit.ts'
+import type { NewAuditEntry } from '../operator/audit/audit.ts'
 import type { Foundation } from './gateway-parts.ts'
 import { stopInTime } from './stop-in-time.ts'
 

@@ -1,7 +1,7 @@
 import { payloadTooLarge } from '@oncehook/kernel/error-codes'
 import type { Middleware } from 'koa'
 import { readBodyBy } from './answer-deadline.ts'
-import type { OrderContext } from './order-context.ts'
+import type { OrderContext } from './orders/order-context.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Rejects a request that announces more than `maxBytes`, before anything else of the request is checked. */

@@ -1,13 +1,13 @@
-import { listAuditProcedure, verifyAuditProcedure } from './audit-procedures.ts'
-import { encryptionStatusProcedure, rotateEncryptionProcedure } from './encryption-procedures.ts'
-import { eraseProcedure } from './erase-procedure.ts'
-import { closeEventProcedure, releaseEventProcedure } from './event-change-procedures.ts'
-import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './event-procedures.ts'
+import { listAuditProcedure, verifyAuditProcedure } from './audit/audit-procedures.ts'
+import { encryptionStatusProcedure, rotateEncryptionProcedure } from './encryption/encryption-procedures.ts'
+import { eraseProcedure } from './events/erase-procedure.ts'
+import { closeEventProcedure, releaseEventProcedure } from './events/event-change-procedures.ts'
+import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './events/event-procedures.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
-import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replay-procedures.ts'
+import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
 
 /** All procedures of the operator, one line each. */
 export const operatorRouter = router({

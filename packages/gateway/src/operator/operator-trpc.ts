@@ -14,9 +14,9 @@ import { isIndexMissing } from '../inbox/claims/index-missing.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import type { Role } from '../token-holders.ts'
-import type { IssuedIdentity } from './access-token.ts'
-import type { Audit } from './audit.ts'
-import type { Replays } from './replays.ts'
+import type { IssuedIdentity } from './access/access-token.ts'
+import type { Audit } from './audit/audit.ts'
+import type { Replays } from './replays/replays.ts'
 
 /** Dependencies of the operator's procedures. */
 export interface OperatorParts {

@@ -1,8 +1,8 @@
 import { toAppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
-import { ask } from '../http/order-requests.ts'
+import { ask } from '../http/orders/order-requests.ts'
 import { changingProcedure, procedure } from './operator-trpc.ts'
-import { reasonSchema } from './replay-procedures.ts'
+import { reasonSchema } from './replays/replay-procedures.ts'
 
 /** `receipts.list`: receipts that fulfilment owes, has parked or has sent. */
 export const listReceiptsProcedure = procedure

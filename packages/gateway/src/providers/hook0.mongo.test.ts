@@ -3,7 +3,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import { reverifyEvent } from '../operator/reverify-event.ts'
+import { reverifyEvent } from '../operator/events/reverify-event.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
 

@@ -8,7 +8,7 @@ import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '@oncehook/w
 import { afterAll, describe, expect, it } from 'vitest'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
-import { reverifyEvent } from '../operator/reverify-event.ts'
+import { reverifyEvent } from '../operator/events/reverify-event.ts'
 import { evidenceOf } from '../receive/evidence.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'

@@ -1,0 +1,117 @@
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { AUDIENCE, startOidcIssuer } from '../../testing/oidc-issuer.ts'
+import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const issuer = stack.use(
+  await startOidcIssuer(
+    {
+      alice: ['hook-operators'],
+      bob: ['hook-readers', 'payroll'],
+      carol: ['payroll'],
+      dave: undefined,
+    },
+    { alice: { acr: 'phr', amr: ['pwd', 'mfa'] }, bob: { acr: '1', amr: ['pwd'] } },
+  ),
+)
+const system = stack.use(
+  await startOperatedSystem(database, {
+    settings: {
+      OPERATOR_ISSUER: issuer.issuer,
+      OPERATOR_AUDIENCE: AUDIENCE,
+      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
+      RATE_LIMIT_FAILED: '5',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+    },
+  }),
+)
+const clientOf = async (name: string) => createOperatorClient(system.gateway.adminUrl, await issuer.token(name))
+const FORBIDDEN = { code: 'FORBIDDEN', httpStatus: 403, reason: 'role_missing' }
+const askWith = (token: string) => system.call('/operator/overview', { headers: { authorization: `Bearer ${token}` } })
+const reason = 'a request of the customer'
+
+describe('an operator with a token of the issuer', () => {
+  it('has the roles of its groups, and no others', async () => {
+    const reader = await clientOf('bob')
+    await reader.overview.query()
+    expect(await refusalOf(reader.erase.mutate({ customerId: 'cus_1', reason }))).toMatchObject(FORBIDDEN)
+    expect(await refusalOf((await clientOf('carol')).overview.query())).toMatchObject(FORBIDDEN)
+    expect(await refusalOf((await clientOf('dave')).overview.query())).toMatchObject(FORBIDDEN)
+  })
+
+  it('is named in the audit by its subject, and the chain is whole', async () => {
+    const operator = await clientOf('alice')
+    await operator.erase.mutate({ orderId: await system.order(), reason })
+    const [newest] = (await operator.audit.list.query({ limit: 1 })).items
+    expect(newest).toMatchObject({
+      ...{ by: 'oidc:alice', action: 'erase' },
+      details: { operator: { issuer: issuer.issuer, name: null } },
+    })
+    expect(await operator.audit.verify.query()).toMatchObject({ ok: true })
+    const lines = system.gateway.logs.filter(({ msg, procedure }) => msg === 'operator.called' && procedure === 'erase')
+    expect(lines.at(-1)).toMatchObject({ operator: 'oidc:alice', issuer: issuer.issuer, status: 200 })
+  })
+
+  it('is taken beside tokens of the settings', async () => {
+    await system.operator().overview.query()
+    expect((await askWith(await issuer.token('bob'))).status).toBe(200)
+  })
+
+  it('is refused with another token, limited by address, and nothing of it is logged', async () => {
+    const [header, , signature] = (await issuer.token('alice')).split('.')
+    const claims = Buffer.from(JSON.stringify({ iss: issuer.issuer, aud: AUDIENCE, sub: 'root' })).toString('base64url')
+    const forged = `${header}.${claims}.${signature}`
+    const answers = [await askWith(forged)]
+    for (let n = 0; n < 6; n += 1) answers.push(await askWith(forged))
+    expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(401), 429, 429])
+    expect(answers[0]?.headers.get('www-authenticate')).toBe('Bearer')
+    expect((await askWith(await issuer.token('alice'))).status).toBe(200)
+    const { body } = await system.call('/metrics')
+    expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="invalid"} 7')
+    expect(JSON.stringify(system.gateway.logs)).not.toContain(signature)
+  })
+})
+
+it('with a sign-in that is too weak, an operator is told to sign in again', async () => {
+  await using strict = await startOperatedSystem(database, {
+    settings: {
+      OPERATOR_ISSUER: issuer.issuer,
+      OPERATOR_AUDIENCE: AUDIENCE,
+      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
+      OPERATOR_ACR_VALUES: 'phr phrh',
+      OPERATOR_AMR_VALUES: 'mfa',
+    },
+  })
+  await createOperatorClient(strict.gateway.adminUrl, await issuer.token('alice')).overview.query()
+  const weak = { authorization: `Bearer ${await issuer.token('bob')}` }
+  const { status, headers, body } = await strict.call('/operator/overview', { headers: weak })
+  expect(status).toBe(401)
+  expect(body).toContain('its acr does not meet the settings of the gateway')
+  expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_user_authentication", acr_values="phr phrh"')
+  const lines = strict.gateway.logs.filter(({ code }) => code === 'sign_in_insufficient')
+  expect(lines).toMatchObject([{ msg: 'operator.called', claim: 'acr', status: 401 }])
+  const { body: metrics } = await strict.call('/metrics')
+  expect(metrics).toContain('oncehook_authentication_failures_total{api="operator",reason="sign_in"} 1')
+  await strict.operator().overview.query()
+})
+
+it('without its issuer a gateway starts, takes the tokens of its settings, and answers 503 to the others', async () => {
+  const token = await issuer.token('alice')
+  await issuer.stop()
+  await using other = await startOperatedSystem(database, {
+    settings: {
+      OPERATOR_ISSUER: issuer.issuer,
+      OPERATOR_AUDIENCE: AUDIENCE,
+      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'] }),
+    },
+  })
+  const client = createOperatorClient(other.gateway.adminUrl, token)
+  expect(await refusalOf(client.overview.query())).toMatchObject({ httpStatus: 503, reason: 'unavailable' })
+  await other.operator().overview.query()
+  const failures = other.gateway.logs.filter(({ msg }) => msg === 'operator.issuer-failed')
+  expect(failures).toMatchObject([{ issuer: issuer.issuer }])
+})

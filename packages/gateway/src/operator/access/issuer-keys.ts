@@ -1,0 +1,111 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import type { Logger } from '@oncehook/kernel/logger'
+import { readCapped } from '@oncehook/kernel/read-capped'
+import { parseStrictJson } from '@oncehook/kernel/strict-json'
+import { createRemoteJWKSet, customFetch, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
+import { z } from 'zod'
+import { isSafeAddress } from '../../operator-issuer.ts'
+
+/** Dependencies of the keys of an issuer. */
+export interface IssuerKeysDeps {
+  readonly issuer: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Milliseconds until both answers must have arrived. Default: 5000. */
+  readonly timeoutMs?: number
+}
+
+/** The keys of an issuer. Both functions throw unavailable if it cannot be asked now. */
+export interface IssuerKeys {
+  /** Finds the key that a token names. */
+  readonly find: JWTVerifyGetKey
+  /** Asks the issuer, even if its keys are known. */
+  reload(): Promise<void>
+}
+
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 262_144
+const KEPT_MS = 600_000
+/** How long an unknown key is not requested again, in milliseconds. */
+export const COOL_DOWN_MS = 30_000
+/** How long an issuer is not asked again after a failure, in milliseconds. */
+export const RETRY_MS = 10_000
+
+const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
+const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
+
+/**
+ * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). Keys are kept for 10 minutes. The
+ * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. It is asked for a key that
+ * it did not name once in 30 s, and after a failure once in 10 s, so that clients cannot trigger requests to it at
+ * will.
+ */
+export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
+  const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
+  const discoveryUrl = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+  let failedAt = Number.NEGATIVE_INFINITY
+  let readAt = Number.NEGATIVE_INFINITY
+  let isKnown = false
+  const askForKeys: FetchImplementation = async (_, { signal }) => {
+    // The clock may have been set back in the meantime.
+    if (Math.abs(clock.now() - failedAt) < RETRY_MS) throw unreachable()
+    try {
+      const keys = await readKeys(discoveryUrl, { ...deps, signal })
+      if (!isKnown) logger.info({ issuer }, 'operator.issuer-read')
+      isKnown = true
+      readAt = clock.now()
+      return Response.json(keys)
+    } catch (error) {
+      failedAt = clock.now()
+      isKnown = false
+      logger.warn({ issuer, error }, 'operator.issuer-failed')
+      throw unreachable(error)
+    }
+  }
+  const keys = createRemoteJWKSet(discoveryUrl, {
+    ...{ timeoutDuration: timeoutMs, cooldownDuration: COOL_DOWN_MS, cacheMaxAge: KEPT_MS },
+    [customFetch]: askForKeys,
+  })
+  return {
+    async find(header, token) {
+      // Otherwise the library would keep the keys longer, by the time that the clock was set back.
+      if (clock.now() < readAt) await keys.reload()
+      return await keys(header, token)
+    },
+    reload: keys.reload,
+  }
+}
+
+function unreachable(cause?: unknown) {
+  const headers = { 'Retry-After': String(RETRY_MS / 1_000) }
+  return unavailable({ reason: 'issuer_unreachable' }, { cause, headers, says: SAYS })
+}
+
+const SAYS = 'The issuer of the token is unavailable: try again later, or use a token of OPERATOR_TOKENS'
+
+interface Reading extends Pick<IssuerKeysDeps, 'issuer' | 'fetch'> {
+  readonly signal: AbortSignal
+}
+
+async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<typeof keysSchema>> {
+  const found = discoverySchema.safeParse(await readJson(discoveryUrl, reading))
+  if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
+  if (found.data.issuer !== reading.issuer) throw new Error('The discovery document names another issuer')
+  const url = URL.parse(found.data.jwks_uri)
+  // The keys of an https issuer must use https too. Plain HTTP is safe on this machine only, and that issuer is
+  // elsewhere.
+  const isInClear = url?.protocol === 'http:' && discoveryUrl.protocol === 'https:'
+  if (url === null || isInClear || !isSafeAddress(url)) throw new Error('The jwks_uri is not an https URL')
+  const keys = keysSchema.safeParse(await readJson(url, reading))
+  if (!keys.success) throw new Error('The keys are not a JSON Web Key Set')
+  return keys.data
+}
+
+async function readJson(url: URL, { fetch, signal }: Reading): Promise<unknown> {
+  const response = await fetch(url, { headers: { Accept: 'application/json' }, redirect: 'manual', signal })
+  const body = await readCapped(response, MAX_BYTES)
+  if (response.status !== 200) throw new Error(`The issuer answered ${response.status}`)
+  return parseStrictJson(body)
+}

@@ -1,0 +1,146 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { operatorRouter } from '../operator-router.ts'
+
+const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
+const tokens = {
+  reader: makeToken(),
+  operator: makeToken(),
+  auditor: makeToken(),
+  nobody: makeToken(),
+  ended: makeToken(),
+}
+const entry = (value: string, roles: readonly string[], more: object = {}) => ({ tokens: [{ value, ...more }], roles })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(
+  await startOperatedSystem(database, {
+    settings: {
+      RATE_LIMIT_FAILED: '5',
+      RATE_LIMIT_WINDOW_SECONDS: '3600',
+      OPERATOR_TOKENS: JSON.stringify({
+        reader: entry(tokens.reader, ['read']),
+        operator: entry(tokens.operator, ['operate']),
+        auditor: entry(tokens.auditor, ['bodies']),
+        nobody: entry(tokens.nobody, []),
+        ended: entry(tokens.ended, ['read'], { notAfter: '2026-01-01T00:00:00Z' }),
+      }),
+    },
+  }),
+)
+const clientOf = (name: keyof typeof tokens) => createOperatorClient(system.gateway.adminUrl, tokens[name])
+const FORBIDDEN = { code: 'FORBIDDEN', httpStatus: 403, reason: 'role_missing' }
+const audit = database.db.collection('audit')
+
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. Resolves to its ids. */
+async function deadEvent(): Promise<{ id: string; eventId: string }> {
+  const eventId = randomUUID()
+  await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))
+  const record = await system.until(eventId, ({ state }) => state === 'dead')
+  return { id: String(record._id), eventId }
+}
+
+describe('a role', () => {
+  it('to read is refused by every procedure that changes something', async () => {
+    const procedures = Object.entries(
+      operatorRouter._def.procedures as unknown as Record<string, { _def: { type: string } }>,
+    )
+    const mutations = procedures.filter(([, { _def }]) => _def.type === 'mutation').map(([name]) => name)
+    expect(mutations).toContain('erase')
+    for (const name of mutations) {
+      const answer = await fetch(`${system.gateway.adminUrl}/operator/${name}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${tokens.reader}`, 'content-type': 'application/json' },
+        body: '{}',
+      })
+      expect({ name, answer: await answer.json() }).toMatchObject({ name, answer: { error: { data: FORBIDDEN } } })
+    }
+  })
+
+  it('to read shows an event without its body and what proves it, and changes nothing', async () => {
+    const { id, eventId } = await deadEvent()
+    const reader = clientOf('reader')
+    const before = await audit.countDocuments()
+    const shown = await reader.events.get.query({ id })
+    expect(shown).toMatchObject({ eventId, raw: null, headers: { 'content-type': 'application/json' } })
+    expect(shown.headers).not.toHaveProperty('stripe-signature')
+    expect(shown.bytes).toBeGreaterThan(10)
+    const reason = 'to see whether it is allowed'
+    const refused = [
+      reader.events.get.query({ id, body: true }),
+      reader.events.replay.mutate({ ids: [id], reason }),
+      reader.events.close.mutate({ id, reason }),
+      reader.events.release.mutate({ id, reason }),
+      reader.replays.cancel.mutate({ replayId: '0'.repeat(24) }),
+      reader.receipts.release.mutate({ key: 'a-key', reason }),
+      clientOf('auditor').events.close.mutate({ id, reason }),
+      clientOf('operator').events.get.query({ id, body: true }),
+      clientOf('nobody').overview.query(),
+    ]
+    for (const refusal of await Promise.all(refused.map(refusalOf))) expect(refusal).toMatchObject(FORBIDDEN)
+    expect(await audit.countDocuments()).toBe(before)
+    expect(await system.record(eventId)).toMatchObject({ state: 'dead' })
+  })
+
+  it('to operate changes an event', async () => {
+    const { id } = await deadEvent()
+    const closed = await clientOf('operator').events.close.mutate({ id, reason: 'refunded' })
+    expect(closed).toEqual({ id, state: 'closed' })
+  })
+
+  it('for bodies shows them, and the audit names whose it was before', async () => {
+    const { id, eventId } = await deadEvent()
+    const shown = await clientOf('auditor').events.get.query({ id, body: true, reason: 'a customer asks' })
+    expect(JSON.parse(Buffer.from(shown.raw ?? '', 'base64').toString())).toMatchObject({ id: eventId })
+    expect(shown.headers).toHaveProperty('stripe-signature')
+    const [newest] = (await clientOf('reader').audit.list.query({ limit: 1 })).items
+    expect(newest).toMatchObject({
+      ...{ by: 'auditor', action: 'events.read-body', reason: 'a customer asks' },
+      details: { id, provider: 'acme', eventId },
+    })
+    const lines = system.gateway.logs.filter((line) => line.msg === 'operator.called' && line.id === id)
+    expect(lines).toMatchObject([{ procedure: 'events.get', operator: 'auditor', withBody: true, status: 200 }])
+  })
+
+  it('is not needed twice: the chain of the audit is whole', async () => {
+    expect(await clientOf('reader').audit.verify.query()).toMatchObject({ ok: true, brokenAt: null })
+  })
+})
+
+it('events are found by the secret that signed them', async () => {
+  const reader = clientOf('reader')
+  const eventId = randomUUID()
+  await system.deliver(paymentEvent(eventId), { secret: system.secrets.older })
+  const found = await reader.events.list.query({ secretId: 'older' })
+  expect(found.items.map((event) => event.eventId)).toEqual([eventId])
+  expect((await reader.events.list.query({ secretId: 'of-nobody' })).items).toEqual([])
+})
+
+it('failed authentication is limited by address, summarised in the log and counted; a valid token passes', async () => {
+  const ask = (token: string) => system.call('/operator/overview', { headers: { authorization: `Bearer ${token}` } })
+  const answers = [await ask(tokens.ended)]
+  for (let n = 0; n < 7; n += 1) answers.push(await ask('canary-of-a-guess'))
+  expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(401), ...Array(3).fill(429)])
+  expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await ask(tokens.reader)).status).toBe(200)
+  const of = (msg: string, members: object) =>
+    system.gateway.logs.filter(
+      (line) => line.msg === msg && Object.entries(members).every(([name, value]) => line[name] === value),
+    )
+  expect(of('operator.called', { status: 401 })).toMatchObject([
+    { reason: 'expired', principal: 'ended', address: '127.0.0.1' },
+    ...Array(4).fill({ reason: 'unknown', address: '127.0.0.1' }),
+  ])
+  const summarised = () =>
+    of('authentication.failing', { api: 'operator' }).reduce((sum, line) => sum + Number(line.times), 0)
+  await expect.poll(summarised, { timeout: 10_000 }).toBe(3)
+  const { body } = await system.call('/metrics')
+  expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="expired"} 1')
+  expect(body).toContain('oncehook_authentication_failures_total{api="operator",reason="unknown"} 7')
+  expect(JSON.stringify(system.gateway.logs)).not.toContain('canary-of-a-guess')
+})

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { Logger } from '@oncehook/kernel/logger'
+import { ObjectId } from 'mongodb'
+import type { OrderChange } from '../../http/orders/order-context.ts'
+import type { Audit } from './audit.ts'
+
+/** Writes changes of orders to the audit log, after their callers were answered. */
+export interface OrderAudit {
+  record(change: OrderChange): void
+  /** Resolves when every recorded change is stored or given up. */
+  stop(): Promise<void>
+}
+
+const MAX_PENDING = 5_000
+const ATTEMPTS = 5
+
+/**
+ * Creates the record. The order itself names who changed it, in the same write; this copy is the one that cannot be
+ * rewritten unnoticed. Callers do not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
+ */
+export function createOrderAudit(
+  audit: Pick<Audit, 'record' | 'has'>,
+  { logger, wait }: { readonly logger: Logger; readonly wait: (ms: number) => Promise<unknown> },
+): OrderAudit {
+  const pending = new Set<Promise<void>>()
+  // A warning is enough for a change that may not have happened: nobody looks for it.
+  const warn = (change: Partial<OrderChange>, error?: unknown): void => {
+    const line = error === undefined ? { ...change } : { ...change, error }
+    logger[change.unconfirmed === true ? 'warn' : 'error'](line, 'audit.not-recorded')
+  }
+  const store = async ({ action, principal, madeAt, isRepetition, ...details }: OrderChange): Promise<void> => {
+    const id = madeAt === undefined ? new ObjectId() : idOfMaking(details.orderId, madeAt)
+    const entry = { id, by: `api:${principal}`, action, reason: null, details }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        if (isRepetition === true && (await audit.has(id))) return
+        return await audit.record(entry)
+      } catch (error) {
+        if (attempt === ATTEMPTS) {
+          warn({ action, principal, ...details }, error)
+          return
+        }
+        await wait(100 * 2 ** attempt)
+      }
+    }
+  }
+  return {
+    record(change) {
+      if (pending.size >= MAX_PENDING) {
+        warn(change)
+        return
+      }
+      const stored: Promise<void> = store(change).finally(() => pending.delete(stored))
+      pending.add(stored)
+    },
+    stop: async () => void (await Promise.all(pending)),
+  }
+}
+
+/**
+ * The same id for every request that reports that it made this order, so that there is one entry. The ids are in the
+ * order of time.
+ */
+function idOfMaking(orderId: string | null, madeAt: string): ObjectId {
+  const parsed = Math.floor(Date.parse(madeAt) / 1_000)
+  // A stored answer that something else has changed may have a time that fits into no id.
+  const seconds = parsed >= 0 && parsed < 2 ** 32 ? parsed : 0
+  const digest = hash('sha256', JSON.stringify(['orders.create', orderId, madeAt]))
+  return new ObjectId(seconds.toString(16).padStart(8, '0') + digest.slice(0, 16))
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const file = stack.use(await createTestKeysFile('first'))
+const settings = { ENCRYPTION_KEYS_FILE: file.path, RETRY_MAX_AGE_MS: '1000' }
+const system = stack.use(await startOperatedSystem(database, { settings }))
+const { events } = system.operator()
+
+/** Writes the file of keys, and waits until the gateway has seen the change. */
+async function change(content: readonly string[] | string, line: 'changed' | 'refused' = 'changed'): Promise<void> {
+  const seen = () => system.gateway.logs.filter(({ msg }) => msg === `encryption-keys.${line}`).length
+  const before = seen()
+  await file.write(content)
+  await expect.poll(seen, { timeout: 60_000 }).toBe(before + 1)
+}
+
+/** Stores a dead event whose body is encrypted with the first key. Resolves to its ids. */
+async function storeDead(): Promise<{ eventId: string; id: string }> {
+  const eventId = randomUUID()
+  expect(await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount: 1 }))).toBe(200)
+  const { _id, sealed } = await system.until(eventId, ({ state }) => state === 'dead')
+  expect(sealed?.key).toBe('first')
+  return { eventId, id: String(_id) }
+}
+
+describe('an operator', () => {
+  it('reads, checks and replays an encrypted event like any other', async () => {
+    const { eventId, id } = await storeDead()
+    const shown = await events.get.query({ id, body: true })
+    expect(JSON.parse(Buffer.from(String(shown.raw), 'base64').toString())).toMatchObject({ id: eventId })
+    expect(shown).toMatchObject({ notReadable: null, headers: { 'stripe-signature': expect.any(String) } })
+    expect(await events.reverify.query({ id })).toEqual({ valid: true, secretId: 'newer', failure: null })
+    await events.replay.mutate({ ids: [id], reason: 'a test' })
+    const replayed = await system.until(eventId, ({ state, replays }) => state === 'dead' && replays?.length === 1)
+    expect(replayed.replays?.[0]).not.toHaveProperty('notRead')
+  })
+
+  it('is shown the rest of an event whose body was altered', async () => {
+    const { eventId, id } = await storeDead()
+    const other = await storeDead()
+    const records = database.db.collection<EventDocument>(EVENTS)
+    const stranger = await records.findOne({ eventId: other.eventId })
+    if (stranger?.sealed === undefined) throw new Error('No encrypted event')
+    await records.updateOne({ eventId }, { $set: { sealed: stranger.sealed } })
+    const altered = { eventId, state: 'dead', notReadable: 'record_altered', headers: {}, raw: null }
+    expect(await events.get.query({ id })).toMatchObject(altered)
+    expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({ reason: 'record_altered' })
+  })
+
+  it('is told that the key is unknown, and the event keeps its state until the key is back', async () => {
+    const { eventId, id } = await storeDead()
+    await change(['second'])
+    expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({
+      reason: 'key_unknown',
+      retry: 'later',
+    })
+    expect(await refusalOf(events.reverify.query({ id }))).toMatchObject({ reason: 'key_unknown' })
+    const metrics = await (await fetch(`${system.gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(/^oncehook_unknown_encryption_keys_total 2$/m)
+    const shown = await events.get.query({ id })
+    expect(shown).toMatchObject({ eventId, state: 'dead', notReadable: 'key_unknown', headers: {}, raw: null })
+    // The fields that were read at its receipt are not encrypted.
+    await events.replay.mutate({ ids: [id], reason: 'a test' })
+    const replayed = await system.until(eventId, ({ state, replays }) => state === 'dead' && replays?.length === 1)
+    expect(replayed.replays?.[0]).toMatchObject({ notRead: 'key_unknown' })
+    await change(['second', 'first'])
+    expect((await events.get.query({ id, body: true })).bytes).toBeGreaterThan(0)
+  })
+
+  it('reads on by the keys from before where the file is wrong', async () => {
+    const eventId = randomUUID()
+    await system.deliver(paymentEvent(eventId, { orderId: await system.order() }))
+    const { _id, sealed } = await system.until(eventId, ({ state }) => state === 'done')
+    expect(sealed?.key).toBe('second')
+    await change('{"second":"canary"}', 'refused')
+    const refused = system.gateway.logs.find(({ msg }) => msg === 'encryption-keys.refused')
+    expect(refused).toMatchObject({
+      level: 'error',
+      problems: [expect.stringMatching(/^ENCRYPTION_KEYS.second is not/)],
+    })
+    expect(JSON.stringify(refused)).not.toContain('canary')
+    expect((await events.get.query({ id: String(_id), body: true })).notReadable).toBeNull()
+  })
+
+  it('reads what was stored in clear beside it, and new events are in clear without keys', async () => {
+    await using clear = await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } })
+    const eventId = randomUUID()
+    await clear.deliver(paymentEvent(eventId, { orderId: await clear.order() }))
+    const { _id, sealed } = await clear.until(eventId, ({ state }) => state === 'done')
+    expect(sealed).toBeUndefined()
+    expect((await events.get.query({ id: String(_id), body: true })).bytes).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { BSON, type Db, type Document } from 'mongodb'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
+import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const folder = await mkdtemp(join(tmpdir(), 'oncehook-erase-'))
+stack.defer(() => rm(folder, { recursive: true }))
+const receipts = join(folder, 'receipts.jsonl')
+const system = stack.use(await startOperatedSystem(database, { receiptSink: `file:${receipts}` }))
+const { orders } = fulfilmentClient(system.fulfilment)
+const operator = system.operator()
+const reason = 'asked for by mail'
+
+/** Every document of a database, as its bytes. */
+async function dump(db: Db): Promise<string> {
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  const documents: Document[][] = await Promise.all(collections.map(({ name }) => db.collection(name).find().toArray()))
+  return documents
+    .flat()
+    .map((one) => Buffer.from(BSON.serialize(one)).toString('latin1'))
+    .join('\n')
+}
+
+/** Everything that is stored anywhere. */
+async function everything(): Promise<string> {
+  const [gateway, fulfilment] = await Promise.all([dump(database.db), dump(system.fulfilment.db)])
+  return [gateway, fulfilment, await readFile(receipts, 'latin1')].join('\n')
+}
+
+const items = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
+
+/** A customer with a paid order whose receipt was sent. Only these texts identify the customer. */
+async function paidCustomer() {
+  const mark = randomUUID()
+  const person = { customerId: `cus_${mark}`, email: `${mark}@example.com`, body: `Name ${mark}` }
+  const { customerId, email } = person
+  const made = await fetch(`${system.gateway.url}/api/orders`, {
+    method: 'POST',
+    body: JSON.stringify({ customerId, email, currency: 'EUR', items, note: person.body }),
+    headers: {
+      ...{ authorization: `Bearer ${system.tokens.api}`, 'content-type': 'application/json' },
+      'idempotency-key': `"${randomUUID()}"`,
+    },
+  })
+  const { id: orderId } = (await made.json()) as { id: string }
+  const eventId = randomUUID()
+  const event = paymentEvent(eventId, { orderId, billing: person.body, email })
+  expect(await system.deliver(event)).toBe(200)
+  await system.until(eventId, ({ state }) => state === 'done')
+  await expect
+    .poll(() => operator.receipts.list.query({ orderId, state: 'sent' }), { timeout: 10_000 })
+    .toMatchObject({ items: [{}] })
+  return { mark, person, orderId, eventId, event }
+}
+
+describe('erase', () => {
+  it('leaves nothing of an order in either database nor in the file of receipts, and no event takes effect twice', async () => {
+    const { mark, orderId, eventId, event } = await paidCustomer()
+    const other = await paidCustomer()
+    const before = await everything()
+    for (const text of [`cus_${mark}`, `${mark}@example.com`, `Name ${mark}`]) expect(before).toContain(text)
+    const lines = await readFile(receipts, 'utf8')
+    const order = await orders.get.query({ id: orderId })
+
+    expect(await operator.erase.mutate({ orderId, reason, dryRun: true })).toEqual({
+      matched: 2,
+      erased: 0,
+      more: false,
+      orders: [orderId],
+      complete: true,
+    })
+    expect(await everything()).toContain(mark)
+    expect(await operator.erase.mutate({ orderId, reason })).toEqual({
+      matched: 2,
+      erased: 2,
+      more: false,
+      orders: [orderId],
+      complete: true,
+    })
+    expect(await everything()).not.toContain(mark)
+    expect(await everything()).toContain(other.mark)
+
+    const after = await readFile(receipts, 'utf8')
+    expect(after.length).toBe(lines.length)
+    for (const [index, line] of after.split('\n').entries()) {
+      if (line !== '') expect(JSON.parse(line).key).toBe(JSON.parse(lines.split('\n')[index] ?? '').key)
+    }
+    expect(await operator.erase.mutate({ orderId, reason })).toEqual({
+      matched: 0,
+      erased: 0,
+      more: false,
+      orders: [],
+      complete: true,
+    })
+
+    expect(await system.deliver(event)).toBe(200)
+    const again = await system.until(eventId, ({ deliveries }) => deliveries === 2)
+    expect(again).toMatchObject({ state: 'done', reason: 'erased', mismatches: 0 })
+    const stored = system.fulfilment.db.collection<{ _id: string }>('orders')
+    expect(await stored.findOne({ _id: orderId })).toMatchObject({
+      ...{ status: 'deleted', version: order.version + 1, applied: [{ eventId }], paidBy: [{}] },
+      receipts: [{ state: 'sent', email: null, customerId: null }],
+    })
+    expect(await everything()).not.toContain(mark)
+    const { items: audit } = await operator.audit.list.query({ limit: 10 })
+    expect(audit).toContainEqual(
+      expect.objectContaining({ by: 'alice', action: 'erase', reason, details: { orderId, events: 1, orders: 1 } }),
+    )
+  })
+
+  it('finds all orders of a customer, also those that were deleted or have another customer now', async () => {
+    const { mark, person, orderId } = await paidCustomer()
+    const { customerId, email } = person
+    const unpaid = `o_${mark}`
+    await orders.put.mutate({ id: unpaid, order: { customerId, email, currency: 'EUR', items } })
+    await orders.patch.mutate({ id: orderId, patch: { customerId: 'cus_2', email: null, note: null }, ifMatch: '*' })
+    const { erased, orders: found } = await operator.erase.mutate({ customerId, reason })
+    expect(erased).toBe(3)
+    expect(found.toSorted()).toEqual([orderId, unpaid].toSorted())
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ customerId: 'cus_2', status: 'paid' })
+    expect((await everything()).replaceAll(unpaid, '')).not.toContain(mark)
+    const { items: audit } = await operator.audit.list.query({ limit: 10 })
+    expect(audit[0]?.details).toEqual({ customerHash: expect.stringMatching(/^[0-9a-f]{64}$/), events: 1, orders: 2 })
+  })
+
+  it('is finished by the same call where an earlier one ended between the two databases', async () => {
+    const { mark, person, orderId, eventId } = await paidCustomer()
+    await eraseEvents(database.db, await findErasableEvents(database.db, { orderIds: [orderId] }))
+    expect(await system.record(eventId)).toMatchObject({ reason: 'erased' })
+    expect(await everything()).toContain(mark)
+    expect(await operator.erase.mutate({ customerId: person.customerId, reason })).toMatchObject({
+      matched: 1,
+      erased: 1,
+    })
+    expect(await everything()).not.toContain(mark)
+  })
+
+  it('is refused while an event is under way, with nothing erased and an entry in the audit', async () => {
+    const mark = randomUUID()
+    const orderId = `o_${mark}`
+    await system.deliver(paymentEvent(mark, { orderId, billing: `Name ${mark}` }))
+    await system.until(mark, ({ state, lastError }) => state === 'pending' && lastError !== null)
+    const refused = operator.erase.mutate({ orderId, reason })
+    await expect(refused).rejects.toMatchObject({ data: { reason: 'erase_unsettled', httpStatus: 409 } })
+    expect(await everything()).toContain(`Name ${mark}`)
+    const { items: audit } = await operator.audit.list.query({ limit: 1 })
+    expect(audit).toMatchObject([{ action: 'erase', details: { orderId, refused: 'erase_unsettled' } }])
+
+    await orders.put.mutate({ id: orderId, order: { customerId: 'cus_1', currency: 'EUR', items } })
+    await system.until(mark, ({ state }) => state === 'done')
+    const erase = () => operator.erase.mutate({ orderId, reason }).catch(() => null)
+    await expect.poll(erase, { timeout: 10_000 }).toMatchObject({ erased: 2 })
+    expect(await everything()).not.toContain(`Name ${mark}`)
+  })
+
+  it('takes one event by the id of its provider, dead ones too, and no delivery revives it', async () => {
+    const eventId = randomUUID()
+    const event = paymentEvent(eventId, { orderId: await system.order(), amount: 1, billing: `Name ${eventId}` })
+    await system.deliver(event)
+    await system.until(eventId, ({ state }) => state === 'dead')
+    const whose = { provider: 'acme', eventId, reason }
+    expect(await operator.erase.mutate(whose)).toEqual({
+      matched: 1,
+      erased: 1,
+      more: false,
+      orders: [],
+      complete: true,
+    })
+    expect(await everything()).not.toContain(`Name ${eventId}`)
+    await system.deliver(event)
+    await system.until(eventId, ({ deliveries }) => deliveries === 2)
+    expect(await system.record(eventId)).toMatchObject({ state: 'done', reason: 'erased' })
+    expect(await operator.erase.mutate(whose)).toEqual({
+      matched: 0,
+      erased: 0,
+      more: false,
+      orders: [],
+      complete: true,
+    })
+    expect(await operator.erase.mutate({ ...whose, eventId: randomUUID() })).toMatchObject({ matched: 0 })
+  })
+
+  it('empties a body that several events share, and no delivery of it stores it again', async () => {
+    await using open = await openInbox(database)
+    const mark = randomUUID()
+    const rawBody = Buffer.from(`{"name":"Name ${mark}"}`)
+    const events = ['a', 'b'].map((name) => ({ ...sampleArrival(mark).event, id: `${mark}-${name}`, type: 'other' }))
+    const { event: _, ...evidence } = sampleArrival(mark, { rawBody })
+    const deliver = (inbox: typeof open.inbox) =>
+      inbox.recordBatch({ evidence, events, endsAt: performance.now() + 10_000 })
+    expect(await deliver(open.inbox)).toEqual(['recorded', 'recorded'])
+    expect(await dump(database.db)).toContain(`Name ${mark}`)
+    await operator.erase.mutate({ provider: 'acme', eventId: `${mark}-a`, reason })
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+    // This process does not remember the delivery.
+    await using fresh = await openInbox(database)
+    expect(await deliver(fresh.inbox)).toEqual(['duplicate', 'duplicate'])
+    expect(await dump(database.db)).not.toContain(`Name ${mark}`)
+  })
+})

@@ -1,0 +1,101 @@
+import { hash } from 'node:crypto'
+import { AppError } from '@oncehook/kernel/errors'
+import { z } from 'zod'
+import { eraseUnsettled } from '../../errors.ts'
+import { ask } from '../../http/orders/order-requests.ts'
+import { eraseEvents, findErasableEvents, isSettled, MOST_EVENTS } from '../../inbox/retention/erase-events.ts'
+import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
+import { reasonSchema } from '../replays/replay-procedures.ts'
+
+const text = z.string().min(1).max(255)
+const how = { reason: reasonSchema, dryRun: z.boolean().default(false) }
+
+const eraseSchema = z.union([
+  z.strictObject({ orderId: z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/), ...how }),
+  z.strictObject({ customerId: text, ...how }),
+  z.strictObject({ provider: text, eventId: text, ...how }),
+])
+
+type Erasure = z.output<typeof eraseSchema>
+
+/**
+ * `erase`: removes what is stored about an order, a customer's orders or one event from both databases, except keys and
+ * hashes. If something of it is in progress, the call is refused before anything is changed. Another call finishes what
+ * an earlier one began; `more` means that one call was not enough. `orders` are the orders found: only the id of a
+ * deleted one leads to later events. If the answer is not `complete`, call this again when fulfilment has looked
+ * through the orders of an earlier release.
+ */
+export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
+  const found = await findAll(ctx, input)
+  const matched = found.events.length + found.orders.length
+  const answer = { matched, orders: found.orders.map(({ id }) => id), complete: found.isComplete }
+  if (matched === 0 || input.dryRun) return { ...answer, erased: 0, more: false }
+  const entry = { by: ctx.operator, action: 'erase', reason: input.reason } as const
+  const details = { ...named(input), events: found.events.length, orders: found.orders.length }
+  try {
+    refuseUnsettled(found)
+    // The audit entry comes first. After a crash in between, nothing is erased without an entry.
+    await ctx.audit.record({ ...entry, details })
+    const erased = await eraseAll(ctx, { found, input })
+    ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')
+    return { ...answer, erased, more: found.isFull }
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) {
+      await ctx.audit.record({ ...entry, details: { ...details, refused: error.code } })
+    }
+    throw error
+  }
+})
+
+interface Found {
+  readonly events: Awaited<ReturnType<typeof findErasableEvents>>
+  readonly orders: readonly { readonly id: string; readonly isSettled: boolean }[]
+  /** Whether there may be more than one call can erase. */
+  readonly isFull: boolean
+  /** False: orders of an earlier release cannot be found yet by their former customers. */
+  readonly isComplete: boolean
+}
+
+async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
+  if ('eventId' in input) {
+    const { provider, eventId } = input
+    const events = await findErasableEvents(ctx.db, { provider, eventId })
+    return { events, orders: [], isFull: false, isComplete: true }
+  }
+  const whose = 'customerId' in input ? { customerId: input.customerId } : { orderIds: [input.orderId] }
+  // Not in the URL: the id of a customer is often an email address.
+  const context = { requestId: ctx.requestId, byPost: true }
+  const { orders, isComplete } = await ask(ctx.fulfilment.erasures.find.query(whose, { context }))
+  const orderIds = 'orderId' in input ? [input.orderId] : orders.map(({ id }) => id)
+  const events = await findErasableEvents(ctx.db, { orderIds })
+  // As long as an order has events left, it is needed to find them.
+  const isFull = events.length === MOST_EVENTS
+  const found = { events, orders: isFull ? [] : orders, isComplete }
+  return { ...found, isFull: isFull || ('customerId' in input && orders.length > 0) }
+}
+
+function refuseUnsettled({ events, orders }: Found): void {
+  if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
+}
+
+/** Fulfilment comes last, because its orders lead to the events of a customer if this is repeated. */
+async function eraseAll(
+  ctx: OperatorContext,
+  { found: { events, orders }, input }: { readonly found: Found; readonly input: Erasure },
+): Promise<number> {
+  const erased = await eraseEvents(ctx.db, events)
+  if (erased < events.length) throw eraseUnsettled()
+  if (orders.length === 0) return erased
+  const context = { requestId: ctx.requestId }
+  const orderIds = orders.map(({ id }) => id)
+  const whose = 'customerId' in input ? { customerId: input.customerId } : {}
+  const answer = await ask(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
+  return erased + answer.erased
+}
+
+/** What the audit log keeps of the input. Of a customer it keeps only a hash. */
+function named(input: Erasure): Readonly<Record<string, string>> {
+  if ('customerId' in input) return { customerHash: hash('sha256', input.customerId) }
+  if ('orderId' in input) return { orderId: input.orderId }
+  return { provider: input.provider, eventId: input.eventId }
+}

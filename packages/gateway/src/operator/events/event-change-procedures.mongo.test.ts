@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { SettledClaim } from '../../inbox/claims/claim.ts'
+import { createClaims } from '../../inbox/claims/claims.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { settings: { EVENT_RETENTION_DAYS: '30' } }))
+const operator = system.operator()
+const DAYS_MS = 30 * 86_400_000
+const reason = 'refunded by hand'
+
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. */
+async function deadEvent(): Promise<{ id: string; eventId: string; body: object }> {
+  const eventId = randomUUID()
+  const body = paymentEvent(eventId, { orderId: await system.order(), amount: 600 })
+  expect(await system.deliver(body)).toBe(200)
+  const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
+  return { id: String(_id), eventId, body }
+}
+
+/** An event held by a process that hangs, with the lease of a live process. */
+async function heldEvent(members: Partial<EventDocument> = {}): Promise<EventDocument> {
+  const leaseUntil = new Date(Date.now() + 50_000)
+  const held = sampleRecord({ state: 'processing', fence: 3, leaseOwner: 'stuck', leaseUntil, begun: true, ...members })
+  await system.events.insertOne(held)
+  return held
+}
+
+async function newestEntries(limit: number): Promise<unknown[]> {
+  return (await operator.audit.list.query({ limit })).items
+}
+
+describe('events.close', () => {
+  it('closes a dead event, says who, when and why, and keeps its key for good', async () => {
+    const { id, eventId } = await deadEvent()
+    expect(await operator.events.close.mutate({ id, reason })).toEqual({ id, state: 'closed' })
+    const record = await system.record(eventId)
+    expect(record).toMatchObject({ state: 'closed', reason: 'amount_mismatch', closed: { by: 'alice', reason } })
+    expect(record).not.toHaveProperty('expireAt')
+    expect(record.stripAt?.getTime()).toBe((record.closed?.at.getTime() ?? 0) + DAYS_MS)
+    expect(await newestEntries(1)).toMatchObject([
+      { by: 'alice', action: 'events.close', reason, details: { id, provider: 'acme', eventId } },
+    ])
+    const { closed } = await operator.events.get.query({ id })
+    expect(closed).toEqual({ at: record.closed?.at.toISOString(), by: 'alice', reason })
+    expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.closed', by: 'alice', id }))
+  })
+
+  it('is stronger than any later delivery', async () => {
+    const { id, eventId, body } = await deadEvent()
+    await operator.events.close.mutate({ id, reason })
+    expect(await system.deliver(body)).toBe(200)
+    expect(await system.until(eventId, ({ deliveries }) => deliveries === 2)).toMatchObject({ state: 'closed' })
+  })
+
+  it('refuses what is not dead, and has that in the audit', async () => {
+    const done = sampleRecord()
+    await system.events.insertOne(done)
+    const closed = await deadEvent()
+    await operator.events.close.mutate({ id: closed.id, reason })
+    for (const id of [String(done._id), closed.id]) {
+      const refusal = await refusalOf(operator.events.close.mutate({ id, reason: 'once more' }))
+      expect(refusal).toMatchObject({ reason: 'event_not_dead', httpStatus: 409 })
+      expect(await newestEntries(1)).toMatchObject([
+        { action: 'events.close', details: { id, refused: 'event_not_dead' } },
+      ])
+    }
+    expect(await system.record(done.eventId)).toMatchObject({ state: 'done' })
+    expect(await system.record(closed.eventId)).toMatchObject({ closed: { reason } })
+    const unknown = operator.events.close.mutate({ id: 'f'.repeat(24), reason })
+    expect(await refusalOf(unknown)).toMatchObject({ reason: 'not_found', httpStatus: 404 })
+  })
+
+  it('counts and lists closed events apart from the dead', async () => {
+    const { id } = await deadEvent()
+    const before = await operator.overview.query()
+    await operator.events.close.mutate({ id, reason })
+    const { states } = await operator.overview.query()
+    expect(states).toMatchObject({
+      ...{ dead: (before.states.dead ?? 0) - 1, closed: (before.states.closed ?? 0) + 1, done: before.states.done },
+    })
+    const { items } = await operator.events.list.query({ state: 'closed', limit: 1 })
+    expect(items).toMatchObject([{ id, state: 'closed', reason: 'amount_mismatch' }])
+    const metrics = await system.call('/metrics')
+    expect(metrics.body).toContain(`\noncehook_events_closed ${states.closed}\n`)
+  })
+
+  it('leaves an event out of replays, unless the replay names it or asks for closed events', async () => {
+    const provider = 'replayed-closed'
+    const [first, second] = [sampleRecord({ provider, state: 'closed' }), sampleRecord({ provider, state: 'closed' })]
+    const at = new Date()
+    const closed = { at, by: 'alice', reason }
+    await system.events.insertMany([first, second].map((record) => ({ ...record, closed, expireAt: at })))
+    const all = { filter: { provider }, includeDone: true, reason: 'all of them' }
+    expect(await operator.events.replay.mutate({ ...all, dryRun: true })).toMatchObject({ matched: 0 })
+    const asked = { filter: { provider, state: 'closed' as const }, reason: 'closed by mistake' }
+    expect(await operator.events.replay.mutate({ ...asked, dryRun: true })).toMatchObject({ matched: 2 })
+    const named = await operator.events.replay.mutate({ ids: [String(first._id)], reason: 'closed by mistake' })
+    expect(named).toMatchObject({ matched: 1 })
+    const record = await system.until(first.eventId, ({ state }) => state === 'unhandled')
+    expect(record).not.toHaveProperty('closed')
+    expect(await system.record(second.eventId)).toMatchObject({ state: 'closed' })
+  })
+})
+
+describe('events.release', () => {
+  it('makes an event due at once that a process holds, with an entry in the audit', async () => {
+    const held = await heldEvent()
+    const id = String(held._id)
+    expect(await operator.events.release.mutate({ id, reason: 'the process hangs' })).toEqual({ id, state: 'pending' })
+    const record = await system.until(held.eventId, ({ state }) => state === 'unhandled')
+    // Raised by the release, and by the claim after it.
+    expect(record).toMatchObject({ fence: 5 })
+    for (const name of ['leaseUntil', 'leaseOwner', 'begun']) expect(record).not.toHaveProperty(name)
+    const details = { id, provider: held.provider, eventId: held.eventId }
+    expect(await newestEntries(1)).toMatchObject([{ by: 'alice', action: 'events.release', details }])
+    expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.released', by: 'alice', id }))
+  })
+
+  it('drops what the process that held it writes later', async () => {
+    const claims = createClaims({
+      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxStarts: 8, maxDelayMs: 1_000 },
+      ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS },
+    })
+    const { _id, eventId, fence } = await heldEvent()
+    await operator.events.release.mutate({ id: String(_id), reason: 'the process hangs' })
+    await system.until(eventId, ({ state }) => state === 'unhandled')
+    const counters = { lost: 0, failures: 0, failedCalls: 0, internalErrors: 0, failedForMs: 0, orderUnknownForMs: 0 }
+    const claim = { _id, fence, ...counters }
+    const event = { id: eventId, type: 'x', objectId: 'x', facts: { orderId: 'x' } }
+    const attempt = { ms: 1, outcome: 'applied', code: null, message: null }
+    const settled: SettledClaim = {
+      claim: { ...claim, provider: 'acme', requestId: 'r', event },
+      ...{ settlement: { state: 'done', outcome: { kind: 'applied', version: 1 } }, attempt },
+    }
+    expect(await claims.settle([settled])).toEqual([settled])
+    expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', outcome: null })
+  })
+
+  it('refuses what is not being processed', async () => {
+    const { id } = await deadEvent()
+    const refusal = await refusalOf(operator.events.release.mutate({ id, reason }))
+    expect(refusal).toMatchObject({ reason: 'event_not_processing', httpStatus: 409 })
+    expect(await newestEntries(1)).toMatchObject([{ details: { id, refused: 'event_not_processing' } }])
+  })
+})

@@ -1,0 +1,66 @@
+import { notFound } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
+import type { ObjectId } from 'mongodb'
+import { z } from 'zod'
+import { eventNotDead, eventNotProcessing } from '../../errors.ts'
+import { releaseEvent } from '../../inbox/claims/release-event.ts'
+import { closeEvent } from '../../inbox/close-event.ts'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { AS_WRITTEN } from './as-written.ts'
+import type { AuditEntry } from '../audit/audit.ts'
+import { idSchema, toObjectId } from './event-filter.ts'
+import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
+import { reasonSchema } from '../replays/replay-procedures.ts'
+
+const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
+
+type Change = z.output<typeof changeSchema>
+
+/** `events.close`: a dead event stays dead permanently. No delivery revives it; a replay that names it still does. */
+export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+  const close = (_id: ObjectId): Promise<boolean> =>
+    closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
+  await changeEvent(ctx, input, { action: 'events.close', from: 'dead', change: close, refusal: eventNotDead })
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.closed')
+  return { id: input.id, state: 'closed' as const }
+})
+
+/** `events.release`: an event that is being processed is due at once. Later writes of its holder have no effect. */
+export const releaseEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
+  const release = (_id: ObjectId): Promise<boolean> => releaseEvent(ctx.db, _id)
+  const kind = { action: 'events.release', from: 'processing', change: release, refusal: eventNotProcessing } as const
+  await changeEvent(ctx, input, kind)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, id: input.id }, 'event.released')
+  return { id: input.id, state: 'pending' as const }
+})
+
+interface ChangeKind {
+  readonly action: AuditEntry['action']
+  readonly from: EventDocument['state']
+  readonly change: (id: ObjectId) => Promise<boolean>
+  readonly refusal: () => AppError
+}
+
+/** Every call for an existing event leaves an entry in the audit log, even if it was refused. */
+async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: ChangeKind): Promise<void> {
+  const { action, from, change, refusal } = kind
+  const _id = toObjectId(id)
+  const projection = { _id: 0, state: 1, provider: 1, eventId: 1 }
+  const found = _id && (await ctx.db.collection<EventDocument>(EVENTS).findOne({ _id }, { projection, ...AS_WRITTEN }))
+  if (!_id || !found) throw notFound({}, { says: 'No event has this id' })
+  const { provider, eventId, state } = found
+  const refuse = async (): Promise<never> => {
+    const error = refusal()
+    await ctx.audit.record({
+      by: ctx.operator,
+      action,
+      reason,
+      details: { id, provider, eventId, refused: error.code },
+    })
+    throw error
+  }
+  if (state !== from) return refuse()
+  // The audit entry comes first. After a crash in between, nothing is changed without an entry.
+  await ctx.audit.record({ by: ctx.operator, action, reason, details: { id, provider, eventId } })
+  if (!(await change(_id))) return refuse()
+}

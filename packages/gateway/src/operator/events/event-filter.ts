@@ -1,0 +1,88 @@
+import { type Db, type Filter, ObjectId } from 'mongodb'
+import { z } from 'zod'
+import { EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+
+const text = z.string().min(1).max(255)
+const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value))
+
+/** Which events an operator selects. Omitted properties match all events. `from` is part of the span, `to` is not. */
+export const eventFilterSchema = z.strictObject({
+  provider: text.optional(),
+  eventId: text.optional(),
+  type: text.optional(),
+  state: z.enum(EVENT_STATES).optional(),
+  reason: text.optional(),
+  orderId: text.optional(),
+  secretId: text.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+})
+
+/** Which events an operator selects. */
+export type EventFilter = z.output<typeof eventFilterSchema>
+
+/** Ids are opaque. A malformed id is treated as one that does not exist. */
+export const idSchema = z.string().min(1).max(64)
+
+/** A page of a list in the order of ids. `after` is the `next` of the previous page. */
+export const pageMembers = {
+  limit: z.int().min(1).max(100).default(20),
+  after: z
+    .string()
+    .regex(/^[0-9a-f]{24}$/, { error: 'is not a valid cursor' })
+    .optional(),
+}
+
+/** The id in a text, or null if no record can have it. */
+export function toObjectId(id: string): ObjectId | null {
+  return /^[0-9a-f]{24}$/.test(id) ? new ObjectId(id) : null
+}
+
+// The search takes one step in the index for each provider.
+const DISTINCT_MS = 2_000
+
+/**
+ * The database's filter for an operator's filter. Every value is compared literally, never read as a query operator.
+ */
+export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter<EventDocument>> {
+  const meant = toPlainFilter(filter)
+  if (filter.eventId === undefined || filter.provider !== undefined) return meant
+  // The index of event ids begins with the provider, and there are few providers.
+  return {
+    ...meant,
+    provider: { $in: await db.collection<EventDocument>(EVENTS).distinct('provider', {}, { maxTimeMS: DISTINCT_MS }) },
+  }
+}
+
+function toPlainFilter({ from, to, ...equal }: EventFilter): Filter<EventDocument> {
+  const wanted = Object.entries(equal).filter(([, value]) => value !== undefined)
+  return { ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])), ...receivedWithin(from, to) }
+}
+
+// An id begins with the second in which its record was created, right after its receipt. So, with a margin, a time span
+// is a range of the one index that contains every record.
+const MARGIN_SECONDS = 60
+
+function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<EventDocument> {
+  if (from === undefined && to === undefined) return {}
+  return {
+    receivedAt: { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) },
+    _id: {
+      ...(from === undefined ? {} : { $gte: idOfSecond(from, -MARGIN_SECONDS) }),
+      ...(to === undefined ? {} : { $lt: idOfSecond(to, MARGIN_SECONDS) }),
+    },
+  }
+}
+
+function idOfSecond(at: Date, shift: number): ObjectId {
+  const second = Math.floor(at.getTime() / 1_000) + shift
+  return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
+}
+
+/**
+ * The ids before a cursor, which is the id of the last event of the previous page. A cursor cannot name ids of other
+ * types.
+ */
+export function beforeCursor(after: string | undefined): Filter<EventDocument> {
+  return { _id: after === undefined ? { $type: 'objectId' } : { $lt: new ObjectId(after) } }
+}

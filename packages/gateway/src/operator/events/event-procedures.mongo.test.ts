@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { Binary, ObjectId } from 'mongodb'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const operator = system.operator()
+
+describe('events.list', () => {
+  const provider = 'listed'
+  const hour = (at: number): Date => new Date(Date.UTC(2026, 0, 1, at))
+  const records = [
+    sampleRecord({
+      provider,
+      receivedAt: hour(1),
+      type: 'payment.failed',
+      orderId: 'ord_a',
+    }),
+    sampleRecord({
+      provider,
+      receivedAt: hour(2),
+      type: 'payment.succeeded',
+      state: 'dead',
+      reason: 'amount_mismatch',
+      orderId: 'ord_b',
+    }),
+    sampleRecord({
+      provider,
+      receivedAt: hour(3),
+      state: 'dead',
+      reason: 'order_unknown',
+      orderId: 'ord_b',
+    }),
+    sampleRecord({
+      provider,
+      receivedAt: hour(4),
+      state: 'unhandled',
+      reason: 'type_unhandled',
+      type: 'other',
+    }),
+    sampleRecord({ provider: 'other-listed', receivedAt: hour(3) }),
+  ]
+
+  it('shows what it promises, and nothing of the body', async () => {
+    await system.events.insertMany(records)
+    const { items } = await operator.events.list.query({ provider, state: 'dead', reason: 'amount_mismatch' })
+    expect(items).toEqual([
+      {
+        ...{ id: String(records[1]?._id), provider, eventId: records[1]?.eventId, type: 'payment.succeeded' },
+        ...{ objectId: 'pay_1', orderId: 'ord_b', state: 'dead', reason: 'amount_mismatch', starts: 1 },
+        ...{ deliveries: 1, mismatches: 0, receivedAt: '2026-01-01T02:00:00.000Z', dueAt: null },
+        settledAt: '2026-01-01T02:00:00.000Z',
+      },
+    ])
+  })
+
+  it.each([
+    [{}, [3, 2, 1, 0]],
+    [{ type: 'payment.failed' }, [0]],
+    [{ state: 'dead' } as const, [2, 1]],
+    [{ reason: 'order_unknown' }, [2]],
+    [{ orderId: 'ord_b' }, [2, 1]],
+    [{ from: '2026-01-01T02:00:00Z' }, [3, 2, 1]],
+    [{ to: '2026-01-01T03:00:00Z' }, [1, 0]],
+    [{ from: '2026-01-01T03:00:00+01:00', to: '2026-01-01T03:00:00.001Z' }, [2, 1]],
+    [{ from: '0001-01-01T00:00:00Z', to: '9999-01-01T00:00:00Z' }, [3, 2, 1, 0]],
+    [{ state: 'dead', orderId: 'ord_a' } as const, []],
+  ])('finds by %j, newest first', async (filter, expected) => {
+    const { items, next } = await operator.events.list.query({ provider, ...filter })
+    expect(items.map(({ id }) => id)).toEqual(expected.map((index) => String(records[index]?._id)))
+    expect(next).toBeNull()
+  })
+
+  it('finds what another provider sent by that provider only', async () => {
+    const { items } = await operator.events.list.query({ provider: 'other-listed' })
+    expect(items).toHaveLength(1)
+  })
+
+  it("finds by the provider's own id of an event", async () => {
+    const eventId = records[2]?.eventId ?? ''
+    for (const filter of [{ eventId }, { eventId, provider }]) {
+      expect((await operator.events.list.query(filter)).items).toMatchObject([{ id: String(records[2]?._id) }])
+    }
+    expect((await operator.events.list.query({ eventId, provider: 'other-listed' })).items).toEqual([])
+  })
+
+  it('takes a value that looks like an operator for a value', async () => {
+    expect((await operator.events.list.query({ orderId: '$ne' })).items).toEqual([])
+    const answer = await system.call(`/operator/events.list?input=${encodeURIComponent('{"orderId":{"$ne":""}}')}`, {
+      headers: { authorization: `Bearer ${system.tokens.operators.alice}` },
+    })
+    expect(answer.status).toBe(400)
+  })
+
+  it('pages without gaps and doubles while records arrive, the newest first', async () => {
+    const paged = 'paged'
+    const before = Array.from({ length: 57 }, (_, at) => sampleRecord({ provider: paged, receivedAt: hour(at) }))
+    await system.events.insertMany(before)
+    const seen: string[] = []
+    let after: string | null = null
+    do {
+      const page: { items: { id: string }[]; next: string | null } = await operator.events.list.query({
+        ...{ provider: paged, limit: 10 },
+        ...(after === null ? {} : { after }),
+      })
+      seen.push(...page.items.map(({ id }) => id))
+      after = page.next
+      await system.events.insertOne(sampleRecord({ provider: paged, receivedAt: hour(1_000 + seen.length) }))
+    } while (after !== null)
+    expect(seen).toEqual(before.map(({ _id }) => String(_id)).reverse())
+  })
+
+  it('shows a record that something else wrote, and the others beside it', async () => {
+    const damage = { receivedAt: '2026-11-22', dueAt: 7, attempts: 'none', replays: 'none' } as object
+    const made = [sampleRecord({ provider: 'imported' }), sampleRecord({ provider: 'imported' })]
+    const [odd, whole] = made
+    await system.events.insertMany([{ ...odd, ...damage } as (typeof made)[number], ...made.slice(1)])
+    const { items } = await operator.events.list.query({ provider: 'imported' })
+    expect(items.map(({ id }) => id).toSorted()).toEqual(made.map(({ _id }) => String(_id)).toSorted())
+    const receivedAt = odd?._id.getTimestamp().toISOString()
+    expect(items.find(({ id }) => id !== String(whole?._id))).toMatchObject({ receivedAt, dueAt: null })
+    expect(await operator.events.get.query({ id: String(odd?._id) })).toMatchObject({ attempts: [], replays: [] })
+  })
+
+  it('leaves out records whose id is none of ours, and shows the page after them', async () => {
+    const provider = 'foreign-ids'
+    const made = Array.from({ length: 4 }, () => sampleRecord({ provider }))
+    const foreign = [7, 'evt', new Date()].map((_id) => ({ ...sampleRecord({ provider }), _id }) as never)
+    await system.events.insertMany([...made, ...foreign])
+    const shown: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await operator.events.list.query({ provider, limit: 1, ...(after === undefined ? {} : { after }) })
+      shown.push(...page.items.map(({ id }) => id))
+      if (page.next === null) break
+      after = page.next
+    }
+    expect(shown).toEqual(made.map(({ _id }) => String(_id)).toReversed())
+    expect((await operator.events.list.query({ provider })).items).toHaveLength(made.length)
+  })
+
+  it('shows 20 unless asked otherwise, 100 at most', async () => {
+    const many = 'many'
+    await system.events.insertMany(Array.from({ length: 101 }, () => sampleRecord({ provider: many })))
+    expect((await operator.events.list.query({ provider: many })).items).toHaveLength(20)
+    const page = await operator.events.list.query({ provider: many, limit: 100 })
+    expect(page.items).toHaveLength(100)
+    expect((await operator.events.list.query({ provider: many, after: page.next ?? '' })).items).toHaveLength(1)
+  })
+
+  it.each([
+    [{ limit: 0 }],
+    [{ limit: 101 }],
+    [{ limit: 1.5 }],
+    [{ after: 'nonsense' }],
+    [{ after: '' }],
+    [{ state: 'lost' as 'dead' }],
+    [{ from: 'yesterday' }],
+    [{ provider: '' }],
+    [{ unknown: 1 } as object],
+  ])('refuses %j', async (input) => {
+    expect(await refusalOf(operator.events.list.query(input))).toMatchObject({ code: 'BAD_REQUEST' })
+  })
+})
+
+describe('events.get', () => {
+  it('shows everything that is kept, the body byte for byte', async () => {
+    const id = randomUUID()
+    const order = await system.order()
+    const body = `{ "odd" : "\\u0041 é \u{1f600}",\n${JSON.stringify(paymentEvent(id, { orderId: order })).slice(1)}`
+    expect(await system.deliver(body)).toBe(200)
+    const record = await system.until(id, ({ state }) => state === 'done')
+    // An operator sees what a majority holds, possibly a moment later.
+    await expect.poll(() => operator.events.get.query({ id: String(record._id) })).toMatchObject({ state: 'done' })
+    const shown = await operator.events.get.query({ id: String(record._id), body: true })
+    expect(Buffer.from(shown.raw ?? '', 'base64').equals(Buffer.from(body))).toBe(true)
+    expect(shown).toMatchObject({
+      ...{ id: String(record._id), provider: 'acme', eventId: id, state: 'done', reason: null, orderId: order },
+      ...{ secretId: 'newer', deliveries: 1, mismatches: 0, starts: 1, replays: [], lastError: null },
+      headers: { 'content-type': 'application/json', 'stripe-signature': expect.stringMatching(/^t=\d+,v1=/) },
+      attempts: [{ at: expect.any(String), ms: expect.any(Number), outcome: 'applied', code: null, message: null }],
+      outcome: { kind: 'applied', version: 2 },
+    })
+  })
+
+  it('shows why and how often an event failed', async () => {
+    const id = randomUUID()
+    expect(await system.deliver(paymentEvent(id, { orderId: 'ord_nobody_made' }))).toBe(200)
+    const record = await system.until(id, ({ state }) => state === 'dead')
+    // An operator sees what a majority holds, a little later.
+    const show = () => operator.events.get.query({ id: String(record._id) })
+    const dead = { state: 'dead', reason: 'order_unknown', lastError: { code: 'order_unknown' } }
+    await expect.poll(show).toMatchObject(dead)
+    const shown = await show()
+    expect(shown.attempts.length).toBeGreaterThan(1)
+    expect(shown.attempts.at(-1)).toMatchObject({ outcome: 'dead', code: 'order_unknown' })
+    expect(shown.settledAt).not.toBeNull()
+  })
+
+  it.each([['000000000000000000000000'], ['no-id'], ['ABCDEFABCDEFABCDEFABCDEF'], ['$where']])(
+    'knows no event %s',
+    async (id) => {
+      expect(await refusalOf(operator.events.get.query({ id }))).toMatchObject({
+        code: 'NOT_FOUND',
+        reason: 'not_found',
+      })
+      expect(await refusalOf(operator.events.reverify.query({ id }))).toMatchObject({ code: 'NOT_FOUND' })
+    },
+  )
+})
+
+describe('events.reverify', () => {
+  async function store(how: Parameters<typeof system.deliver>[1] = {}): Promise<string> {
+    const id = randomUUID()
+    expect(await system.deliver(paymentEvent(id, { orderId: await system.order() }), how)).toBe(200)
+    return String((await system.record(id))._id)
+  }
+
+  async function changeProviders(providers: object): Promise<void> {
+    const logged = system.gateway.logs.length
+    await system.writeProviders(providers)
+    await expect.poll(() => system.gateway.logs.slice(logged).some(({ msg }) => msg === 'providers.changed')).toBe(true)
+  }
+
+  it('says by which secret the stored bytes are authentic', async () => {
+    const id = await store({ secret: system.secrets.older })
+    expect(await operator.events.reverify.query({ id })).toEqual({ valid: true, secretId: 'older', failure: null })
+  })
+
+  it('judges by the time of receipt, also what would be too old today', async () => {
+    const receivedAt = new Date(Date.now() - 30 * 86_400_000)
+    const id = await store()
+    expect(await operator.events.reverify.query({ id })).toMatchObject({ valid: true })
+    await system.events.updateOne({ _id: new ObjectId(id) }, { $set: { receivedAt } })
+    expect(await operator.events.reverify.query({ id })).toEqual({
+      ...{ valid: false, secretId: null, failure: 'timestamp_outside_window' },
+    })
+  })
+
+  it('notices a body that was changed in the database', async () => {
+    const id = await store()
+    await system.events.updateOne({ _id: new ObjectId(id) }, { $set: { raw: new Binary(Buffer.from('{"id":"x"}')) } })
+    expect(await operator.events.reverify.query({ id })).toEqual({
+      ...{ valid: false, secretId: null, failure: 'signature_mismatch' },
+    })
+  })
+
+  it('says when the body is gone', async () => {
+    const id = await store({ provider: 'shop' })
+    await system.events.updateOne({ _id: new ObjectId(id) }, { $set: { raw: new Binary(Buffer.alloc(0)) } })
+    expect(await operator.events.reverify.query({ id })).toEqual({
+      ...{ valid: false, secretId: null, failure: 'body_expired' },
+    })
+  })
+
+  it('knows a secret that has ended since, does not know one that was taken away, nor a provider that is gone', async () => {
+    const { acme, shop } = PROVIDERS
+    const [newer, older] = acme.secrets
+    const endOlder = (notAfter: string) =>
+      changeProviders({ shop, acme: { ...acme, secrets: [newer, { ...older, notAfter }] } })
+    await endOlder(new Date(Date.now() + 3_600_000).toISOString())
+    const id = await store({ secret: system.secrets.older })
+    await endOlder(new Date().toISOString())
+    expect(await system.deliver(paymentEvent(randomUUID()), { secret: system.secrets.older })).toBe(401)
+    expect(await operator.events.reverify.query({ id })).toEqual({ valid: true, secretId: 'older', failure: null })
+
+    await changeProviders({ shop, acme: { ...acme, secrets: [newer] } })
+    expect(await operator.events.reverify.query({ id })).toEqual({
+      ...{ valid: false, secretId: null, failure: 'signature_mismatch' },
+    })
+
+    await changeProviders({ shop })
+    expect(await operator.events.reverify.query({ id })).toEqual({
+      ...{ valid: false, secretId: null, failure: 'provider_unknown' },
+    })
+    await changeProviders(PROVIDERS)
+    expect(await operator.events.reverify.query({ id })).toMatchObject({ valid: true })
+  })
+})

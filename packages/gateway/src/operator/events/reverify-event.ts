@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import type { Providers } from '../../providers/read-providers.ts'
+
+/** Whether stored bytes and headers are authentic by today's secrets, as of the time of receipt. */
+export interface Reverified {
+  readonly valid: boolean
+  readonly secretId: string | null
+  /** Why not: `provider_unknown` (no longer configured), `body_expired`, or the reason of the check. */
+  readonly failure: string | null
+  readonly verified: VerifiedDelivery | null
+}
+
+/** Dependencies of the check. */
+export interface ReverifyDeps {
+  readonly providers: () => Providers
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** Checks a stored event again. */
+export async function reverifyEvent(record: EventDocument, { providers, fetch }: ReverifyDeps): Promise<Reverified> {
+  const provider = providers().get(record.provider)
+  if (provider === undefined) return failed('provider_unknown')
+  const rawBody = Buffer.from(record.raw.value())
+  const rawHeaders = Object.entries(record.headers).flat()
+  // An empty form may be signed. Only its hash distinguishes it from a body that is gone.
+  if (rawBody.length === 0 && record.bodyHash !== hash('sha256', rawBody, 'base64')) return failed('body_expired')
+  const delivery: Delivery = { rawBody, rawHeaders, query: record.query ?? '', isStored: true }
+  const verdict = await provider.verify(delivery, record.receivedAt.getTime(), fetch)
+  if ('refused' in verdict) return failed(verdict.refused)
+  return { valid: true, secretId: verdict.secretId, failure: null, verified: verdict }
+}
+
+function failed(failure: string): Reverified {
+  return { valid: false, secretId: null, failure, verified: null }
+}

@@ -1,0 +1,143 @@
+import { ObjectId } from 'mongodb'
+import type { EventDocument } from '../../inbox/event-document.ts'
+
+/** An event as operators see it in lists. Times are ISO 8601, UTC. */
+export interface ShownEvent {
+  readonly id: string
+  readonly provider: string
+  readonly eventId: string
+  readonly type: string
+  readonly objectId: string
+  readonly orderId: string
+  readonly state: EventDocument['state']
+  readonly reason: string | null
+  readonly starts: number
+  readonly deliveries: number
+  readonly mismatches: number
+  readonly receivedAt: string
+  readonly dueAt: string | null
+  readonly settledAt: string | null
+}
+
+/** Leaves out the fields that a list does not need, above all the bodies. */
+export const LIST_PROJECTION = { raw: 0, headers: 0, sealed: 0, attempts: 0, facts: 0 } as const
+
+/** Shows a record as an item of a list. */
+export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attempts' | 'facts'>): ShownEvent {
+  const { _id, provider, eventId, type, objectId, orderId, state, reason, starts, deliveries, mismatches } = record
+  return {
+    id: String(_id),
+    provider,
+    eventId,
+    type,
+    objectId,
+    orderId,
+    state,
+    reason,
+    starts,
+    deliveries,
+    mismatches,
+    receivedAt: instantOf(record.receivedAt) ?? idTimeOf(_id),
+    dueAt: instantOf(record.dueAt),
+    settledAt: instantOf(record.settledAt),
+  }
+}
+
+const UNKNOWN_TIME = new Date(0).toISOString()
+
+/**
+ * A stored time; null if there is none. A record that was written by other software must not hide the others of its
+ * list.
+ */
+function instantOf(stored: unknown): string | null {
+  return stored instanceof Date && !Number.isNaN(stored.getTime()) ? stored.toISOString() : null
+}
+
+function idTimeOf(id: unknown): string {
+  return id instanceof ObjectId ? id.getTimestamp().toISOString() : UNKNOWN_TIME
+}
+
+function listOf<T>(stored: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(stored) ? stored : []
+}
+
+function withInstant<T extends { readonly at: Date }>(entry: T): Omit<T, 'at'> & { readonly at: string } {
+  return { ...entry, at: instantOf(entry.at) ?? UNKNOWN_TIME }
+}
+
+/** An event with everything that is stored about it. */
+export interface ShownEventDetails extends ShownEvent {
+  /** Without the body, only headers that cannot prove a delivery. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The exact bytes of the body, base64. Null unless requested. */
+  readonly raw: string | null
+  /** The length of the body. 0 if it cannot be read. */
+  readonly bytes: number
+  /** `key_unknown` or `record_altered` if body and headers are encrypted and cannot be read. Null if they can. */
+  readonly notReadable: string | null
+  readonly secretId: string
+  readonly attempts: readonly {
+    readonly at: string
+    readonly ms: number
+    readonly outcome: string
+    readonly code: string | null
+    readonly message: string | null
+  }[]
+  readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null
+  readonly outcome: { readonly kind: string; readonly version: number | null } | null
+  /** Who closed it and why; null unless it is closed. */
+  readonly closed: { readonly at: string; readonly by: string; readonly reason: string } | null
+  /** How many times a redelivery has revived it. */
+  readonly revivals: number
+  readonly replays: readonly {
+    readonly at: string
+    readonly by: string
+    readonly reason: string
+    /** Why the body could not be read again. Null if it was read. */
+    readonly notRead: string | null
+  }[]
+}
+
+// Other headers may prove a delivery.
+const HARMLESS = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
+
+function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name)))
+}
+
+/** Which parts of a record to show, and why its body cannot be read. Null if it can. */
+interface ShownParts {
+  readonly withBody: boolean
+  readonly notReadable: string | null
+}
+
+/** Shows a whole record. The body and the headers that prove it are shown only if requested. */
+export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
+  return {
+    ...showEvent(record),
+    headers: withBody ? withoutReusable(record.headers) : harmless(record.headers),
+    raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
+    bytes: record.raw.length(),
+    notReadable,
+    secretId: record.secretId,
+    attempts: listOf(record.attempts).map(withInstant),
+    lastError: record.lastError === null ? null : withInstant(record.lastError),
+    outcome: record.outcome,
+    closed: record.closed === undefined ? null : withInstant(record.closed),
+    revivals: record.revivals ?? 0,
+    replays: listOf(record.replays).map(({ at, by, reason, notRead = null }) => ({
+      at: instantOf(at) ?? UNKNOWN_TIME,
+      by,
+      reason,
+      notRead,
+    })),
+  }
+}
+
+// PayPal's signature also fits other bodies with the same checksum. It is kept to check a record again, and never
+// shown.
+const REUSABLE: ReadonlySet<string> = new Set(['paypal-transmission-sig'])
+
+function withoutReusable(headers: EventDocument['headers']): EventDocument['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !REUSABLE.has(name)))
+}

@@ -1,0 +1,68 @@
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { Confirmed, Provider, WebhookEvent } from '@oncehook/webhooks/providers'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
+
+/** The fields of a record that are read from its body. */
+type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
+
+/**
+ * What a body contains by today's settings, or why it cannot be read now: the failure that `reverifyEvent` found,
+ * `unreadable` (it is no event by today's settings), `event_missing` (it contains another one) or the answer of the
+ * provider (`not_confirmed`, …; `unavailable` if it did not answer).
+ */
+export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: string }
+
+const CONFIRM_MS = 3_000
+
+/** The events of a delivery by today's settings, or why it cannot be read now. */
+export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readonly failure: string }
+
+/** Reads a stored body with today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
+export async function readAgain(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
+  return pickEvent(await readDelivery(record, deps), record.eventId)
+}
+
+/** Reads all events of a stored body with today's settings. Never throws. */
+export async function readDelivery(record: EventDocument, deps: ReverifyDeps): Promise<DeliveryRead> {
+  try {
+    const provider = deps.providers().get(record.provider)
+    if (provider === undefined) return { failure: 'provider_unknown' }
+    const { verified, failure } = await reverifyEvent(record, deps)
+    if (verified === null) return { failure: failure ?? 'unreadable' }
+    return { answers: await confirmAll(provider, provider.readEvents(verified), deps.fetch) }
+  } catch {
+    return { failure: 'unreadable' }
+  }
+}
+
+/** Picks one event of a delivery that was read. */
+export function pickEvent(read: DeliveryRead, eventId: string): ReadAgain {
+  if ('failure' in read) return read
+  const event = read.answers
+    .flatMap((answer) => ('event' in answer ? [answer.event] : []))
+    .find(({ id }) => id === eventId)
+  if (event === undefined) {
+    const refusal = read.answers.find((answer) => 'refused' in answer)
+    return { failure: refusal?.refused ?? 'event_missing' }
+  }
+  const {
+    type,
+    objectId,
+    facts: { orderId, ...facts },
+  } = event
+  return { members: { type, objectId, orderId, facts } }
+}
+
+/** If the signature is not strong enough, only the provider's answer counts, at a replay as at the receipt. */
+async function confirmAll(
+  { confirm }: Provider,
+  events: readonly WebhookEvent[],
+  fetch: ReverifyDeps['fetch'],
+): Promise<readonly Confirmed[]> {
+  if (confirm === undefined) return events.map((event) => ({ event }))
+  const unavailable = [{ refused: 'unavailable' }]
+  const asked = Promise.all(events.map((event) => confirm(event, fetch))).catch(() => unavailable)
+  const answers = await withTimeout(asked, CONFIRM_MS)
+  return answers === TIMED_OUT ? unavailable : answers
+}

@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fulfilmentClient, refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { ObjectId } from 'mongodb'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import type { AuditEntry } from '../audit/audit.ts'
+import { REPLAYS } from './replay-document.ts'
+import type { ReplayProgress } from './replays.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
+const alice = system.operator('alice')
+const bob = system.operator('bob')
+const { orders } = fulfilmentClient(system.fulfilment)
+const audit = database.db.collection<AuditEntry>('audit')
+const replays = database.db.collection(REPLAYS)
+const reason = 'the cause is mended'
+
+beforeEach(async () => {
+  await Promise.all([audit.deleteMany(), replays.deleteMany()])
+})
+
+/** Sends a delivery of a payment with the wrong amount and waits until it is dead. */
+async function deadEvent(): Promise<{ id: string; eventId: string; orderId: string }> {
+  const eventId = randomUUID()
+  const orderId = await system.order()
+  expect(await system.deliver(paymentEvent(eventId, { orderId, amount: 600 }))).toBe(200)
+  const { _id, reason: why } = await system.until(eventId, ({ state }) => state === 'dead')
+  expect(why).toBe('amount_mismatch')
+  return { id: String(_id), eventId, orderId }
+}
+
+/** Changes the order so that it costs what was paid. */
+async function mendOrder(orderId: string): Promise<void> {
+  const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
+  await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
+}
+
+async function finished(replayId: string | null): Promise<ReplayProgress> {
+  return expect
+    .poll(() => alice.replays.get.query({ replayId: replayId ?? '' }))
+    .toSatisfy(({ state, started, done, failed }: ReplayProgress) => state !== 'running' && started === done + failed)
+    .then(() => alice.replays.get.query({ replayId: replayId ?? '' }))
+}
+
+async function insertDead(count: number, members: Partial<EventDocument> = {}): Promise<EventDocument[]> {
+  const records = Array.from({ length: count }, () =>
+    sampleRecord({ state: 'dead', reason: 'some_reason', ...members }),
+  )
+  await system.events.insertMany(records)
+  return records
+}
+
+/** Everything about an event that a replay changes. It must be the same if nothing changes. */
+async function untouched(id: string): Promise<unknown> {
+  return system.events.findOne({ _id: new ObjectId(id) })
+}
+
+/** Replays another event to its end. By then, an earlier replay would have shown an effect. */
+async function replayAnother(): Promise<void> {
+  const [other] = await insertDead(1, { provider: 'another' })
+  const { replayId } = await alice.events.replay.mutate({ ids: [String(other?._id)], reason })
+  await finished(replayId)
+  expect(await replays.countDocuments()).toBe(1)
+}
+
+describe('events.replay', () => {
+  it('settles an event as done once its cause is mended, with one effect, and says who did it, when and why', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    await mendOrder(orderId)
+    const asked = await alice.events.replay.mutate({ ids: [id], reason })
+    expect(asked).toEqual({ replayId: expect.stringMatching(/^[0-9a-f]{24}$/), matched: 1 })
+    await system.until(eventId, ({ state }) => state === 'done')
+    expect(await finished(asked.replayId)).toEqual({
+      ...{ state: 'finished', matched: 1, started: 1, done: 1, failed: 0, notRead: 0, by: 'alice', reason },
+      ...{ startedAt: expect.any(String), finishedAt: expect.any(String) },
+    })
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid', access: 'unlocked', version: 3 })
+    const shown = await alice.events.get.query({ id })
+    expect(shown).toMatchObject({ state: 'done', reason: null, outcome: { kind: 'applied', version: 3 } })
+    expect(shown.replays).toEqual([{ at: expect.any(String), by: 'alice', reason, notRead: null }])
+    expect(shown.attempts.map(({ outcome }) => outcome)).toEqual(['dead', 'applied'])
+    const { items } = await alice.audit.list.query()
+    expect(items).toMatchObject([
+      { by: 'alice', action: 'events.replay', reason, details: { ids: [id], matched: 1, replayId: asked.replayId } },
+    ])
+    expect(Math.abs(Date.parse(items[0]?.at ?? '') - Date.now())).toBeLessThan(10_000)
+  })
+
+  it('is logged once it is there, and never where it was refused or is a dry run', async () => {
+    const replayed = (): unknown[] => system.gateway.logs.filter(({ msg }) => msg === 'event.replayed')
+    const before = replayed().length
+    const [dead] = await insertDead(1)
+    await alice.events.replay.mutate({ ids: [String(dead?._id)], reason, dryRun: true })
+    await refusalOf(alice.events.replay.mutate({ ids: ['f'.repeat(24)], reason }))
+    expect(replayed()).toHaveLength(before)
+    const { replayId } = await alice.events.replay.mutate({ ids: [String(dead?._id)], reason })
+    expect(replayed().slice(before)).toMatchObject([{ by: 'alice', matched: 1, replayId }])
+  })
+
+  it('is dead again, with its reason, when the cause is not mended', async () => {
+    const { id, eventId } = await deadEvent()
+    const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
+    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 0, failed: 1 })
+    expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
+  })
+
+  it('counts the hour of an unknown order anew', async () => {
+    const [record] = await insertDead(1, { type: 'payment.succeeded', orderId: 'ord_late', reason: 'order_unknown' })
+    const since = new Date(Date.now() - 7_200_000)
+    const lastError = { code: 'order_unknown', message: '', at: new Date() }
+    const failing = { firstFailedAt: since, orderUnknownSince: since, lastError }
+    await system.events.updateOne({ _id: record!._id }, { $set: failing })
+    await alice.events.replay.mutate({ ids: [String(record!._id)], reason })
+    const again = await system.until(record!.eventId, ({ attempts }) => attempts.length > 0)
+    expect(again.attempts[0]).toMatchObject({ outcome: 'deferred', code: 'order_unknown' })
+  })
+
+  it('has one effect and two entries in the audit when two people press at once', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    await mendOrder(orderId)
+    const people = [alice, bob]
+    // A request during the processing is refused, but it is still recorded.
+    const asked = await Promise.allSettled(people.map(({ events }) => events.replay.mutate({ ids: [id], reason })))
+    expect(asked.some(({ status }) => status === 'fulfilled')).toBe(true)
+    await system.until(eventId, ({ state }) => state === 'done')
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid', version: 3 })
+    const { items } = await fulfilmentClient(system.fulfilment).receipts.list.query({ orderId, limit: 10 })
+    expect(items).toHaveLength(1)
+    expect((await alice.audit.list.query()).items.map(({ by }) => by).sort()).toEqual(['alice', 'bob'])
+  })
+
+  it('changes nothing for an event that is done by the time that it is pressed again', async () => {
+    const { id, eventId, orderId } = await deadEvent()
+    await mendOrder(orderId)
+    await alice.events.replay.mutate({ ids: [id], reason })
+    await system.until(eventId, ({ state }) => state === 'done')
+    const before = await untouched(id)
+    const again = await alice.events.replay.mutate({ ids: [id], reason })
+    expect(again.matched).toBe(0)
+    expect(await finished(again.replayId)).toMatchObject({ state: 'finished', matched: 0, started: 0 })
+    expect(await untouched(id)).toEqual(before)
+    expect((await alice.audit.list.query()).items).toHaveLength(2)
+  })
+
+  it('takes done events too when asked, which has no second effect', async () => {
+    const eventId = randomUUID()
+    const orderId = await system.order()
+    await system.deliver(paymentEvent(eventId, { orderId }))
+    const { _id } = await system.until(eventId, ({ state }) => state === 'done')
+    const before = await orders.get.query({ id: orderId })
+    const { replayId, matched } = await alice.events.replay.mutate({ ids: [String(_id)], reason, includeDone: true })
+    expect(matched).toBe(1)
+    expect(await finished(replayId)).toMatchObject({ started: 1, done: 1 })
+    expect(await system.record(eventId)).toMatchObject({ state: 'done', outcome: { kind: 'duplicate' } })
+    expect(await orders.get.query({ id: orderId })).toEqual(before)
+  })
+
+  it('takes what a filter means and nothing else', async () => {
+    const provider = 'filtered'
+    const [meant] = await insertDead(1, { provider, reason: 'wanted' })
+    const [other] = await insertDead(1, { provider, reason: 'unwanted' })
+    await system.events.insertOne(sampleRecord({ provider, reason: 'wanted' }))
+    const filter = { provider, reason: 'wanted' }
+    const { replayId, matched } = await alice.events.replay.mutate({ filter, reason })
+    expect(matched).toBe(1)
+    expect(await finished(replayId)).toMatchObject({ started: 1, done: 1 })
+    expect(await system.record(meant!.eventId)).toMatchObject({ state: 'unhandled' })
+    expect(await system.record(other!.eventId)).toMatchObject({ state: 'dead' })
+    expect((await alice.audit.list.query()).items).toMatchObject([{ details: { filter, matched: 1 } }])
+  })
+
+  it('changes nothing and leaves nothing behind in a dry run', async () => {
+    const provider = 'dry'
+    const [first] = await insertDead(3, { provider })
+    const before = await untouched(String(first?._id))
+    const asked = await alice.events.replay.mutate({ filter: { provider }, reason, dryRun: true })
+    expect(asked).toEqual({ replayId: null, matched: 3 })
+    await refusalOf(alice.events.replay.mutate({ ids: ['0'.repeat(24)], reason, dryRun: true }))
+    expect(await replays.countDocuments()).toBe(0)
+    expect(await audit.countDocuments()).toBe(0)
+    await replayAnother()
+    expect(await untouched(String(first?._id))).toEqual(before)
+  })
+
+  it.each([['f'.repeat(24)], ['no-id']])('knows no event %s, and leaves the others as they are', async (unknown) => {
+    const [record] = await insertDead(1)
+    const id = String(record?._id)
+    const before = await untouched(id)
+    const refusal = await refusalOf(alice.events.replay.mutate({ ids: [id, unknown], reason }))
+    expect(refusal).toMatchObject({ code: 'NOT_FOUND', reason: 'not_found' })
+    expect(await replays.countDocuments()).toBe(0)
+    expect((await alice.audit.list.query()).items).toMatchObject([{ by: 'alice', details: { refused: 'not_found' } }])
+    await replayAnother()
+    expect(await untouched(id)).toEqual(before)
+  })
+
+  it('refuses while one of them is being processed, and leaves the others as they are', async () => {
+    const [record] = await insertDead(1)
+    const busy = sampleRecord({ state: 'processing', leaseOwner: 'another', leaseUntil: new Date(Date.now() + 60_000) })
+    await system.events.insertOne(busy)
+    const ids = [String(record?._id), String(busy._id)]
+    const before = await Promise.all(ids.map(untouched))
+    const refusal = await refusalOf(alice.events.replay.mutate({ ids, reason }))
+    expect(refusal).toMatchObject({ code: 'CONFLICT', reason: 'events_busy' })
+    expect(await replays.countDocuments()).toBe(0)
+    await replayAnother()
+    expect(await Promise.all(ids.map(untouched))).toEqual(before)
+    await system.events.deleteOne({ _id: busy._id })
+  })
+
+  it('leaves alone what a filter means while it is being processed', async () => {
+    const provider = 'busy'
+    const leaseUntil = new Date(Date.now() + 60_000)
+    const busy = sampleRecord({ provider, state: 'processing', leaseOwner: 'another', leaseUntil })
+    await system.events.insertOne(busy)
+    const { matched } = await alice.events.replay.mutate({ filter: { provider }, reason })
+    expect(matched).toBe(0)
+    await system.events.deleteOne({ _id: busy._id })
+  })
+
+  it('reads the body again, so that a mended mapping takes effect', async () => {
+    const eventId = randomUUID()
+    const orderId = await system.order()
+    await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } })
+    const { _id } = await system.until(eventId, ({ state }) => state === 'dead')
+    await system.writeProviders({ ...PROVIDERS, acme: { ...PROVIDERS.acme, orderReference: '/shop/reference' } })
+    await expect.poll(() => system.gateway.logs.some(({ msg }) => msg === 'providers.changed')).toBe(true)
+    await alice.events.replay.mutate({ ids: [String(_id)], reason })
+    expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ orderId })
+    expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
+  })
+
+  it('keeps to the rate that was asked for', async () => {
+    const provider = 'rated'
+    await insertDead(25, { provider })
+    const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 10 })
+    await finished(replayId)
+    const records = await system.events.find({ provider }).toArray()
+    const times = records.map(({ replays: made }) => made?.[0]?.at.getTime() ?? 0).sort((a, b) => a - b)
+    expect(times).toHaveLength(25)
+    for (const [index, at] of times.entries())
+      expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
+    expect(times.at(-1)! - times[0]!).toBeLessThan(6_000)
+  })
+
+  it('does not take what arrives after it was asked for', async () => {
+    const provider = 'growing'
+    await insertDead(2, { provider })
+    const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 1 })
+    const [late] = await insertDead(1, { provider, receivedAt: new Date(Date.now() + 5_000) })
+    expect(await finished(replayId)).toMatchObject({ matched: 2, started: 2 })
+    expect(await system.record(late!.eventId)).toMatchObject({ state: 'dead' })
+  })
+
+  it.each([
+    [{ ids: ['0'.repeat(24)] }],
+    [{ ids: ['0'.repeat(24)], reason: '  ab ' }],
+    [{ ids: ['0'.repeat(24)], reason: 'x'.repeat(201) }],
+    [{ reason }],
+    [{ ids: ['0'.repeat(24)], filter: {}, reason }],
+    [{ ids: [], reason }],
+    [{ ids: Array.from({ length: 1_001 }, () => '0'.repeat(24)), reason }],
+    [{ filter: {}, reason, ratePerSecond: 0 }],
+    [{ filter: {}, reason, ratePerSecond: 0.5 }],
+    [{ filter: { orderid: 'x' }, reason }],
+    [{ filter: {}, reason, dryrun: true }],
+  ])('refuses %j', async (input) => {
+    expect(await refusalOf(alice.events.replay.mutate(input as never))).toMatchObject({ code: 'BAD_REQUEST' })
+    expect(await audit.countDocuments()).toBe(0)
+  })
+})
+
+describe('replays.cancel', () => {
+  it('hands on no more, and says who cancelled', async () => {
+    const provider = 'cancelled'
+    await insertDead(20, { provider })
+    const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 2 })
+    await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBeGreaterThan(0)
+    const cancelled = await bob.replays.cancel.mutate({ replayId: replayId ?? '' })
+    expect(cancelled).toMatchObject({ state: 'cancelled', matched: 20, finishedAt: expect.any(String) })
+    // The process that works on a slice holds the replay in the meantime.
+    const held = { $expr: { $gt: ['$leaseUntil', '$$NOW'] } }
+    await expect.poll(() => replays.countDocuments(held)).toBe(0)
+    const after = await finished(replayId)
+    expect(after.started).toBeLessThanOrEqual(cancelled.started + 2)
+    await sleep(1_500)
+    expect(await alice.replays.get.query({ replayId: replayId ?? '' })).toEqual(after)
+    expect(await system.events.countDocuments({ provider, state: 'dead' })).toBe(20 - after.started)
+    expect((await alice.audit.list.query()).items).toMatchObject([
+      { by: 'bob', action: 'replays.cancel', reason: null, details: { replayId, state: 'running' } },
+      { by: 'alice', action: 'events.replay' },
+    ])
+  })
+
+  it('leaves a replay that has ended as it is', async () => {
+    const [record] = await insertDead(1)
+    const { replayId } = await alice.events.replay.mutate({ ids: [String(record?._id)], reason })
+    const ended = await finished(replayId)
+    expect(await alice.replays.cancel.mutate({ replayId: replayId ?? '' })).toEqual(ended)
+  })
+
+  it.each([['0'.repeat(24)], ['no-id']])('knows no replay %s', async (replayId) => {
+    expect(await refusalOf(alice.replays.get.query({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await refusalOf(alice.replays.cancel.mutate({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await audit.countDocuments()).toBe(0)
+  })
+})

@@ -1,0 +1,318 @@
+import { createHmac } from 'node:crypto'
+import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import { Binary, type CommandStartedEvent, MongoClient, ObjectId } from 'mongodb'
+import { afterAll, beforeEach, expect, it } from 'vitest'
+import { BODIES, type BodyDocument } from '../../inbox/bodies.ts'
+import { EVENT_INDEXES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { REPLAY_INDEXES, REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { ReplayRunner } from './replay-runner.ts'
+import { createReplays } from './replays.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const { db } = database
+await ensureIndexes(db, [EVENT_INDEXES, ...REPLAY_INDEXES])
+const events = db.collection<EventDocument>(EVENTS)
+const jobs = db.collection<ReplayDocument>(REPLAYS)
+const replays = createReplays(db)
+
+beforeEach(async () => {
+  await Promise.all([events.deleteMany(), jobs.deleteMany()])
+})
+
+/** The runner of one process. */
+function makeRunner(logger = memoryLogger().logger, search: object = {}): ReplayRunner {
+  const onError = (error: unknown): void => {
+    throw error
+  }
+  const parts = {
+    db,
+    encryption: NO_ENCRYPTION,
+    providers: () => new Map(),
+    fetch,
+    random: Math.random,
+    logger,
+    onError,
+  }
+  return new ReplayRunner({ ...parts, ...search })
+}
+
+async function startReplay(count: number, ratePerSecond: number | null = null): Promise<ObjectId> {
+  const records = Array.from({ length: count }, () => sampleRecord({ state: 'dead', reason: 'some' }))
+  if (count > 0) await events.insertMany(records)
+  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond, includeDone: false }
+  const id = new ObjectId()
+  await replays.start(id, request, await replays.match(request))
+  return id
+}
+
+/** How many times events were made due again: [0, 1] if some were not, and the others once. */
+async function handedOn(): Promise<number[]> {
+  const found = await events.find().toArray()
+  return [...new Set(found.map(({ replays: made }) => made?.length ?? 0))].sort()
+}
+
+async function stateOf(id: ObjectId): Promise<string | undefined> {
+  return (await jobs.findOne({ _id: id }))?.state
+}
+
+/** Lets a runner look for work until a replay with a rate has finished. */
+async function untilFinished(id: ObjectId, runner: ReplayRunner): Promise<void> {
+  const look = async (): Promise<string | undefined> => {
+    await runner.tick()
+    return stateOf(id)
+  }
+  await expect.poll(look).toBe('finished')
+}
+
+it('hands on everything in slices, in one round where no rate was asked for', async () => {
+  const id = await startReplay(250)
+  await makeRunner().tick()
+  expect(await handedOn()).toEqual([1])
+  expect(await events.countDocuments({ state: 'pending' })).toBe(250)
+  expect(await stateOf(id)).toBe('finished')
+})
+
+it('counts nothing more against an event than its failures and losses from then on', async () => {
+  const losses = [{ owner: 'held up', at: new Date() }]
+  const suspect = { state: 'pending', lost: 1, losses, failures: 2, failedCalls: 2, internalErrors: 1 } as const
+  await events.insertOne(sampleRecord(suspect))
+  await startReplay(0)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
+  for (const count of ['losses', 'failedCalls', 'internalErrors']) expect(record).not.toHaveProperty(count)
+})
+
+it('fetches and reads a body that many events share once for a slice', async () => {
+  await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
+  const finds: CommandStartedEvent[] = []
+  client.on('commandStarted', (event) => {
+    if (event.command.find === BODIES) finds.push(event)
+  })
+  const secret = 'the-secret-of-this-test'
+  const made = makeProvider({ settings: { scheme: 'gocardless' }, secrets: [{ value: secret }] })
+  let reads = 0
+  const readEvents: typeof made.readEvents = (delivery) => {
+    reads += 1
+    return made.readEvents(delivery)
+  }
+  const ids = Array.from({ length: 100 }, (_, index) => `EV${index}`)
+  const items = ids.map((id) => ({
+    ...{ id, created_at: '2026-01-01T00:00:00.000Z', resource_type: 'payments', action: 'confirmed' },
+    ...{ links: { payment: `PM${id}` }, resource_metadata: { order_id: `ord_${id}` } },
+  }))
+  const rawBody = Buffer.from(JSON.stringify({ events: items }))
+  const headers = { 'webhook-signature': createHmac('sha256', secret).update(rawBody).digest('hex') }
+  const bodyId = 'acme:shared'
+  await db
+    .collection<BodyDocument>(BODIES)
+    .insertOne({ _id: bodyId, raw: new Binary(rawBody), checkAt: new Date('2100-01-01T00:00:00Z') })
+  const now = Date.now()
+  await events.insertMany(
+    ids.map((eventId, index) =>
+      sampleRecord({
+        ...{ eventId, bodyId, headers, raw: new Binary(Buffer.alloc(0)), state: 'dead', reason: 'some' },
+        ...{ orderId: '', receivedAt: new Date(now - 1_000 + index) },
+      }),
+    ),
+  )
+  const request = { by: 'alice', reason: 'a test', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  await replays.start(new ObjectId(), request, await replays.match(request))
+  const providers = () => new Map([['acme', { ...made, readEvents }]])
+  await makeRunner(memoryLogger().logger, { db: client.db(database.name), providers }).tick()
+  const found = await events.find({ state: 'pending' }).toArray()
+  expect(new Set(found.map(({ orderId }) => orderId))).toEqual(new Set(ids.map((id) => `ord_${id}`)))
+  expect({ finds: finds.length, reads }).toEqual({ finds: 1, reads: 1 })
+})
+
+it('lets a small replay end beside a large one that was asked for before it', async () => {
+  const large = await startReplay(1_500)
+  const some = await events.find().sort({ _id: -1 }).limit(3).toArray()
+  const small = new ObjectId()
+  const target = { ids: some.map(({ _id }) => String(_id)) }
+  await replays.start(small, { by: 'bob', reason: 'urgent', target, ratePerSecond: null, includeDone: false }, 3)
+  await makeRunner().tick()
+  const ends = async (_id: ObjectId) => (await jobs.findOne({ _id }))?.finishedAt?.getTime() ?? Number.NaN
+  expect(await ends(small)).toBeLessThanOrEqual(await ends(large))
+  const urgent = await events.find({ _id: { $in: some.map(({ _id }) => _id) } }).toArray()
+  expect(urgent.map(({ replays: made }) => made?.map(({ by }) => by))).toEqual(some.map(() => ['bob', 'alice']))
+})
+
+it('goes on in another process where the one that had begun died between two slices', async () => {
+  const id = await startReplay(25, 10)
+  await makeRunner().tick()
+  expect(await stateOf(id)).toBe('running')
+  await untilFinished(id, makeRunner())
+  expect(await handedOn()).toEqual([1])
+  const times = (await events.find().toArray())
+    .map(({ replays: made }) => made?.[0]?.at.getTime() ?? 0)
+    .sort((a, b) => a - b)
+  for (const [index, at] of times.entries()) expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
+})
+
+it('hands nothing on twice where a process died before it could note what it had done', async () => {
+  const id = await startReplay(25, 10)
+  await makeRunner().tick()
+  await events.updateOne({ state: 'pending' }, { $set: { state: 'dead' } })
+  await jobs.updateOne({ _id: id }, { $set: { cursor: null, leaseUntil: new Date(0) } })
+  const another = makeRunner()
+  await untilFinished(id, another)
+  expect(await handedOn()).toEqual([1])
+  expect(await replays.progress(String(id))).toMatchObject({ matched: 25, started: 25, failed: 1 })
+})
+
+it('stops after the slice under way, and another process goes on at once', async () => {
+  const id = await startReplay(3_000)
+  const first = makeRunner()
+  first.start()
+  await expect.poll(() => events.countDocuments({ state: 'pending' }), { interval: 1 }).toBeGreaterThan(0)
+  await first.stop()
+  expect(await stateOf(id)).toBe('running')
+  expect(await events.countDocuments({ state: 'pending' })).toBeLessThan(3_000)
+  await makeRunner().tick()
+  expect(await stateOf(id)).toBe('finished')
+  expect(await handedOn()).toEqual([1])
+})
+
+it('shares several replays out between processes', async () => {
+  const ids = [await startReplay(40, 20), await startReplay(40, 20)]
+  const runners = [makeRunner(), makeRunner()]
+  const look = async (): Promise<number> => {
+    await Promise.all(runners.map((runner) => runner.tick()))
+    return jobs.countDocuments({ state: 'running' })
+  }
+  await expect.poll(look).toBe(0)
+  for (const id of ids) expect((await replays.progress(String(id))).started).toBeGreaterThan(0)
+  for (const { replays: made } of await events.find().toArray()) {
+    const names = (made ?? []).map(({ id }) => String(id))
+    expect(new Set(names).size).toBe(names.length)
+  }
+})
+
+it('passes over an event that the server refuses to change, says so, and ends', async () => {
+  const { logger, lines } = memoryLogger()
+  const id = await startReplay(150)
+  const refused = await events.findOne()
+  await db.command({ collMod: EVENTS, validator: { $nor: [{ _id: refused?._id, state: 'pending' }] } })
+  await makeRunner(logger).tick()
+  await db.command({ collMod: EVENTS, validator: {} })
+  expect(await stateOf(id)).toBe('finished')
+  expect(await events.countDocuments({ state: 'pending' })).toBe(149)
+  const line = { msg: 'replay.event-refused', replayId: String(id), id: String(refused?._id), code: 121 }
+  expect(lines.filter(({ msg }) => msg === line.msg)).toMatchObject([line])
+})
+
+it('keeps the newest 50 replays of an event', async () => {
+  await events.insertOne(sampleRecord({ state: 'dead', reason: 'some' }))
+  const request = { by: 'alice', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  for (let round = 0; round < 52; round += 1) await replays.start(new ObjectId(), { ...request, reason: `${round}` }, 1)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record?.replays).toHaveLength(50)
+  expect(record?.replays?.at(-1)?.reason).toBe('51')
+})
+
+it('takes texts that look like operators for texts', async () => {
+  await events.insertOne(sampleRecord({ state: 'dead', reason: 'some', orderId: '$$ROOT', type: '$where' }))
+  const request = { by: '$$NOW', reason: '$state', target: { filter: {} }, ratePerSecond: null, includeDone: false }
+  await replays.start(new ObjectId(), request, 1)
+  await makeRunner().tick()
+  const [record] = await events.find().toArray()
+  expect(record?.replays).toMatchObject([{ by: '$$NOW', reason: '$state' }])
+  expect(record).toMatchObject({ orderId: '$$ROOT', type: '$where' })
+})
+
+it('says which events it could not read again, in the log, with the events and in its progress', async () => {
+  const { logger, lines } = memoryLogger()
+  const id = await startReplay(150)
+  await makeRunner(logger).tick()
+  const told = lines.filter(({ msg }) => msg === 'replay.events-not-read')
+  expect(told).toMatchObject([
+    { replayId: String(id), why: 'provider_unknown', events: 100, first: expect.stringMatching(/^[0-9a-f]{24}$/) },
+    { replayId: String(id), why: 'provider_unknown', events: 50 },
+  ])
+  expect(await events.countDocuments({ 'replays.notRead': 'provider_unknown' })).toBe(150)
+  expect(await replays.progress(String(id))).toMatchObject({ started: 150, notRead: 150 })
+})
+
+/** Inserts events that no replay selects, inside the server. */
+async function insertOthers(count: number): Promise<void> {
+  const { _id, eventId: _, ...record } = sampleRecord()
+  const sources = db.collection('sources')
+  await sources.insertOne({ record })
+  await sources
+    .aggregate([
+      { $project: { _id: 0, record: 1, index: { $range: [0, count] } } },
+      { $unwind: '$index' },
+      { $replaceWith: { $mergeObjects: ['$record', { eventId: { $toString: '$index' } }] } },
+      { $merge: { into: EVENTS } },
+    ])
+    .toArray()
+  await sources.drop()
+}
+
+it('gets through records that match nothing in parts, each behind the one before, and ends', {
+  timeout: 60_000,
+}, async () => {
+  const wanted = (): EventDocument => sampleRecord({ type: 'wanted', state: 'dead', reason: 'some' })
+  await events.insertOne(wanted())
+  await insertOthers(30_000)
+  await events.insertMany([wanted(), wanted()])
+  const target = { filter: { type: { $eq: 'wanted' } } }
+  const id = new ObjectId()
+  await replays.start(id, { by: 'alice', reason: 'a test', target, ratePerSecond: null, includeDone: true }, 3)
+  // Too short for a search of all records at once.
+  const runner = makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 5_000 })
+  await using changes = jobs.watch([{ $match: { 'documentKey._id': id } }])
+  // This opens the stream: it sees all later changes.
+  await changes.tryNext()
+  await runner.tick()
+  expect(await stateOf(id)).toBe('finished')
+  expect(await events.countDocuments({ type: 'wanted', state: 'pending' })).toBe(3)
+  const cursors: string[] = []
+  for await (const change of changes) {
+    if (change.operationType !== 'update') continue
+    const { cursor, state } = change.updateDescription.updatedFields ?? {}
+    if (cursor) cursors.push(String(cursor))
+    if (state === 'finished') break
+  }
+  // 30,003 records in parts of at most 5,000.
+  expect(cursors.length).toBeGreaterThanOrEqual(6)
+  expect(cursors).toEqual(cursors.toSorted())
+})
+
+it('ends in parts also where the last record is the last that was asked for', async () => {
+  const id = await startReplay(100)
+  await makeRunner(memoryLogger().logger, { searchMs: 1, partRecords: 100 }).tick()
+  expect(await stateOf(id)).toBe('finished')
+  expect(await handedOn()).toEqual([1])
+})
+
+it('forgets what counted toward the end of an event', async () => {
+  const id = await startReplay(1)
+  const counted = { lost: 7, failures: 9, failedCalls: 7, internalErrors: 7 }
+  const since = new Date(Date.now() - 7_200_000)
+  await events.updateOne({}, { $set: { ...counted, firstFailedAt: since, orderUnknownSince: since } })
+  await makeRunner().tick()
+  expect(await stateOf(id)).toBe('finished')
+  const record = await events.findOne()
+  expect(record).toMatchObject({ state: 'pending', lost: 0, failures: 0 })
+  for (const name of ['failedCalls', 'internalErrors', 'firstFailedAt', 'orderUnknownSince']) {
+    expect(record).not.toHaveProperty(name)
+  }
+})
+
+it('goes on after the clock of the database was ahead, but not while another process is busy', async () => {
+  const [ahead, busy] = [await startReplay(1), await startReplay(1)]
+  await jobs.updateOne({ _id: ahead }, { $set: { leaseUntil: new Date(Date.now() + 3_600_000) } })
+  await jobs.updateOne({ _id: busy }, { $set: { leaseUntil: new Date(Date.now() + 14_000) } })
+  await makeRunner().tick()
+  expect([await stateOf(ahead), await stateOf(busy)]).toEqual(['finished', 'running'])
+})

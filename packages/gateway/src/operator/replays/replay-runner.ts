@@ -1,0 +1,224 @@
+import type { Encryption } from '@oncehook/kernel/encryption'
+import type { Logger } from '@oncehook/kernel/logger'
+import { sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
+import { fromNow, leaseHasEnded } from '@oncehook/kernel/mongo/lease'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
+import type { Db, Document, ObjectId } from 'mongodb'
+import { EVENTS } from '../../inbox/event-document.ts'
+import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
+import { makeDueAgain } from '../../inbox/transitions.ts'
+import type { Providers } from '../../providers/read-providers.ts'
+import type { ReadAgain } from './read-again.ts'
+import { REPLAYS, type ReplayDocument } from './replay-document.ts'
+import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
+import { createSliceReader } from './slice-reader.ts'
+
+/** Dependencies of the runner. */
+export interface ReplayRunnerDeps {
+  readonly db: Db
+  readonly encryption: Encryption
+  readonly providers: () => Providers
+  readonly fetch: typeof globalThis.fetch
+  readonly random: () => number
+  readonly logger: Logger
+  readonly onError: (error: unknown) => void
+  /**
+   * Milliseconds that a search may take before it continues in parts of a limited number of records. Default: 1,000.
+   */
+  readonly searchMs?: number
+  /** The maximum number of records that a part of such a search examines. Default: 50,000. */
+  readonly partRecords?: number
+}
+
+const LOOK_MS = 250
+const REST_MS = 1_000
+const LEASE_MS = 15_000
+const SLICE = 100
+// Well below the lease: to read an event again, its provider may have to be asked.
+const SLICE_MS = 5_000
+// After this, other replays of this process take their turn.
+const TURN_EVENTS = 1_000
+const TURN_MS = 5_000
+// Together with a slice, this is below the lease.
+const SEARCH_MS = 1_000
+const PART_MS = 4_000
+const PART_RECORDS = 50_000
+const LEAST_RECORDS = 100
+
+/**
+ * Makes the events of running replays due again, in order and at the requested rate. If a process dies, another
+ * continues after the last slice. Events that were already made due again are skipped.
+ */
+export class ReplayRunner {
+  readonly #deps: ReplayRunnerDeps
+  #timer: { stop(): Promise<void> } | undefined
+  #stopping = false
+  #partRecords: number
+
+  constructor(deps: ReplayRunnerDeps) {
+    this.#deps = deps
+    this.#partRecords = deps.partRecords ?? PART_RECORDS
+  }
+
+  start(): void {
+    const { random, onError } = this.#deps
+    this.#timer = runPeriodically({ task: () => this.tick(), everyMs: LOOK_MS, random, onError })
+  }
+
+  /** Ends after the current slice. The next runner continues after it. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await this.#timer?.stop()
+  }
+
+  /**
+   * One round. Each running replay that no other process works on makes a second's worth of events due again. Replays
+   * without a rate take turns until they end.
+   */
+  async tick(): Promise<void> {
+    while (!this.#stopping) {
+      const replay = await this.#lease()
+      if (replay === null) return
+      await this.#advance(replay)
+    }
+  }
+
+  async #lease(): Promise<ReplayDocument | null> {
+    const replays = this.#deps.db.collection<ReplayDocument>(REPLAYS)
+    return replays.findOneAndUpdate(
+      { state: 'running', $expr: leaseHasEnded(LEASE_MS) },
+      [{ $set: { leaseUntil: fromNow(LEASE_MS) } }],
+      { sort: { leaseUntil: 1, _id: 1 }, returnDocument: 'after' },
+    )
+  }
+
+  async #advance(replay: ReplayDocument): Promise<void> {
+    let budget = replay.ratePerSecond ?? TURN_EVENTS
+    let inParts = false
+    const turnEndsAt = performance.now() + TURN_MS
+    for (let open: ReplayDocument | null = replay; open?.state === 'running'; ) {
+      const slice = await this.#nextSlice(open, { limit: Math.min(SLICE, budget), inParts })
+      await this.#handOn(open, slice)
+      inParts = slice.inParts
+      budget -= slice.updates.length
+      const endsTurn = budget <= 0 || slice.isSlow || performance.now() > turnEndsAt || this.#stopping
+      // If a rate is used up, the replay rests, so that two processes together do not exceed it.
+      const restMs = budget <= 0 && replay.ratePerSecond !== null ? REST_MS : 0
+      open = await this.#note(open, { ...slice, leaseMs: endsTurn ? restMs : LEASE_MS })
+      if (endsTurn) return
+    }
+  }
+
+  /** If the server refuses a change to an event, it would refuse it again. So the event is logged and skipped. */
+  async #handOn({ _id }: ReplayDocument, { updates, notRead }: Slice): Promise<void> {
+    if (updates.length === 0) return
+    const { db, logger } = this.#deps
+    const replayId = String(_id)
+    const { refused } = await sendUpdates(db, { update: EVENTS, updates })
+    for (const { index, code } of refused) {
+      logger.warn({ replayId, id: String(updates[index]?.q._id), code }, 'replay.event-refused')
+    }
+    // One line per slice and reason: there may be millions of events.
+    for (const [why, ids] of Map.groupBy(notRead, (one) => one.why)) {
+      logger.warn({ replayId, why, events: ids.length, first: ids[0]?.id }, 'replay.events-not-read')
+    }
+  }
+
+  /**
+   * The next events and their changes. A search without a suitable index could examine all records after the cursor, in
+   * vain and again and again. If it takes too long, it continues in parts.
+   */
+  async #nextSlice(replay: ReplayDocument, { limit, inParts }: { limit: number; inParts: boolean }): Promise<Slice> {
+    const { db, searchMs = SEARCH_MS } = this.#deps
+    if (!inParts) {
+      const slice = await this.#read(replay, searchToEnd(db, replay, { limit, maxTimeMS: searchMs }), limit)
+      if (!slice.hasExpired || slice.updates.length > 0) return { ...slice, inParts: false }
+    }
+    const part = { limit, maxTimeMS: PART_MS, records: this.#partRecords }
+    const slice = await this.#read(replay, await searchRecords(db, replay, part), limit)
+    const records = slice.hasExpired ? Math.floor(part.records / 10) : part.records * 2
+    this.#partRecords = Math.min(Math.max(records, LEAST_RECORDS), this.#deps.partRecords ?? PART_RECORDS)
+    return { ...slice, inParts: true }
+  }
+
+  /** Reads events one by one, because the bodies of a slice may be large. */
+  async #read(replay: ReplayDocument, { found, end }: SearchPart, limit: number): Promise<Omit<Slice, 'inParts'>> {
+    const updates: EventUpdate[] = []
+    const notRead: NotRead[] = []
+    const readRecord = createSliceReader(this.#deps, this.#deps)
+    let last = replay.cursor
+    const endsAt = performance.now() + SLICE_MS
+    try {
+      for await (const record of found) {
+        const read = await readRecord(record)
+        if ('failure' in read) notRead.push({ id: String(record._id), why: read.failure })
+        // An event is changed only in the state in which it was read, and once for each replay. If it is being
+        // processed, or was already made due again, it stays as it is.
+        const q = { _id: record._id, state: record.state, 'replays.id': { $ne: replay._id }, ...IS_COMPLETE }
+        updates.push({ q, u: dueAgain(replay, read) })
+        last = record._id
+        if (performance.now() > endsAt)
+          return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: false }
+      }
+    } catch (error) {
+      if (!hasExpired(error)) throw error
+      return { updates, notRead, last, isLast: false, isSlow: true, hasExpired: true }
+    }
+    const isThrough = updates.length < limit
+    const reached = { last: isThrough ? (end ?? last) : last, isLast: isThrough && end === null }
+    return { updates, notRead, ...reached, isSlow: false, hasExpired: false }
+  }
+
+  /**
+   * Moves the cursor forward. Null if another process has moved it. If the replay was cancelled in the meantime, the
+   * result has that state.
+   */
+  #note(
+    { _id, cursor }: ReplayDocument,
+    { last, isLast, notRead, leaseMs }: Slice & { readonly leaseMs: number },
+  ): Promise<ReplayDocument | null> {
+    const ifRunning = (then: unknown, member: string): Document => ({
+      $cond: [{ $eq: ['$state', 'running'] }, then, `$${member}`],
+    })
+    const end = isLast ? { state: ifRunning('finished', 'state'), finishedAt: ifRunning('$$NOW', 'finishedAt') } : {}
+    const counted = { $add: [{ $ifNull: ['$notRead', 0] }, notRead.length] }
+    return this.#deps.db
+      .collection<ReplayDocument>(REPLAYS)
+      .findOneAndUpdate(
+        { _id, cursor: { $eq: cursor } },
+        [{ $set: { cursor: last, notRead: counted, leaseUntil: fromNow(leaseMs), ...end } }],
+        { returnDocument: 'after' },
+      )
+  }
+}
+
+interface EventUpdate {
+  readonly q: Document
+  readonly u: readonly Document[]
+}
+
+/** An event whose body could not be read with today's settings. The reading at its receipt then applies. */
+interface NotRead {
+  readonly id: string
+  readonly why: string
+}
+
+interface Slice {
+  readonly updates: readonly EventUpdate[]
+  readonly notRead: readonly NotRead[]
+  /** The id up to which everything has been examined, for the cursor. */
+  readonly last: ObjectId | null
+  /** Whether the replay ends with this slice. */
+  readonly isLast: boolean
+  /** Whether other replays take their turn now. */
+  readonly isSlow: boolean
+  /** Whether the database aborted the search. */
+  readonly hasExpired: boolean
+  /** Whether the next slice of this turn begins with a search in parts. */
+  readonly inParts: boolean
+}
+
+function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Document[] {
+  const notRead = 'failure' in read ? { notRead: read.failure } : {}
+  return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
+}

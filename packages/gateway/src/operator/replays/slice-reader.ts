@@ -1,0 +1,53 @@
+import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
+import { type BodySource, withBody } from '../../inbox/bodies.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
+import type { ReverifyDeps } from '../events/reverify-event.ts'
+
+/**
+ * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked
+ * and parsed once, and only one body is kept.
+ * @throws MongoError if a body cannot be fetched
+ */
+export function createSliceReader(
+  source: BodySource,
+  deps: ReverifyDeps,
+): (record: EventDocument) => Promise<ReadAgain> {
+  let last: { readonly key: string; readonly read: DeliveryRead } | undefined
+  return async (stored) => {
+    if (stored.bodyId === undefined) {
+      const record = await readStored(source, stored)
+      return 'failure' in record ? record : readAgain(record, deps)
+    }
+    const key = deliveryKeyOf(stored)
+    if (last?.key !== key) {
+      const record = await readStored(source, stored)
+      last = { key, read: 'failure' in record ? record : await readDelivery(record, deps) }
+    }
+    const { read } = last
+    // Forgotten, so that the next event asks the provider again.
+    if (isUnavailable(read)) last = undefined
+    return pickEvent(read, stored.eventId)
+  }
+}
+
+async function readStored(
+  source: BodySource,
+  stored: EventDocument,
+): Promise<EventDocument | { readonly failure: string }> {
+  try {
+    return await withBody(source, stored)
+  } catch (error) {
+    if (keyUnknown.is(error) || recordAltered.is(error)) return { failure: error.code }
+    throw error
+  }
+}
+
+/** Everything that checking and reading depend on. The times of receipt differ by milliseconds within one delivery. */
+function deliveryKeyOf({ provider, bodyId, requestId, headers, query }: EventDocument): string {
+  return JSON.stringify([provider, bodyId, requestId, headers, query])
+}
+
+function isUnavailable(read: DeliveryRead): boolean {
+  return 'answers' in read && read.answers.some((answer) => 'refused' in answer && answer.refused === 'unavailable')
+}
