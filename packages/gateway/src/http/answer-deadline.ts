@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { requestTimeout } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody } from '@oncehook/kernel/http/raw-body'
-import { startOf } from '@oncehook/kernel/http/server/request-start'
 
 const MOST_MS = 10_000
 // The time that is left for the answer itself.
@@ -11,11 +10,6 @@ const RESERVE_MS = 500
 /** The longest wait of a request from its first octet, in milliseconds. It is longer if bodies may take longer. */
 export function answerWithin(requestTimeoutMs: number): number {
   return Math.max(MOST_MS, requestTimeoutMs) - RESERVE_MS
-}
-
-/** The value of `performance.now()` at which a request must be answered, whatever it waits for. */
-export function endOf(request: IncomingMessage, withinMs: number): number {
-  return startOf(request) + withinMs
 }
 
 /** The error for a body that has not arrived by then. */

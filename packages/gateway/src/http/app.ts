@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
+import { refuseLargeBody } from '@oncehook/kernel/http/raw-body'
 import type { Logger } from '@oncehook/kernel/logger'
 import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'
 import { createErrorResponder } from './error-responder.ts'
-import { refuseLargeBody } from './limit-body.ts'
 import { createOpenApiRoute } from './openapi/openapi-route.ts'
 import { createOrderRoutes, type OrderRoutesDeps } from './orders/order-routes.ts'
 import { createRequestContext, type RequestState } from './request-context.ts'
@@ -29,7 +29,10 @@ export function createApp(deps: AppDeps): RequestListener {
   app.use(createWebhookChecks(deps.webhooks))
   app.use(createCors(deps.origins))
   app.use(guardRoute)
-  app.use(refuseLargeBody(deps.orders.maxBodyBytes))
+  app.use((ctx, next) => {
+    refuseLargeBody(ctx.req, deps.orders.maxBodyBytes)
+    return next()
+  })
   app.use(answerHealth)
   app.use(createOpenApiRoute(deps.orders))
   app.use(createOrderRoutes(deps.orders).routes())

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { startOf } from '@oncehook/kernel/http/server/request-start'
 import type { Middleware } from 'koa'
-import { endOf } from './answer-deadline.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
 
@@ -22,6 +22,11 @@ export function requestIdsOf({ headers }: IncomingMessage): RequestIds {
   const requestId = randomUUID()
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? { requestId, clientRequestId: given } : { requestId }
+}
+
+/** The value of `performance.now()` at which a request must be answered, whatever it waits for. */
+export function endOf(request: IncomingMessage, withinMs: number): number {
+  return startOf(request) + withinMs
 }
 
 /** The header fields that every answer has. */

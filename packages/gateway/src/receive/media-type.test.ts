@@ -1,6 +1,6 @@
 import { badRequest, unsupportedMediaType } from '@oncehook/kernel/error-codes'
 import { describe, expect, it } from 'vitest'
-import { isJsonInUtf8, refuseMediaType } from './media-type.ts'
+import { isJsonInUtf8, mediaTypeOf, refuseMediaType } from './media-type.ts'
 
 function refusalOf(...types: string[]): unknown {
   try {
@@ -41,6 +41,17 @@ describe('refuseMediaType', () => {
     const form = ['Content-Type', 'application/x-www-form-urlencoded; charset=utf-8']
     expect(() => refuseMediaType(form, true)).not.toThrow()
     expect(() => refuseMediaType(form, false)).toThrow(expect.objectContaining({ status: 415 }))
+  })
+})
+
+describe('mediaTypeOf', () => {
+  it.each([
+    ['application/json', 'application/json'],
+    ['Application/JSON ; charset=utf-8', 'application/json'],
+    ['application/merge-patch+json', 'application/merge-patch+json'],
+    ['', ''],
+  ])('reads %j as %j', (value, type) => {
+    expect(mediaTypeOf(value)).toBe(type)
   })
 })
 

@@ -15,8 +15,13 @@ export function refuseMediaType(rawHeaders: readonly string[], takesForms: boole
   const [value] = lines
   if (lines.length > 1) throw badRequest({ reason: 'content-type repeated' })
   if (value === undefined || USUAL.has(value)) return
-  if (takesForms && parse(value).type === FORM) return
+  if (takesForms && mediaTypeOf(value) === FORM) return
   if (!isJsonInUtf8(value)) throw unsupportedMediaType({}, { headers: { Accept: 'application/json' } })
+}
+
+/** The media type in a Content-Type, in lower case and without parameters. */
+export function mediaTypeOf(value: string): string {
+  return parse(value).type
 }
 
 /** Whether a Content-Type is `application/json` or a `+json` type, with no charset but UTF-8 (RFC 8259 section 11). */

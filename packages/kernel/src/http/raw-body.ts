@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, payloadTooLarge } from '../error-codes.ts'
+import { badRequest, payloadTooLarge, unsupportedMediaType } from '../error-codes.ts'
 import { releaseBuffer } from './release-buffer.ts'
 import { sendContinue } from './server/expect-continue.ts'
 
@@ -9,6 +9,26 @@ export interface BodyWatch {
   onBytes(count: number): void
   /** Receives a function that stops the reading from outside. */
   onReading(end: (reason: Error) => void): void
+}
+
+type Headed = Pick<IncomingMessage, 'headers'>
+
+/**
+ * Refuses a request that announces a larger body, before anything of the body is read.
+ * @throws payloadTooLarge
+ */
+export function refuseLargeBody({ headers }: Headed, maxBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+}
+
+/**
+ * Refuses a body with a content coding.
+ * @throws unsupportedMediaType
+ */
+export function refuseEncodedBody({ headers }: Headed): void {
+  const coding = headers['content-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'identity') return
+  throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   trace,
 } from './order-context.ts'
 import { ask } from './order-requests.ts'
+import { mediaTypeOf } from '../../receive/media-type.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: creates an order, once for each Idempotency-Key of a principal. */
@@ -52,7 +53,7 @@ function readable(rawBody: Buffer): Body {
 
 function requestedBy(ctx: OrderContext, body: Body): { principal: string; fingerprint: string } {
   const { method, url: target = '' } = ctx.req
-  const mediaType = ctx.req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const mediaType = mediaTypeOf(ctx.req.headers['content-type'] ?? '')
   return {
     principal: ctx.state.principal,
     fingerprint: fingerprintOf({ method: method ?? '', target, mediaType, body }),

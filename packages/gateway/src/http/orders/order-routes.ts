@@ -9,9 +9,9 @@ import { holderOf } from '../authentication/bearer-token.ts'
 import type { FailedLogins } from '../authentication/failed-logins.ts'
 import { deleteOrder, patchOrder, putOrder } from './change-order.ts'
 import { createOrder } from './create-order.ts'
-import { passOverBody } from '../limit-body.ts'
 import { ORDERS_PATH, type OrderContext, type OrderDeps, type OrderState } from './order-context.ts'
 import type { RateLimit } from '../rate-limit.ts'
+import { discardBody } from './read-json-body.ts'
 import { getOrder, listOrders } from './read-orders.ts'
 import { resourceAt } from '../resources.ts'
 
@@ -40,7 +40,7 @@ export function createOrderRoutes(deps: OrderRoutesDeps): Router<OrderState> {
   }
   const takeNoBody: Step = async (ctx, next) => {
     refuseUnwanted(ctx)
-    await passOverBody(ctx, deps.maxBodyBytes)
+    await discardBody(ctx, deps.maxBodyBytes)
     return next()
   }
   const steps = [authenticate(deps), restrain] as const

@@ -1,7 +1,8 @@
 import { invalidBody, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { refuseEncodedBody } from '@oncehook/kernel/http/raw-body'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Context } from 'koa'
-import { isJsonInUtf8 } from '../../receive/media-type.ts'
+import { isJsonInUtf8, mediaTypeOf } from '../../receive/media-type.ts'
 import { refuseUnwanted } from '../accept.ts'
 import { readBodyBy } from '../answer-deadline.ts'
 import type { OrderContext } from './order-context.ts'
@@ -25,13 +26,9 @@ export function refuseMediaTypes(ctx: Context, rules: BodyRules): void {
 }
 
 function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): void {
-  const coding = ctx.req.headers['content-encoding']
-  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })
-  }
+  refuseEncodedBody(ctx.req)
   const type = ctx.req.headers['content-type']
-  const named = type?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (type !== undefined && isJsonInUtf8(type) && (types === undefined || types.includes(named))) return
+  if (type !== undefined && isJsonInUtf8(type) && (types === undefined || types.includes(mediaTypeOf(type)))) return
   throw unsupportedMediaType({}, { headers: { ...refusalHeaders, Connection: 'close' } })
 }
 
@@ -41,6 +38,16 @@ function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): voi
  */
 export function readBytes(ctx: OrderContext, { maxBytes }: BodyRules): Promise<Buffer> {
   return readBodyBy(ctx.req, { maxBytes, endsAt: ctx.state.endsAt })
+}
+
+/**
+ * Reads and discards a body that has no meaning for the method (RFC 9110 sections 9.3.1 and 9.3.5). Announced lengths were
+ * already checked against the limit.
+ * @throws payloadTooLarge, requestTimeout
+ */
+export async function discardBody({ req, state }: OrderContext, maxBytes: number): Promise<void> {
+  if (req.headers['transfer-encoding'] === undefined) return
+  await readBodyBy(req, { maxBytes, endsAt: state.endsAt })
 }
 
 /**

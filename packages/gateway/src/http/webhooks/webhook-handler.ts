@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { payloadTooLarge, unsupportedMediaType } from '@oncehook/kernel/error-codes'
+import { payloadTooLarge } from '@oncehook/kernel/error-codes'
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { readRawBody } from '@oncehook/kernel/http/raw-body'
+import { readRawBody, refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/raw-body'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
 import {
@@ -16,10 +16,9 @@ import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook, TRANSMISSION_REUSED } from '../../receive/receive-webhook.ts'
-import { endOf } from '../answer-deadline.ts'
 import { clientAddress } from '../client-address.ts'
 import type { Allowance, RateLimit } from '../rate-limit.ts'
-import { commonHeaders, type RequestIds, requestIdsOf } from '../request-context.ts'
+import { commonHeaders, endOf, type RequestIds, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import { type CheckBudget, workOf } from './check-budget.ts'
@@ -144,7 +143,8 @@ async function answerDelivery(deps: WebhookRouteDeps, call: Call): Promise<void>
 /** Rejects a delivery by its head, or reads its body. */
 function readBody(deps: WebhookRouteDeps, call: Call): Promise<Buffer> {
   const { request, provider, address, endsAt } = call
-  refuseAnnounced(request, provider)
+  refuseLargeBody(request, provider.maxBytes)
+  refuseEncodedBody(request)
   refuseExhausted(deps, call)
   const share = deps.budget.open({ endsAt, address, announced: announcedBytes(request) })
   call.share = share
@@ -220,14 +220,6 @@ function sendAccepted({ limits }: WebhookRouteDeps, { response, provider, ids }:
   const body = handshake === null ? RECEIVED : JSON.stringify(handshake.json)
   response.writeHead(200, { ...headers, 'Content-Type': CONTENT_TYPE, 'Content-Length': Buffer.byteLength(body) })
   response.end(body)
-}
-
-/** Rejects a request by its head, before its body is read. */
-function refuseAnnounced({ headers }: IncomingMessage, { maxBytes }: Provider): void {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge({ maxBytes }, CLOSE)
-  const coding = headers['content-encoding']
-  if (coding === undefined || coding.toLowerCase() === 'identity') return
-  throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', ...CLOSE.headers } })
 }
 
 /**
