@@ -212,7 +212,7 @@ const ofReceiver: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a forged delivery is refused without a challenge',
     tells: "a header 'WWW-Authenticate'",
-    file: `${GATEWAY}/receive/receive-webhook.ts`,
+    file: `${GATEWAY}/receive/confirm-events.ts`,
     find: "{ 'WWW-Authenticate': 'Signature realm=\"webhooks\"' }",
     replace: '{}',
   },

@@ -14,7 +14,7 @@ import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
 import { LastAnswers } from '../http/webhooks/last-answers.ts'
 import { RefusalSummary } from '../http/webhooks/refusal-summary.ts'
 import { Strangers } from '../http/webhooks/strangers.ts'
-import { answerDeliveriesFirst, type WebhookRouteDeps } from '../http/webhooks/webhook-handler.ts'
+import { createWebhookHandler, type WebhookDeps } from '../http/webhooks/webhook-handler.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { createTransmissions } from '../inbox/transmissions.ts'
 import { createRequestTimer } from '../metrics.ts'
@@ -29,7 +29,7 @@ const SUMMARY_MS = 1_000
 export interface Front {
   readonly port: number
   /** The dependencies of the webhook route. */
-  readonly webhooks: WebhookRouteDeps
+  readonly webhooks: WebhookDeps
   /** Passes all requests except deliveries to an application. Earlier requests wait for it. */
   serve(application: RequestListener): void
 }
@@ -42,7 +42,7 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
   const webhooks = { ...describeWebhooks(foundation, inbox), summary, lastAnswers }
   const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
   let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
-  const front = answerDeliveriesFirst(webhooks, (request, response) => application(request, response))
+  const front = createWebhookHandler(webhooks, (request, response) => application(request, response))
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
@@ -89,7 +89,7 @@ const ANSWER_REST_MS = 2_500
 // Enough for authentic deliveries during a flood, and a limit on the cost of the flood.
 const SEARCHED_PER_FAILED = 10
 
-function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookRouteDeps, 'summary' | 'lastAnswers'> {
+function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
   const { settings, logger, clock, fetch, providers, metrics } = foundation
   const known = new KnownAddresses()
   const now = (): number => performance.now()

@@ -9,13 +9,13 @@ import { createOrderRoutes, type OrderRoutesDeps } from './orders/order-routes.t
 import { createRequestContext, type RequestState } from './request-context.ts'
 import { guardRoute, refuseUnknownMethods } from './route-guard.ts'
 import { createWebhookChecks } from './webhooks/webhook-checks.ts'
-import type { WebhookRouteDeps } from './webhooks/webhook-handler.ts'
+import type { WebhookDeps } from './webhooks/webhook-handler.ts'
 
 /** The dependencies of the application. */
 export interface AppDeps {
   readonly logger: Logger
   readonly origins: ReadonlySet<string>
-  readonly webhooks: Pick<WebhookRouteDeps, 'providers' | 'clock' | 'withinMs'>
+  readonly webhooks: Pick<WebhookDeps, 'providers' | 'clock' | 'withinMs'>
   readonly orders: OrderRoutesDeps
 }
 

@@ -1,24 +1,19 @@
 import type { Clock } from '@oncehook/kernel/clock'
-import { unavailable } from '@oncehook/kernel/error-codes'
-import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
 import {
   type Asker,
   type Delivery,
   type HandshakeAnswer,
   type Provider,
-  UNSIGNED,
   unhandledReason,
-  type VerifiedDelivery,
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
-import { notChecked, notStored, signatureInvalid } from '../errors.ts'
+import { notStored, signatureInvalid } from '../errors.ts'
 import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
+import { CHALLENGE, confirmEvents } from './confirm-events.ts'
+import { checkedInTime } from './deadlines.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
-
-/** The reason for rejecting a delivery whose transmission arrived with another body before. */
-export const TRANSMISSION_REUSED = 'transmission_reused'
 
 /** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
@@ -64,7 +59,7 @@ interface StoredEvent {
 export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelivery): Promise<Accepted> {
   const { provider, delivery, requestId, endsAt } = received
   const verdict = provider.verify(delivery, deps.clock.now(), deps.fetch)
-  const verified = verdict instanceof Promise ? await checked(verdict, endsAt) : verdict
+  const verified = verdict instanceof Promise ? await checkedInTime(verdict, endsAt) : verdict
   if ('refused' in verified) throw signatureInvalid({ reason: verified.refused }, CHALLENGE)
   refuseMediaType(delivery.rawHeaders, provider.takesForms)
   const { secretId, rawBody, query } = verified
@@ -81,23 +76,9 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
     signsTime: provider.signsTime,
   }
   const read = provider.readEvents(verified)
-  const events = provider.confirm === undefined ? read : await confirmAll(deps, read, { ...received, verified })
-  if (verified.transmission !== undefined) await bindTransmission(deps.transmissions.bind, verified, received)
+  const isProven = provider.confirm === undefined && verified.transmission === undefined
+  const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
   return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
-}
-
-/** Binds a transmission to its first body. Its signature covers only a checksum, so it must not be valid for another body. */
-async function bindTransmission(
-  bind: Transmissions['bind'],
-  { transmission, rawBody }: VerifiedDelivery,
-  { provider, endsAt }: ReceivedDelivery,
-): Promise<void> {
-  if (transmission === undefined) return
-  const bound = await inTime(bind({ ...transmission, provider: provider.name, rawBody }), endsAt)
-  if (bound === 'unknown') throw notStored()
-  if (bound === 'reused') {
-    throw signatureInvalid({ reason: TRANSMISSION_REUSED, transmissionId: transmission.id }, CHALLENGE)
-  }
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */
@@ -127,56 +108,3 @@ function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEv
   for (const event of events) if (!byId.has(event.id)) byId.set(event.id, event)
   return [...byId.values()]
 }
-
-/** Replaces each event with the provider's answer about it. An event that the provider does not know is treated as forged. */
-async function confirmAll(
-  { fetch, transmissions }: ReceiveDeps,
-  events: readonly WebhookEvent[],
-  received: ReceivedDelivery & { readonly verified: VerifiedDelivery },
-): Promise<readonly WebhookEvent[]> {
-  const { provider, endsAt, verified, askFor } = received
-  const { confirm } = provider
-  if (confirm === undefined) return events
-  const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
-  // If the signature covers only a checksum, a stranger who has intercepted one delivery can make us ask, too.
-  const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
-  const confirmed = async (asker: Asker) => {
-    await bindTransmission(transmissions.find, verified, received)
-    return isVouchedFor ? askedProvider(ask(asker), endsAt) : checked(ask(asker), endsAt)
-  }
-  // For such an event, the provider is asked by event id.
-  const objects = events.map(({ id, objectId }) => (verified.transmission === undefined ? objectId : id))
-  const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
-  return answers.map((answer) => {
-    if ('event' in answer) return answer.event
-    throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
-  })
-}
-
-/** If a delivery cannot be checked now, it is checked when it is delivered again. */
-async function checked<T>(verdict: Promise<T>, endsAt: number): Promise<T> {
-  try {
-    return await inTime(verdict, endsAt)
-  } catch (error) {
-    if (unavailable.is(error) || notStored.is(error)) throw notChecked(error.details, { cause: error })
-    throw error
-  }
-}
-
-/** If the provider cannot be asked now, it is asked when the delivery arrives again. */
-async function askedProvider<T>(promise: Promise<T>, endsAt: number): Promise<T> {
-  try {
-    return await inTime(promise, endsAt)
-  } catch (error) {
-    throw unavailable.is(error) ? notStored(error.details, { cause: error }) : error
-  }
-}
-
-async function inTime<T>(promise: Promise<T>, endsAt: number): Promise<T> {
-  const value = await withTimeout(promise, Math.max(0, endsAt - performance.now()))
-  if (value === TIMED_OUT) throw notStored({ late: true })
-  return value
-}
-
-// RFC 9110 section 15.5.2 requires a challenge. The scheme name is our choice.
-const CHALLENGE = { headers: { 'WWW-Authenticate': 'Signature realm="webhooks"' } }

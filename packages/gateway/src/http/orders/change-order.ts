@@ -2,6 +2,7 @@ import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { readPreconditions } from '@oncehook/kernel/preconditions'
+import { RESOURCES } from '../resources.ts'
 import {
   askForChange,
   type OrderContext,
@@ -14,7 +15,6 @@ import {
 } from './order-context.ts'
 import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
 import { type BodyRules, parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
-import { RESOURCES } from '../resources.ts'
 
 /** `PUT /api/orders/<id>`: replaces an order, or creates it under the caller's id. */
 export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void> {

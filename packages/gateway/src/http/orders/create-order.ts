@@ -1,5 +1,6 @@
 import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
+import { mediaTypeOf } from '../../receive/media-type.ts'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
 import {
   askForChange,
@@ -12,7 +13,6 @@ import {
   trace,
 } from './order-context.ts'
 import { ask } from './order-requests.ts'
-import { mediaTypeOf } from '../../receive/media-type.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: creates an order, once for each Idempotency-Key of a principal. */

@@ -5,9 +5,9 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { Context } from 'koa'
 import type { FulfilmentClient } from '../../fulfilment/fulfilment-client.ts'
 import type { ApiGrant } from '../../token-holders.ts'
+import type { RequestState } from '../request-context.ts'
 import { ask } from './order-requests.ts'
 import { returnPreference } from './prefer.ts'
-import type { RequestState } from '../request-context.ts'
 
 /** The dependencies of the handlers of `/api/orders`, and the limit of a body in bytes. */
 export interface OrderDeps {

@@ -7,13 +7,13 @@ import type { ApiGrant, Scope, TokenHolders } from '../../token-holders.ts'
 import { refuseUnwanted } from '../accept.ts'
 import { holderOf } from '../authentication/bearer-token.ts'
 import type { FailedLogins } from '../authentication/failed-logins.ts'
+import type { RateLimit } from '../rate-limit.ts'
+import { resourceAt } from '../resources.ts'
 import { deleteOrder, patchOrder, putOrder } from './change-order.ts'
 import { createOrder } from './create-order.ts'
 import { ORDERS_PATH, type OrderContext, type OrderDeps, type OrderState } from './order-context.ts'
-import type { RateLimit } from '../rate-limit.ts'
 import { discardBody } from './read-json-body.ts'
 import { getOrder, listOrders } from './read-orders.ts'
-import { resourceAt } from '../resources.ts'
 
 /** The dependencies of the routes of `/api/orders`. */
 export interface OrderRoutesDeps extends OrderDeps {

@@ -14,7 +14,7 @@ import { CheckTurns } from './check-turns.ts'
 import { LastAnswers } from './last-answers.ts'
 import { RefusalSummary } from './refusal-summary.ts'
 import { Strangers } from './strangers.ts'
-import { answerDeliveriesFirst } from './webhook-handler.ts'
+import { createWebhookHandler } from './webhook-handler.ts'
 
 const settings = { scheme: 'hmac', header: 'x-signature' }
 const hmac = makeProvider({ settings, secrets: [{ value: 'a secret of the shop' }] })
@@ -42,7 +42,7 @@ it('a sender is charged for what a check does after it has waited', async () => 
   }
   const charged: number[] = []
   const server = createServer(
-    answerDeliveriesFirst(
+    createWebhookHandler(
       {
         inbox: { record: none, recordBatch: none },
         ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },

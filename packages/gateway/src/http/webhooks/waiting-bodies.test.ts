@@ -13,7 +13,7 @@ import { CheckBudget } from './check-budget.ts'
 import { LastAnswers } from './last-answers.ts'
 import { RefusalSummary } from './refusal-summary.ts'
 import { Strangers } from './strangers.ts'
-import { answerDeliveriesFirst, type WebhookRouteDeps } from './webhook-handler.ts'
+import { createWebhookHandler, type WebhookDeps } from './webhook-handler.ts'
 
 const secret = 'a secret of the shop'
 const KNOWN = '198.51.100.1'
@@ -30,7 +30,7 @@ const noLimit = createRateLimit({ name: 'none', limit: 0, windowSeconds: 1, cloc
 // Like a flood: strangers wait until the test releases them.
 const held: { readonly go: () => void }[] = []
 let onHeld: () => void = () => undefined
-const turns: WebhookRouteDeps['turns'] = {
+const turns: WebhookDeps['turns'] = {
   ...{ rest: () => undefined, enter: () => undefined, leave: () => undefined },
   next({ isKnown, signal }) {
     if (isKnown) return Promise.resolve()
@@ -44,7 +44,7 @@ const turns: WebhookRouteDeps['turns'] = {
 
 const budget = new BodyBudget({ capacity: CAPACITY, now, isKnown: known.has })
 const server = createServer(
-  answerDeliveriesFirst(
+  createWebhookHandler(
     {
       inbox: { record: async () => 'recorded', recordBatch: none },
       ...{ transmissions: { bind: none, find: none }, clock, isHandled: () => true, fetch: globalThis.fetch },

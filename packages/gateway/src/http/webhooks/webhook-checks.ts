@@ -3,7 +3,7 @@ import type { Middleware } from 'koa'
 import type { RequestState } from '../request-context.ts'
 import { resourceAt } from '../resources.ts'
 import { answerOptions } from '../route-guard.ts'
-import { providerNameOf, type WebhookRouteDeps } from './webhook-handler.ts'
+import { providerNameOf, type WebhookDeps } from './webhook-handler.ts'
 
 /**
  * Creates the middleware that answers all requests to webhook paths except deliveries: the GET with which some providers
@@ -12,7 +12,7 @@ import { providerNameOf, type WebhookRouteDeps } from './webhook-handler.ts'
 export function createWebhookChecks({
   providers,
   clock,
-}: Pick<WebhookRouteDeps, 'providers' | 'clock'>): Middleware<RequestState> {
+}: Pick<WebhookDeps, 'providers' | 'clock'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const name = providerNameOf(ctx.req)
     if (name === null) return next()

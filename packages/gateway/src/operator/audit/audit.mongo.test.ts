@@ -3,9 +3,9 @@ import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Db, ObjectId } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
+import { createReplays } from '../replays/replays.ts'
 import { AUDIT_INDEXES, createAudit, type NewAuditEntry } from './audit.ts'
 import type { ChainedEntry } from './audit-chain.ts'
-import { createReplays } from '../replays/replays.ts'
 
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 30_000 })

@@ -6,11 +6,11 @@ import { eventNotDead, eventNotProcessing } from '../../errors.ts'
 import { releaseEvent } from '../../inbox/claims/release-event.ts'
 import { closeEvent } from '../../inbox/close-event.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
-import { AS_WRITTEN } from './as-written.ts'
 import type { AuditEntry } from '../audit/audit.ts'
-import { idSchema, toObjectId } from './event-filter.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
+import { AS_WRITTEN } from './as-written.ts'
+import { idSchema, toObjectId } from './event-filter.ts'
 
 const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
 

@@ -8,8 +8,8 @@ import {
   PROCESSING_INDEX,
   SETTLED_STATES,
 } from '../../inbox/event-document.ts'
-import { beforeCursor, type EventFilter, toMongoFilter } from './event-filter.ts'
 import { SEARCH_MS } from '../operator-trpc.ts'
+import { beforeCursor, type EventFilter, toMongoFilter } from './event-filter.ts'
 import { LIST_PROJECTION } from './show-event.ts'
 
 /** A page of events: at most `limit`, older than `after`. */

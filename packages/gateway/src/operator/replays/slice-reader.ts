@@ -1,8 +1,8 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
-import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
 import type { ReverifyDeps } from '../events/reverify-event.ts'
+import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
 
 /**
  * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked

@@ -1,21 +1,11 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-import {
-  badRequest,
-  expectationFailed,
-  headersTooLarge,
-  httpVersionNotSupported,
-  methodNotImplemented,
-  payloadTooLarge,
-  requestTimeout,
-} from '../../error-codes.ts'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { badRequest, headersTooLarge, httpVersionNotSupported, methodNotImplemented } from '../../error-codes.ts'
 import type { AppError } from '../../errors.ts'
 import type { RefusedRequest } from '../log-refused.ts'
 import { sendError } from '../send-error.ts'
-import { deferContinue } from './expect-continue.ts'
-import { createRequestPipeline, type RequestPipeline } from './request-pipeline.ts'
+import { createRequestPipeline } from './request-pipeline.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
-import { writeRawError } from './write-raw-error.ts'
+import { answerUnparsed, type Refuse } from './unparsed-requests.ts'
 
 /** Dependencies of the guard. */
 export interface GuardOptions {
@@ -48,40 +38,7 @@ export function guardFraming(options: GuardOptions): Guarded {
       if (refusal === null) options.handler(request, response)
       else refuse(response, refusal)
     })
-  return { handler, prepare: (server) => prepare({ server, pipeline, refuse, ...options }) }
-}
-
-interface Prepared extends Pick<GuardOptions, 'makeRequestId' | 'onRefused'> {
-  readonly server: Server
-  readonly pipeline: RequestPipeline
-  readonly refuse: Refuse
-}
-
-function prepare({ server, pipeline, refuse, makeRequestId, onRefused }: Prepared): void {
-  const refuseExpectation: RequestListener = (request, response) =>
-    pipeline.serialize(request, response, () => refuse(response, expectationFailed()))
-  server.on('checkExpectation', refuseExpectation)
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    if (request.headers.expect?.toLowerCase() !== '100-continue') return refuseExpectation(request, response)
-    deferContinue(request, response)
-    server.emit('request', request, response)
-  })
-  const endWith = async (socket: Duplex, refusal: AppError): Promise<void> => {
-    const unfinished = await pipeline.abort(socket)
-    if (unfinished === undefined) return
-    if (!socket.writable || unfinished?.headersSent === true) {
-      socket.destroy()
-      return
-    }
-    const requestId = makeRequestId()
-    onRefused({ requestId, error: refusal, method: unfinished?.req.method })
-    writeRawError(socket, refusal, requestId)
-  }
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy()
-    else void endWith(socket, refusalOf(error))
-  })
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => void endWith(socket, methodNotImplemented()))
+  return { handler, prepare: (server) => answerUnparsed({ server, pipeline, refuse, ...options }) }
 }
 
 /** Checks a request; null if it is acceptable. Normalises its target for handlers. */
@@ -128,21 +85,6 @@ function countLines(rawHeaders: readonly string[]): Record<(typeof ONCE)[number]
   }
   return counts
 }
-
-/** A parser error of Node. */
-interface ParseError extends NodeJS.ErrnoException {
-  readonly reason?: string
-}
-
-function refusalOf({ code, reason }: ParseError): AppError {
-  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return payloadTooLarge()
-  if (code === 'HPE_INVALID_VERSION' && reason === 'Invalid HTTP version') return httpVersionNotSupported()
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout()
-  return badRequest({ reason: code })
-}
-
-type Refuse = (response: ServerResponse, refusal: AppError) => void
 
 function createRefuse({ makeRequestId, onRefused }: GuardOptions): Refuse {
   return (response, refusal) => {

@@ -1,0 +1,150 @@
+import type { IncomingMessage } from 'node:http'
+import { payloadTooLarge } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
+import { readRawBody, refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/raw-body'
+import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
+import { overloaded } from '@oncehook/webhooks/providers'
+import type { RateLimit } from '../rate-limit.ts'
+import type { BodyBudget, BodyShare } from './body-budget.ts'
+import type { CheckBudget } from './check-budget.ts'
+import type { CheckTurns } from './check-turns.ts'
+import type { KnownAddresses } from './known-addresses.ts'
+import type { WebhookCall } from './webhook-call.ts'
+
+/** The limits that a delivery meets before it is verified. */
+export interface AdmissionDeps {
+  readonly limits: DeliveryLimits
+  readonly budget: BodyBudget
+  /** The addresses that have delivered something new and authentic. */
+  readonly known: Pick<KnownAddresses, 'add' | 'has'>
+  /** The processor time for deliveries that are not authentic. */
+  readonly checks: Pick<CheckBudget, 'refusalOf' | 'charge'>
+  readonly turns: Pick<CheckTurns, 'next' | 'rest' | 'enter' | 'leave'>
+}
+
+/** The limits by count. */
+interface DeliveryLimits {
+  /** Rejected deliveries per address. */
+  readonly failed: RateLimit
+  /** Bodies per provider that were read in vain although their address was over its limit. */
+  readonly searched: RateLimit
+  /** Authentic deliveries per provider. */
+  readonly provider: RateLimit
+}
+
+// Nearly all authentic deliveries are smaller. Most schemes check this length in a fraction of a millisecond.
+const MOST_CHEAP_BYTES = 16_384
+
+/** Whether a body of this length is checked in a moment. */
+export function isCheap(bytes: number): boolean {
+  return bytes <= MOST_CHEAP_BYTES
+}
+
+/**
+ * The steps before a delivery is verified, in this order: announced size, content coding, limits, memory, bytes. Resolves to
+ * the body. Throws at once if a delivery is rejected before its body is read.
+ * @throws payloadTooLarge, unsupportedMediaType, rateLimited, overloaded, requestTimeout, badRequest
+ */
+export function admit(deps: AdmissionDeps, call: WebhookCall): Promise<Buffer> {
+  const { request, provider, address, endsAt } = call
+  refuseLargeBody(request, provider.maxBytes)
+  refuseEncodedBody(request)
+  refuseExhausted(deps, call)
+  const announced = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  const share = deps.budget.open({ endsAt, address, announced })
+  call.share = share
+  return readAffordable(deps, call, share)
+}
+
+/** Waits until a body may be checked: a large one for its turn. Small ones are only counted. */
+export function untilCheck(deps: AdmissionDeps, call: WebhookCall, rawBody: Buffer): Promise<void> | undefined {
+  if (!isCheap(rawBody.length)) return untilTurn(deps, call, rawBody)
+  deps.turns.enter()
+  call.isCheap = true
+  return undefined
+}
+
+/** Begins a check. Other deliveries may have used up the time while the body arrived. */
+export function beginCheck(deps: AdmissionDeps, call: WebhookCall, rawBody: Buffer): void {
+  call.share?.complete()
+  refuseCostly(deps, call, rawBody.length)
+}
+
+/** Gives back what a delivery holds. */
+export function release({ turns }: AdmissionDeps, { isCheap: isCounted, share }: WebhookCall): void {
+  if (isCounted) turns.leave()
+  share?.release()
+}
+
+/**
+ * Rejects a delivery before its body is read, if its provider is over its limit, or if its address is over its limit and it
+ * has no signature. A signed delivery is still checked, so that an authentic one gets its 200 during a flood of forgeries.
+ * The exception: it is large or its address is unknown, and no processor time is left for it.
+ */
+function refuseExhausted(deps: AdmissionDeps, call: WebhookCall): void {
+  const { request, provider, address } = call
+  const { limits } = deps
+  const authentic = limits.provider.peek(provider.name)
+  if (authentic.remaining <= 0) throw unread(request, limits.provider.refusal(authentic))
+  refuseCostly(deps, call, Number(request.headers['content-length'] ?? 0))
+  if (provider.signedHeaders.some((name) => request.headers[name] !== undefined)) return
+  if (mayBeSearched(deps, call)) return
+  const failed = limits.failed.peek(address)
+  if (failed.remaining <= 0) throw unread(request, limits.failed.refusal(failed))
+}
+
+/** Rejects a delivery with a body of this length if no processor time is left for it. */
+function refuseCostly({ checks }: AdmissionDeps, { request, address }: WebhookCall, bytes: number): void {
+  const refusal = checks.refusalOf(address, isCheap(bytes))
+  if (refusal !== null) throw unread(request, refusal)
+}
+
+/** Reads the body. If it has no announced length and its address has no processor time left, only a small one is accepted. */
+function readAffordable({ checks }: AdmissionDeps, call: WebhookCall, share: BodyShare): Promise<Buffer> {
+  const { request, provider, address } = call
+  const isOpen = request.headers['content-length'] === undefined && provider.maxBytes > MOST_CHEAP_BYTES
+  const refusal = isOpen ? checks.refusalOf(address, false) : null
+  if (refusal === null) return readRawBody(request, provider.maxBytes, share)
+  return readRawBody(request, MOST_CHEAP_BYTES, share).catch((error: unknown) => {
+    throw payloadTooLarge.is(error) ? unread(request, refusal) : error
+  })
+}
+
+/** Waits until a large body may be checked. Until then it can be dropped for other bodies, as if it were still arriving. */
+async function untilTurn(
+  { turns, known }: AdmissionDeps,
+  { address, share }: WebhookCall,
+  rawBody: Buffer,
+): Promise<void> {
+  const leaving = new AbortController()
+  share?.onReading(() => {
+    releaseBuffer(rawBody)
+    leaving.abort(overloaded({ reason: 'no_turn' }, { headers: { 'Retry-After': '1', ...CLOSE.headers } }))
+  })
+  await turns.next({ isKnown: known.has(address), signal: leaving.signal })
+}
+
+// Providers that sign in the body send far less. This length is read in a millisecond.
+const MOST_SEARCHED_BYTES = 65_536
+
+/** Whether to read a body although its address is over its limit: it is small, and not too many were read in vain. */
+function mayBeSearched(deps: AdmissionDeps, call: WebhookCall): boolean {
+  const { request, provider } = call
+  if (!isSearchable(deps, call) || deps.limits.searched.peek(provider.name).remaining <= 0) return false
+  return Number(request.headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
+}
+
+/** Whether the signature may be in the body, or there is none and strangers may share the address of the provider. */
+export function isSearchable({ known }: Pick<AdmissionDeps, 'known'>, { provider, address }: WebhookCall): boolean {
+  return provider.signsInBody || (provider.signedHeaders.length === 0 && known.has(address))
+}
+
+const CLOSE = { headers: { Connection: 'close' } }
+
+// Discarding this many bytes costs less than another connection.
+const MOST_DISCARDED_BYTES = 65_536
+
+/** Returns an error that also closes the connection if the unread body is large or has no announced length. */
+function unread({ complete, headers: { 'content-length': length } }: IncomingMessage, refusal: AppError): AppError {
+  return complete || Number(length ?? Number.NaN) <= MOST_DISCARDED_BYTES ? refusal : refusal.with(CLOSE)
+}

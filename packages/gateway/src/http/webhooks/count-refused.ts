@@ -1,0 +1,69 @@
+import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
+import type { Logger } from '@oncehook/kernel/logger'
+import { notChecked, signatureInvalid } from '../../errors.ts'
+import type { DeliveryMetrics } from '../../metrics.ts'
+import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
+import type { Allowance } from '../rate-limit.ts'
+import { type AdmissionDeps, isCheap, isSearchable } from './admission.ts'
+import { workOf } from './check-budget.ts'
+import type { RefusalSummary } from './refusal-summary.ts'
+import type { WebhookCall } from './webhook-call.ts'
+
+/** The limits to which rejected deliveries count, and where an alarm goes. */
+export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
+  readonly logger: Logger
+  readonly metrics: DeliveryMetrics
+  readonly summary: Pick<RefusalSummary, 'takeAlarm'>
+}
+
+/**
+ * Counts a rejected delivery towards the limits of its address and its provider. Returns the error to send: `rate_limited`
+ * if its address is over its limit.
+ */
+export function countRefused(deps: CountRefusedDeps, call: WebhookCall, thrown: unknown): AppError {
+  if (signatureInvalid.is(thrown)) return countForged(deps, call, thrown)
+  const error = toAppError(thrown)
+  return notChecked.is(error) ? countUnchecked(deps, call, error) : error
+}
+
+// The cost of reading a body, in addition to its check.
+const BYTES_PER_MS = 1_048_576
+
+/** Counts a delivery that is not authentic, and charges its address for the check. */
+function countForged(deps: CountRefusedDeps, call: WebhookCall, refused: AppError): AppError {
+  const { provider, address, rawBody, workMs } = call
+  const { limits, metrics, checks, turns } = deps
+  const bytes = rawBody?.length ?? 0
+  // Counted first: a released body has no length any more.
+  if (rawBody !== undefined) releaseBuffer(rawBody)
+  metrics.unverified(provider.name, String(refused.details.reason))
+  const ms = workOf(workMs, bytes)
+  checks.charge(address, ms + bytes / BYTES_PER_MS)
+  if (!isCheap(bytes)) turns.rest(ms)
+  const allowance = limits.failed.count(address)
+  if (allowance.remaining < 0 && isSearchable(deps, call)) limits.searched.count(provider.name)
+  if (refused.details.reason === TRANSMISSION_REUSED) alarmOfReuse(deps, call, { refused, allowance })
+  return allowance.remaining < 0 ? limits.failed.refusal(allowance, refused.details) : refused
+}
+
+interface Reuse {
+  readonly refused: AppError
+  readonly allowance: Allowance
+}
+
+/** Beyond the limit of its address, a reuse is only counted: otherwise one intercepted delivery could fill the log. */
+function alarmOfReuse(deps: CountRefusedDeps, call: WebhookCall, { refused, allowance }: Reuse): void {
+  const { metrics, logger, summary } = deps
+  const { ids, provider } = call
+  metrics.transmissionReused(provider.name)
+  if (allowance.remaining < 0 || !summary.takeAlarm()) return
+  const { transmissionId } = refused.details
+  logger.error({ ...ids, provider: provider.name, transmissionId }, 'webhook.transmission-reused')
+}
+
+/** Counts an unchecked delivery towards the limit of its address: a stranger can send any number of them. */
+function countUnchecked({ limits }: CountRefusedDeps, { address }: WebhookCall, error: AppError): AppError {
+  const allowance = limits.failed.count(address)
+  return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
+}

@@ -1,0 +1,71 @@
+import { type Asker, UNSIGNED, type VerifiedDelivery, type WebhookEvent } from '@oncehook/webhooks/providers'
+import { notStored, signatureInvalid } from '../errors.ts'
+import type { Transmissions } from '../inbox/transmissions.ts'
+import { answeredInTime, checkedInTime, inTime } from './deadlines.ts'
+import type { ReceiveDeps, ReceivedDelivery } from './receive-webhook.ts'
+
+/** The reason for rejecting a delivery whose transmission arrived with another body before. */
+export const TRANSMISSION_REUSED = 'transmission_reused'
+
+// RFC 9110 section 15.5.2 requires a challenge. The scheme name is our choice.
+/** The challenge of a 401. */
+export const CHALLENGE = { headers: { 'WWW-Authenticate': 'Signature realm="webhooks"' } }
+
+/** A delivery that was verified. */
+interface VerifiedReceived extends ReceivedDelivery {
+  readonly verified: VerifiedDelivery
+}
+
+/**
+ * Proves the events of a delivery whose signature proves too little. The provider confirms them, and the transmission is
+ * bound to its body. For most schemes, this does nothing.
+ * @throws signatureInvalid for an event that the provider does not know, or a reused transmission
+ * @throws notStored, notChecked, rateLimited, overloaded
+ */
+export async function confirmEvents(
+  deps: Pick<ReceiveDeps, 'fetch' | 'transmissions'>,
+  events: readonly WebhookEvent[],
+  received: VerifiedReceived,
+): Promise<readonly WebhookEvent[]> {
+  const confirmed = await confirmAll(deps, events, received)
+  await bindTransmission(deps.transmissions.bind, received)
+  return confirmed
+}
+
+/** Binds a transmission to its first body. Its signature covers only a checksum, so it must not be valid for another body. */
+async function bindTransmission(
+  bind: Transmissions['bind'],
+  { provider, endsAt, verified: { transmission, rawBody } }: VerifiedReceived,
+): Promise<void> {
+  if (transmission === undefined) return
+  const bound = await inTime(bind({ ...transmission, provider: provider.name, rawBody }), endsAt)
+  if (bound === 'unknown') throw notStored()
+  if (bound === 'reused') {
+    throw signatureInvalid({ reason: TRANSMISSION_REUSED, transmissionId: transmission.id }, CHALLENGE)
+  }
+}
+
+/** Replaces each event with the provider's answer about it. An event that the provider does not know is treated as forged. */
+async function confirmAll(
+  { fetch, transmissions }: Pick<ReceiveDeps, 'fetch' | 'transmissions'>,
+  events: readonly WebhookEvent[],
+  received: VerifiedReceived,
+): Promise<readonly WebhookEvent[]> {
+  const { provider, endsAt, verified, askFor } = received
+  const { confirm } = provider
+  if (confirm === undefined) return events
+  const ask = (asker: Asker) => Promise.all(events.map((event) => confirm(event, fetch, asker)))
+  // If the signature covers only a checksum, a stranger who has intercepted one delivery can make us ask, too.
+  const isVouchedFor = verified.secretId !== UNSIGNED && verified.transmission === undefined
+  const confirmed = async (asker: Asker) => {
+    await bindTransmission(transmissions.find, received)
+    return isVouchedFor ? answeredInTime(ask(asker), endsAt) : checkedInTime(ask(asker), endsAt)
+  }
+  // For such an event, the provider is asked by event id.
+  const objects = events.map(({ id, objectId }) => (verified.transmission === undefined ? objectId : id))
+  const answers = isVouchedFor ? await confirmed('known') : await askFor(objects, confirmed)
+  return answers.map((answer) => {
+    if ('event' in answer) return answer.event
+    throw signatureInvalid({ reason: answer.refused }, CHALLENGE)
+  })
+}
