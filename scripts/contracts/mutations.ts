@@ -102,8 +102,8 @@ const ofFulfilment: readonly Change[] = [
     breaks: 'answers are of another media type',
     tells: "but was 'text/plain'",
     file: `${KERNEL}/trpc/handle-rpc.ts`,
-    find: "'Content-Type': 'application/json; charset=utf-8',",
-    replace: "'Content-Type': 'text/plain',",
+    find: "'content-type': 'application/json; charset=utf-8',",
+    replace: "'content-type': 'text/plain',",
   },
   {
     breaks: 'a member that is null is left out',
