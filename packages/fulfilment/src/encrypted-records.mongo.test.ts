@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createEncryption } from '@oncehook/kernel/encryption'
 import { createEncryptionKeysSource, watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { rotateAll } from '@oncehook/kernel/testing/rotate-all'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON } from 'mongodb'
@@ -221,9 +222,9 @@ describe('fulfilment with keys', () => {
     await db.collection(IDEMPOTENCY_KEYS).insertOne(answered)
     await write('third', 'second', 'first')
     for (const collection of ['orders', 'idempotency_keys'] as const) {
-      const part = await client.encryption.rotate.mutate({ collection, after: null, dryRun: false })
-      expect(part).toMatchObject({ next: null, unknown: 0, altered: 0 })
-      expect(part.changed).toBeGreaterThan(0)
+      const rotated = await rotateAll((after) => client.encryption.rotate.mutate({ collection, after, dryRun: false }))
+      expect(rotated).toMatchObject({ unknown: 0, altered: 0 })
+      expect(rotated.changed).toBeGreaterThan(0)
     }
     expect(await orders.findOne({ _id: id })).toMatchObject({ email: { key: 'third' } })
     expect(await db.collection<typeof before>(ORDERS).findOne({ _id: after._id })).toEqual(after)
@@ -237,9 +238,9 @@ describe('fulfilment with keys', () => {
     await db.collection(IDEMPOTENCY_KEYS).updateOne({ orderId: id }, { $set: { answer: torn } })
     await write('fourth', 'third', 'second', 'first')
     const rotate = (collection: 'orders' | 'idempotency_keys') =>
-      client.encryption.rotate.mutate({ collection, after: null, dryRun: false, key: 'fourth' })
-    expect(await rotate('orders')).toMatchObject({ next: null, unknown: 0, altered: 1 })
-    expect(await rotate('idempotency_keys')).toMatchObject({ next: null, unknown: 0, altered: 1 })
+      rotateAll((after) => client.encryption.rotate.mutate({ collection, after, dryRun: false, key: 'fourth' }))
+    expect(await rotate('orders')).toMatchObject({ unknown: 0, altered: 1 })
+    expect(await rotate('idempotency_keys')).toMatchObject({ unknown: 0, altered: 1 })
     expect(await orders.findOne({ _id: id })).toMatchObject({ email: torn, note: { key: 'fourth' } })
     const named = lines.slice(before).filter(({ msg }) => msg === 'encryption.record-altered')
     expect(named).toMatchObject([{ collection: ORDERS, id }, { collection: IDEMPOTENCY_KEYS }])

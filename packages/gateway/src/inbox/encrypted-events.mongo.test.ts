@@ -1,5 +1,6 @@
 import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { rotateAll } from '@oncehook/kernel/testing/rotate-all'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { Binary, BSON, type Db } from 'mongodb'
@@ -115,9 +116,12 @@ describe('an inbox with keys', () => {
     const during: Db = new Proxy(db, {
       get: (target, name) => (name === 'command' ? erasing.command : Reflect.get(target, name, target)),
     })
-    const request = { after: null, dryRun: false }
-    expect(await rotateEvents({ db: during, encryption, logger }, request)).toMatchObject({ changed: 2, unknown: 0 })
-    await rotateBodies({ db: during, encryption, logger }, request)
+    const rotating = { db: during, encryption, logger }
+    const rotated = await rotateAll((after) => rotateEvents(rotating, { after, dryRun: false }))
+    // At least the record that was read before the erasure; a slow machine reads the other one after it.
+    expect(rotated.changed).toBeGreaterThan(0)
+    expect(rotated.unknown).toBe(0)
+    await rotateAll((after) => rotateBodies(rotating, { after, dryRun: false }))
     for (const eventId of ['evt_gone', 'evt_gone_too']) expect(await open.record(eventId)).not.toHaveProperty('sealed')
     expect(await findText(db, CANARY)).toEqual([])
   })
@@ -129,11 +133,9 @@ describe('an inbox with keys', () => {
     const events = db.collection<{ sealed: object }>(EVENTS)
     for (const wrapped of ['text', new Binary(Buffer.alloc(3)), null]) {
       await events.updateOne({ eventId: 'evt_torn' }, { $set: { 'sealed.wrapped': wrapped } })
-      const part = await rotateEvents(
-        { db, encryption: keys.encryption('second', 'first'), logger },
-        { after: null, dryRun: true },
-      )
-      expect(part).toMatchObject({ unknown: 0, altered: 1, next: null })
+      const rotating = { db, encryption: keys.encryption('second', 'first'), logger }
+      const planned = await rotateAll((after) => rotateEvents(rotating, { after, dryRun: true }))
+      expect(planned).toMatchObject({ unknown: 0, altered: 1 })
     }
     const torn = { msg: 'encryption.record-altered', collection: EVENTS, id: String(_id) }
     expect(lines.slice(before)).toMatchObject([torn, torn, torn])
