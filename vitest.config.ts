@@ -76,7 +76,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'container',
-          globalSetup: ['test/support/pull-images-setup.ts'],
+          globalSetup: ['test/support/containers/pull-images-setup.ts'],
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
@@ -87,7 +87,7 @@ export default defineConfig({
     pool: 'forks',
     // A second, which is usual, is too short where a process starts meanwhile; what never comes true still fails.
     expect: { poll: { timeout: 20_000 } },
-    globalSetup: ['test/support/mongod-setup.ts'],
+    globalSetup: ['test/support/mongod/mongod-setup.ts'],
     env: { PACT_DO_NOT_TRACK: 'true', TESTCONTAINERS_RYUK_DISABLED: 'true' },
   },
 })

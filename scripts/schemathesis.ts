@@ -1,5 +1,5 @@
-import { setup as startMongod } from '../test/support/mongod-setup.ts'
-import { startStack } from '../test/support/stack.ts'
+import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
+import { startStack } from '../test/support/stack/stack.ts'
 import { installPythonTool } from './python-tools/install-python-tool.ts'
 import { runSchemathesis } from './schemathesis/run-schemathesis.ts'
 

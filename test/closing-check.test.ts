@@ -3,11 +3,11 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { Binary, type Collection, type CommandSucceededEvent, type Document, MongoClient, Timestamp } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { closingCheck, NO_FAULT, type RowEvidence } from './support/closing-check.ts'
-import { LeaseWatch } from './support/lease-watch.ts'
-import type { EventRecord, OrderRecord, ReceiptLine } from './support/records.ts'
+import type { SentEvent } from './support/load/webhook-source.ts'
+import { closingCheck, NO_FAULT, type RowEvidence } from './support/stack/closing-check.ts'
+import { LeaseWatch } from './support/stack/lease-watch.ts'
+import type { EventRecord, OrderRecord, ReceiptLine } from './support/stack/records.ts'
 import { until } from './support/until.ts'
-import type { SentEvent } from './support/webhook-source.ts'
 
 /** A run in which nothing went wrong, and what a test may change of it before it is checked. */
 interface Run {

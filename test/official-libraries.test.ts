@@ -17,8 +17,8 @@ import {
   type OfficialLibrary,
   type Sent,
   toParameters,
-} from './support/official-libraries.ts'
-import { simulateProvider } from './support/simulated-provider.ts'
+} from './support/providers/official-libraries.ts'
+import { simulateProvider } from './support/providers/simulated-provider.ts'
 
 const NOW = 1_760_000_000_000
 const PUBLIC_URL = 'https://pay.example.com/api/webhooks/p'

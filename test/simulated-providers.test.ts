@@ -8,7 +8,7 @@ import { signTampered, tamperedParts } from '@oncehook/simulator/tampering'
 import { type Delivery, PAYMENT_EVENT_TYPES, type Provider, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
-import { simulateProvider } from './support/simulated-provider.ts'
+import { simulateProvider } from './support/providers/simulated-provider.ts'
 
 const NOW = 1_760_000_000_000
 const API_TOKEN = 'a-token-of-the-simulated-api'

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { ComposeProject } from '../support/compose-project.ts'
-import { sendRaw } from '../support/raw-request.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { runDocker } from '../support/run-docker.ts'
-import { type SecureServer, sendSecure } from '../support/secure-request.ts'
-import { signedDelivery } from '../support/signed-delivery.ts'
+import { runDocker } from '../support/containers/run-docker.ts'
+import { sendRaw } from '../support/http/raw-request.ts'
+import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
+import { signedDelivery } from '../support/http/signed-delivery.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
 import { until } from '../support/until.ts'
+import { ComposeProject } from './compose-project.ts'
 
 const LONG_MS = 420_000
 const ORDER = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'book', quantity: 2, unitAmount: 1_000 }] }

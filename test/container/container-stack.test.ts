@@ -2,11 +2,11 @@ import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
-import { closingCheck, NO_FAULT } from '../support/closing-check.ts'
-import { listRemains } from '../support/container-network.ts'
-import { containerImages, RECEIPTS_PREFIX, startContainerStack } from '../support/container-stack.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { listRemains } from '../support/containers/container-network.ts'
+import { containerImages, RECEIPTS_PREFIX, startContainerStack } from '../support/containers/container-stack.ts'
+import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck, NO_FAULT } from '../support/stack/closing-check.ts'
 
 const ONE_OF_EACH = { gateways: 1, fulfilments: 1, mongos: 1 } as const
 

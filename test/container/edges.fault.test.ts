@@ -1,13 +1,13 @@
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import { describe, expect, it, type TestContext } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import type { ContainerStack } from '../support/container-stack.ts'
-import type { Edge, Trouble } from '../support/edge-proxy.ts'
-import { createOrdersAfterFault } from '../support/mixed-load.ts'
-import { type SharedStack, shareStack } from '../support/share-stack.ts'
-import { paymentOf } from '../support/stack.ts'
+import type { ContainerStack } from '../support/containers/container-stack.ts'
+import type { Edge, Trouble } from '../support/containers/edge-proxy.ts'
+import { type SharedStack, shareStack } from '../support/containers/share-stack.ts'
+import { createOrdersAfterFault } from '../support/load/mixed-load.ts'
+import type { SentEvent } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { paymentOf } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import type { SentEvent } from '../support/webhook-source.ts'
 
 const PAYMENTS = 5
 const LATENCY = { latencyMs: 300 }

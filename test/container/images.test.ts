@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { getContainerRuntimeClient, Wait } from 'testcontainers'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
-import { containerImage, TEST_LABEL } from '../support/container-images.ts'
-import { LoopbackContainer } from '../support/loopback-container.ts'
-import { runDocker, runProgram } from '../support/run-docker.ts'
+import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
+import { LoopbackContainer } from '../support/containers/loopback-container.ts'
+import { runDocker, runProgram } from '../support/containers/run-docker.ts'
 
 const KINDS = ['gateway', 'fulfilment', 'simulator', 'setup'] as const
 const MAX_BYTES = 300_000_000

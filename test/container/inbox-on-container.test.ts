@@ -5,8 +5,8 @@ import { signers } from '@oncehook/simulator/signers/signers'
 import { MongoClient } from 'mongodb'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { describe, expect, it } from 'vitest'
-import { containerImage } from '../support/container-images.ts'
-import { startMongoContainer } from '../support/mongo-container.ts'
+import { containerImage } from '../support/containers/container-images.ts'
+import { startMongoContainer } from '../support/containers/mongo-container.ts'
 
 const SECRET = `whsec_${Buffer.from('the secret of this test, 32 byte').toString('base64')}`
 

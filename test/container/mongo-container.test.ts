@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { describe, expect, it, vi } from 'vitest'
-import { containerImage } from '../support/container-images.ts'
-import { startMongoContainer } from '../support/mongo-container.ts'
+import { containerImage } from '../support/containers/container-images.ts'
+import { startMongoContainer } from '../support/containers/mongo-container.ts'
 
 async function isPrimary(client: MongoClient): Promise<void> {
   expect(await client.db('admin').command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ownProxyImage } from '../support/container-images.ts'
-import { containerImages, startContainerStack } from '../support/container-stack.ts'
-import type { Trouble } from '../support/edge-proxy.ts'
-import { createOrders } from '../support/mixed-load.ts'
-import { paymentOf } from '../support/stack.ts'
+import { ownProxyImage } from '../support/containers/container-images.ts'
+import { containerImages, startContainerStack } from '../support/containers/container-stack.ts'
+import type { Trouble } from '../support/containers/edge-proxy.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { paymentOf } from '../support/stack/stack.ts'
 
 describe('the proxy that stands in for toxiproxy', { timeout: 300_000 }, () => {
   it('delays, slows down, cuts and swallows, and is out of the way again each time', async (context) => {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { mongosImage } from '../support/container-images.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
-import { startSecondGateway } from '../support/second-gateway.ts'
-import { startShardedCluster } from '../support/sharded-cluster.ts'
-import { paymentOf, startStack } from '../support/stack.ts'
+import { mongosImage } from '../support/containers/container-images.ts'
+import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startSecondGateway } from '../support/stack/second-gateway.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { startShardedCluster } from './sharded-cluster.ts'
 
 const LEASE_MS = 2_000
 const COPIES = 20

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { type ContainerStack, containerImages, startContainerStack } from '../support/container-stack.ts'
-import type { ContainerUnderTest } from '../support/container-under-test.ts'
-import { describeStack } from '../support/describe-stack.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
+import { type ContainerStack, containerImages, startContainerStack } from '../support/containers/container-stack.ts'
+import type { ContainerUnderTest } from '../support/containers/container-under-test.ts'
+import { describeStack } from '../support/containers/describe-stack.ts'
+import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
 import { limitOf, Phases } from '../support/phases.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { paymentOf } from '../support/stack.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
+import { paymentOf } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 /** New deliveries; repetitions of what was not acknowledged go beside them. */
 const PER_SECOND = 200

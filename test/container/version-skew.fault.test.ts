@@ -1,11 +1,11 @@
 import { describe, expect, it, type TestContext } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { containerImages, startContainerStack } from '../support/container-stack.ts'
-import { describeStack } from '../support/describe-stack.ts'
-import { addMixedLoad, createOrdersAfterFault } from '../support/mixed-load.ts'
-import { oldImages } from '../support/old-images.ts'
+import { containerImages, startContainerStack } from '../support/containers/container-stack.ts'
+import { describeStack } from '../support/containers/describe-stack.ts'
+import { addMixedLoad, createOrdersAfterFault } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
 import { limitOf, Phases } from '../support/phases.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { oldImages } from './old-images.ts'
 
 const ORDERS = 60
 /** What each phase may take, in milliseconds: several times of what it takes on two busy cores. */

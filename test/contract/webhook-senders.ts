@@ -3,7 +3,7 @@ import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
 import { MatchersV3 } from '@pact-foundation/pact'
-import { BOTH_EFFECTS } from '../support/stack-settings.ts'
+import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 
 const { regex } = MatchersV3
 

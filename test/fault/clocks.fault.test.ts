@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { createFakeClock, type FakeClock, removeFakeClockRemains } from '../support/fake-clock.ts'
-import { createOrders } from '../support/mixed-load.ts'
-import { adminCommand, startReplicaSet } from '../support/mongod-under-test.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { shareReplicaSet } from '../support/share-replica-set.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { adminCommand, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { shareReplicaSet } from '../support/mongod/share-replica-set.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { createFakeClock, type FakeClock, removeFakeClockRemains } from './fake-clock.ts'
 
 const HOUR_S = 3_600
 const ORDERS = 20

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
-import { prepareReplicaSet, startReplicaSet } from '../support/mongod-under-test.ts'
-import { ServiceUnderTest } from '../support/service-under-test.ts'
-import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack.ts'
-import { gatewaySettings } from '../support/stack-settings.ts'
+import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { prepareReplicaSet, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { ServiceUnderTest } from '../support/stack/service-under-test.ts'
+import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { gatewaySettings } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const DOWN_MS = 20_000
 const DELAY_MS = 800

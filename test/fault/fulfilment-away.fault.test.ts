@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 5_000)
 const AWAY_MS = Number(process.env.OUTAGE_MS ?? 10_000)

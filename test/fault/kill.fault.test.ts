@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { addMixedLoad, createOrdersAfterFault, outlastReceiptLeases } from '../support/mixed-load.ts'
-import { type MongodUnderTest, startReplicaSet } from '../support/mongod-under-test.ts'
+import { addMixedLoad, createOrdersAfterFault, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { type MongodUnderTest, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
 import { seededRandom } from '../support/seeded-random.ts'
-import type { ServiceUnderTest } from '../support/service-under-test.ts'
-import { startStack } from '../support/stack.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
+import { startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 // `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second, on one node and on three.
 const CYCLES = { 1: Number(process.env.KILL_CYCLES ?? 10), 3: Number(process.env.KILL_CYCLES ?? 4) } as const

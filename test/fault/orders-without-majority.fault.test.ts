@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { adminCommand, startReplicaSet } from '../support/mongod-under-test.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { adminCommand, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 const IN_TIME_MS = 10_000

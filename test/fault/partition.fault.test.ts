@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { type CutLinks, startCutLinks } from '../support/cut-links.ts'
-import { directClient } from '../support/direct-client.ts'
-import { addMixedLoad, createOrders, createOrdersAfterFault, outlastReceiptLeases } from '../support/mixed-load.ts'
+import { addMixedLoad, createOrders, createOrdersAfterFault, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { directClient } from '../support/mongod/direct-client.ts'
 import {
   adminCommand,
   type MongodUnderTest,
   type ReplicaSetUnderTest,
   startReplicaSet,
-} from '../support/mongod-under-test.ts'
-import { startSecondGateway } from '../support/second-gateway.ts'
-import { paymentOf, startStack } from '../support/stack.ts'
+} from '../support/mongod/mongod-under-test.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startSecondGateway } from '../support/stack/second-gateway.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { type CutLinks, startCutLinks } from './cut-links.ts'
 
 const ORDERS = 33
 const STRANDED = 20

@@ -1,13 +1,13 @@
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
-import { createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
-import type { ServiceUnderTest } from '../support/service-under-test.ts'
-import { shareReplicaSet } from '../support/share-replica-set.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { shareReplicaSet } from '../support/mongod/share-replica-set.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { type FaultProxy, startFaultProxy } from '../support/stack/fault-proxy.ts'
+import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const NEIGHBOURS = 200
 const INNOCENT = 60

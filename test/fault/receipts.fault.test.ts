@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { createOrders } from '../support/mixed-load.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { untilEqual } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 500
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
-import { adminCommand, type MongodUnderTest, startReplicaSet } from '../support/mongod-under-test.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { adminCommand, type MongodUnderTest, startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const STEPPED_DOWN = { orders: 130, accepted: 500 }
 const KILLED = { orders: 60, accepted: 200 }

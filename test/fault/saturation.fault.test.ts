@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { createOrders } from '../support/mixed-load.ts'
-import { startReplicaSet } from '../support/mongod-under-test.ts'
-import { putOf } from '../support/orders-writes.ts'
-import { startSecondGateway } from '../support/second-gateway.ts'
-import { paymentOf, startStack } from '../support/stack.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { putOf } from '../support/load/orders-writes.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { startSecondGateway } from '../support/stack/second-gateway.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const LEASE_MS = 1_000
 // Lease, takeover, one slow call; the rest is for a machine that is busy with other things.

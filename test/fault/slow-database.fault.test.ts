@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
-import { adminCommand, type MongodUnderTest } from '../support/mongod-under-test.ts'
-import { keyedPostOf, putOf } from '../support/orders-writes.ts'
-import { shareReplicaSet } from '../support/share-replica-set.ts'
-import { startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { keyedPostOf, putOf } from '../support/load/orders-writes.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { adminCommand, type MongodUnderTest } from '../support/mongod/mongod-under-test.ts'
+import { shareReplicaSet } from '../support/mongod/share-replica-set.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 130
 // 10 s, and what this process needs for itself where hundreds of its requests wait.

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { createOrders } from '../support/mixed-load.ts'
-import { callOperator } from '../support/operator-call.ts'
-import { paymentOf, startStack } from '../support/stack.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { type SentEvent, WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { callOperator } from '../support/stack/operator-call.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
-import { type SentEvent, WebhookSource } from '../support/webhook-source.ts'
 
 const PACE = { perSecond: 300, parallel: 100 }
 const PAIRS = 200

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { addMixedLoad, createOrders } from '../support/mixed-load.ts'
-import { startSecondGateway } from '../support/second-gateway.ts'
-import { paymentOf, startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { startSecondGateway } from '../support/stack/second-gateway.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const LEASE_MS = 1_000
 const BACKLOG = 2_000

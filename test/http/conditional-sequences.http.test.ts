@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
-import { ORDERS, orderContent } from '../support/http-orders.ts'
-import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
-import {
-  type Condition,
-  EMPTY,
-  type ModelAnswer,
-  type ModelRequest,
-  type ModelState,
-  step,
-} from '../support/orders-model.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
+import { ORDERS, orderContent } from '../support/http/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
+import { type Condition, EMPTY, type ModelAnswer, type ModelRequest, type ModelState, step } from './orders-model.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

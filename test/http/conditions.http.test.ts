@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
 import {
   callTogether,
   countStatuses,
@@ -8,8 +8,8 @@ import {
   type OrderUnderTest,
   orderContent,
   unusedPath,
-} from '../support/http-orders.ts'
-import { startHttpSystem } from '../support/http-system.ts'
+} from '../support/http/http-orders.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

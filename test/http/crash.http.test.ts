@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { orderContent } from '../support/http-orders.ts'
-import { startStack } from '../support/stack.ts'
+import { orderContent } from '../support/http/http-orders.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { startStack } from '../support/stack/stack.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

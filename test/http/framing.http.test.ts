@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { expectSound, type HttpAnswer, toHttpAnswer } from '../support/http-answer.ts'
-import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
-import { type HttpCall, startHttpSystem, WEBHOOK } from '../support/http-system.ts'
-import { type Octets, parseAnswers } from '../support/raw-http.ts'
+import { expectSound, type HttpAnswer, toHttpAnswer } from '../support/http/http-answer.ts'
+import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http/http-orders.ts'
+import { type HttpCall, startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
+import { type Octets, parseAnswers } from '../support/http/raw-http.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

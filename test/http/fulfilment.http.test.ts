@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
-import { expectSound, type HttpAnswer, toHttpAnswer } from '../support/http-answer.ts'
-import { countStatuses, makeOrder, orderContent } from '../support/http-orders.ts'
-import { startHttpSystem } from '../support/http-system.ts'
-import { exchangeOctets, parseAnswers } from '../support/raw-http.ts'
+import { expectSound, type HttpAnswer, toHttpAnswer } from '../support/http/http-answer.ts'
+import { countStatuses, makeOrder, orderContent } from '../support/http/http-orders.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
+import { exchangeOctets, parseAnswers } from '../support/http/raw-http.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

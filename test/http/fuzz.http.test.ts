@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { unboundToken } from '@oncehook/kernel/testing/test-service-tokens'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import { type FuzzSoil, strangeRequests } from '../support/fuzz-requests.ts'
-import { makeOrder, ORDERS, orderContent } from '../support/http-orders.ts'
-import { startHttpSystem, WEBHOOK } from '../support/http-system.ts'
-import { exchangeOctets } from '../support/raw-http.ts'
+import { makeOrder, ORDERS, orderContent } from '../support/http/http-orders.ts'
+import { startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
+import { exchangeOctets } from '../support/http/raw-http.ts'
+import { type FuzzSoil, strangeRequests } from './fuzz-requests.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

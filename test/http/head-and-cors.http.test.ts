@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { makeOrder, ORDERS, unusedPath } from '../support/http-orders.ts'
-import { type HttpCall, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http-system.ts'
+import { makeOrder, ORDERS, unusedPath } from '../support/http/http-orders.ts'
+import { type HttpCall, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
-import { callTogether, makeOrder, ORDERS, orderContent } from '../support/http-orders.ts'
-import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
+import { callTogether, makeOrder, ORDERS, orderContent } from '../support/http/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
-import { callTogether, countStatuses, makeOrder, ORDERS, orderContent } from '../support/http-orders.ts'
-import { type HttpSystem, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http-system.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
+import { callTogether, countStatuses, makeOrder, ORDERS, orderContent } from '../support/http/http-orders.ts'
+import { type HttpSystem, ORIGIN, startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
 
 /** The longest window there is: a test hardly ever falls into two. */
 const ONE_WINDOW = '86400'

@@ -7,8 +7,8 @@ import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../packages/cli/src/testing/run-command.ts'
 import { stablePort } from '../../scripts/stable-port.ts'
-import { startHttpSystem } from '../support/http-system.ts'
-import { type SimulatedProvider, simulateProvider } from '../support/simulated-provider.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
+import { type SimulatedProvider, simulateProvider } from '../support/providers/simulated-provider.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -2,7 +2,7 @@ import { createOpenApiDocument } from '@oncehook/gateway/http/openapi/openapi-do
 import { RESOURCES } from '@oncehook/gateway/http/resources'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type HttpCall, type HttpSystem, startHttpSystem } from '../support/http-system.ts'
+import { type HttpCall, type HttpSystem, startHttpSystem } from '../support/http/http-system.ts'
 
 const TARGET = '/api/openapi.json'
 const document = createOpenApiDocument({ maxBodyBytes: 262_144 })

@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { fingerprintOf } from '@oncehook/gateway/http/orders/idempotency-key'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
-import { ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
-import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
+import { ORDERS, orderContent, unusedPath } from '../support/http/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
 const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
 const tokens = {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { HttpAnswer } from '../support/http-answer.ts'
-import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
-import { type HttpCall, startHttpSystem } from '../support/http-system.ts'
+import type { HttpAnswer } from '../support/http/http-answer.ts'
+import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http/http-orders.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

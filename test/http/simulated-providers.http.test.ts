@@ -3,8 +3,8 @@ import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startHttpSystem } from '../support/http-system.ts'
-import { type SimulatedProvider, simulateProvider } from '../support/simulated-provider.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
+import { type SimulatedProvider, simulateProvider } from '../support/providers/simulated-provider.ts'
 import { until } from '../support/until.ts'
 
 const stack = new AsyncDisposableStack()

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
-import { callTogether, countStatuses, makeOrder, ORDERS, orderContent, unusedPath } from '../support/http-orders.ts'
-import { startHttpSystem } from '../support/http-system.ts'
+import {
+  callTogether,
+  countStatuses,
+  makeOrder,
+  ORDERS,
+  orderContent,
+  unusedPath,
+} from '../support/http/http-orders.ts'
+import { startHttpSystem } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { BODY_CANARY } from '../support/canaries.ts'
-import { type RawAnswer, type RawRequest, sendRaw } from '../support/raw-request.ts'
-import { headerOf, type SignedDelivery, signedDelivery, withHeader } from '../support/signed-delivery.ts'
-import { startStack } from '../support/stack.ts'
+import { type RawAnswer, type RawRequest, sendRaw } from '../support/http/raw-request.ts'
+import { headerOf, type SignedDelivery, signedDelivery, withHeader } from '../support/http/signed-delivery.ts'
+import { BODY_CANARY } from '../support/stack/canaries.ts'
+import { startStack } from '../support/stack/stack.ts'
 
 const MAX_BYTES = 20_000
 const MINUTE_MS = 60_000

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
-import { createOrders } from '../support/mixed-load.ts'
-import { replaceService } from '../support/replaced-service.ts'
-import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack.ts'
-import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { replaceService } from '../support/stack/replaced-service.ts'
+import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const MOST_BYTES = 16_777_216

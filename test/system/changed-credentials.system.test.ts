@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startSecuredMongod } from '@oncehook/kernel/testing/secured-mongod'
 import { describe, expect, it } from 'vitest'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 const SERVICES = { gateway: 'gateway-user', fulfilment: 'fulfilment-user' } as const

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/mixed-load.ts'
-import { type Stack, startStack } from '../support/stack.ts'
+import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const PACE = { perSecond: 200, parallel: 100 }
 const ORDERS = 250

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { BODY_CANARY, findLeaks, makeSecrets } from '../support/canaries.ts'
-import { sendRaw } from '../support/raw-request.ts'
-import { signedDelivery, withHeader } from '../support/signed-delivery.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { sendRaw } from '../support/http/raw-request.ts'
+import { signedDelivery, withHeader } from '../support/http/signed-delivery.ts'
+import { BODY_CANARY, findLeaks, makeSecrets } from '../support/stack/canaries.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 /** Good, bad and strange deliveries to every provider; every body is marked. */

@@ -3,10 +3,10 @@ import { Webhook as StandardWebhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { Webhook as SvixWebhook } from 'svix'
 import { afterAll, describe, expect, it } from 'vitest'
-import { BODY_CANARY } from '../support/canaries.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { startStack } from '../support/stack.ts'
-import type { ProviderName } from '../support/stack-provider.ts'
+import { BODY_CANARY } from '../support/stack/canaries.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
+import { startStack } from '../support/stack/stack.ts'
+import type { ProviderName } from '../support/stack/stack-provider.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runToEnd } from '../support/service-under-test.ts'
-import { startStack } from '../support/stack.ts'
+import { runToEnd } from '../support/stack/service-under-test.ts'
+import { startStack } from '../support/stack/stack.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { callOperator } from '../support/operator-call.ts'
-import type { ApiOrder } from '../support/records.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { callOperator } from '../support/stack/operator-call.ts'
+import type { ApiOrder } from '../support/stack/records.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 interface Progress {

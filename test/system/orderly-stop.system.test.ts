@@ -1,14 +1,14 @@
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { closingCheck } from '../support/closing-check.ts'
-import { startFaultProxy } from '../support/fault-proxy.ts'
-import { createOrders } from '../support/mixed-load.ts'
-import { startReplicaSet } from '../support/mongod-under-test.ts'
-import { ServiceUnderTest } from '../support/service-under-test.ts'
-import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack.ts'
-import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { startReplicaSet } from '../support/mongod/mongod-under-test.ts'
+import { closingCheck } from '../support/stack/closing-check.ts'
+import { startFaultProxy } from '../support/stack/fault-proxy.ts'
+import { ServiceUnderTest } from '../support/stack/service-under-test.ts'
+import { choosePlace, paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
 import { until } from '../support/until.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
 
 const ORDERS = 250
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { paymentOf, startStack } from '../support/stack.ts'
+import { paymentOf, startStack } from '../support/stack/stack.ts'
 import { untilEqual } from '../support/until.ts'
 
 const COPIES = 50

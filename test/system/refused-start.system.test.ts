@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runToEnd, type Settings } from '../support/service-under-test.ts'
-import { choosePlace } from '../support/stack.ts'
-import { fulfilmentSettings, gatewaySettings } from '../support/stack-settings.ts'
-import { startStandaloneMongod } from '../support/standalone-mongod.ts'
+import { startStandaloneMongod } from '../support/mongod/standalone-mongod.ts'
+import { runToEnd, type Settings } from '../support/stack/service-under-test.ts'
+import { choosePlace } from '../support/stack/stack.ts'
+import { fulfilmentSettings, gatewaySettings } from '../support/stack/stack-settings.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openUnreadPipe } from '@oncehook/kernel/testing/unread-pipe'
 import { describe, expect, it } from 'vitest'
-import { createOrders } from '../support/mixed-load.ts'
-import { type ReplacedService, replaceService } from '../support/replaced-service.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
-import { WebhookSource } from '../support/webhook-source.ts'
+import { createOrders } from '../support/load/mixed-load.ts'
+import { WebhookSource } from '../support/load/webhook-source.ts'
+import { type ReplacedService, replaceService } from '../support/stack/replaced-service.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 
 const PATIENCE = { timeout: 30_000 }
 // A write that does not fit into a page of the pipe begins the next one: a full pipe of 64 KiB may be little more than half full.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { paymentOf, type Stack, startStack } from '../support/stack.ts'
+import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 
 /** Milliseconds from the 200 of a payment until its order was seen paid. */
 async function payAndWatch(stack: Stack): Promise<number> {

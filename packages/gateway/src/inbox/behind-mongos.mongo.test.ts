@@ -3,7 +3,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { startOldMongos } from '@oncehook/kernel/testing/old-mongos'
 import { MongoClient } from 'mongodb'
 import { expect, it } from 'vitest'
-import { startReplicaSet, stopReplication } from '../../../../test/support/mongod-under-test.ts'
+import { startReplicaSet, stopReplication } from '../../../../test/support/mongod/mongod-under-test.ts'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 
 it('behind an old mongos: a repetition is no duplicate before a majority holds the record', async () => {

@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { startReplicaSet, stopReplication } from '../../../../../test/support/mongod-under-test.ts'
+import { startReplicaSet, stopReplication } from '../../../../../test/support/mongod/mongod-under-test.ts'
 import { Secret } from '../../secret.ts'
 import { memoryLogger } from '../../testing/memory-logger.ts'
 import { startSecuredMongod } from '../../testing/secured-mongod.ts'

@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'vitest'
-import { until } from './until.ts'
+import { until } from '../support/until.ts'
 
 /** The clock of one process, set by a test. Timers use the monotonic clock and stay as they are. */
 export interface FakeClock extends AsyncDisposable {

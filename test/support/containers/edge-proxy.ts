@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { type CreatedProxy, StartedToxiProxyContainer } from '@testcontainers/toxiproxy'
 import { Wait } from 'testcontainers'
+import { until } from '../until.ts'
 import type { ProxyImage } from './container-images.ts'
 import type { ContainerNetwork } from './container-network.ts'
 import { LoopbackContainer } from './loopback-container.ts'
-import { until } from './until.ts'
 
 /** A connection between two parts of the system. */
 export type Edge = 'provider-gateway' | 'gateway-mongo' | 'gateway-fulfilment' | 'fulfilment-mongo'

@@ -2,12 +2,12 @@ import { MongoClient } from 'mongodb'
 import { Wait } from 'testcontainers'
 import { isListening } from '../../scripts/port.ts'
 import { stablePort } from '../../scripts/stable-port.ts'
-import { type ContainerNetwork, createContainerNetwork } from './container-network.ts'
-import { ContainerUnderTest } from './container-under-test.ts'
-import { LoopbackContainer } from './loopback-container.ts'
-import { type MongoNodes, startMongoNodes } from './mongo-nodes.ts'
-import { adminCommand } from './mongod-under-test.ts'
-import { until } from './until.ts'
+import { type ContainerNetwork, createContainerNetwork } from '../support/containers/container-network.ts'
+import { ContainerUnderTest } from '../support/containers/container-under-test.ts'
+import { LoopbackContainer } from '../support/containers/loopback-container.ts'
+import { type MongoNodes, startMongoNodes } from '../support/containers/mongo-nodes.ts'
+import { adminCommand } from '../support/mongod/mongod-under-test.ts'
+import { until } from '../support/until.ts'
 
 /** A sharded cluster in containers: a config server, one shard of three nodes, and a mongos in front of them. */
 export interface ShardedCluster extends AsyncDisposable {

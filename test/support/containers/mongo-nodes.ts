@@ -1,14 +1,14 @@
 import type { LookupFunction } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { Wait } from 'testcontainers'
-import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from '../../scripts/mongod/mongod-arguments.ts'
-import { isListening } from '../../scripts/port.ts'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { REPLICA_SET, SMALL_SERVER, TEST_COMMANDS } from '../../../scripts/mongod/mongod-arguments.ts'
+import { isListening } from '../../../scripts/port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
+import { adminCommand, HURRY, untilPrimary } from '../mongod/mongod-under-test.ts'
+import { startTogether } from '../start-together.ts'
 import type { ContainerNetwork } from './container-network.ts'
 import { ContainerUnderTest } from './container-under-test.ts'
 import { LoopbackContainer } from './loopback-container.ts'
-import { adminCommand, HURRY, untilPrimary } from './mongod-under-test.ts'
-import { startTogether } from './start-together.ts'
 
 /** A node of a replica set in a container: it has the same port inside and, on loopback, outside. */
 interface MongoNode {

@@ -1,6 +1,6 @@
 import { MongoMemoryServer } from 'mongodb-memory-server-core'
-import { findMongod } from '../../scripts/mongod/find-mongod.ts'
-import { SMALL_SERVER } from '../../scripts/mongod/mongod-arguments.ts'
+import { findMongod } from '../../../scripts/mongod/find-mongod.ts'
+import { SMALL_SERVER } from '../../../scripts/mongod/mongod-arguments.ts'
 
 /** A server that belongs to no replica set. */
 export interface StandaloneMongod extends AsyncDisposable {

@@ -5,7 +5,7 @@ import {
   getContainerRuntimeClient,
   type StartedTestContainer,
 } from 'testcontainers'
-import { until } from './until.ts'
+import { until } from '../until.ts'
 
 type Handle = ReturnType<ContainerRuntimeClient['container']['getById']>
 

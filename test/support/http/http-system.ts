@@ -13,9 +13,9 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { standardWebhooks } from '@oncehook/simulator/signers/generic/standard-webhooks'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import type { Collection, Db } from 'mongodb'
+import { BOTH_EFFECTS } from '../stack/stack-settings.ts'
 import { expectSound, type HttpAnswer, toHttpAnswer } from './http-answer.ts'
 import { exchangeOctets, type Octets, parseAnswers, type RawExchange } from './raw-http.ts'
-import { BOTH_EFFECTS } from './stack-settings.ts'
 
 /** A request, with what every request needs added unless it says otherwise. */
 export interface HttpCall {

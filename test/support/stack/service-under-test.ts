@@ -21,8 +21,8 @@ export interface Ending {
 
 type Exit = Pick<Ending, 'code' | 'signal'>
 
-const PACKAGES = join(import.meta.dirname, '../../packages')
-const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../scripts/start/leave-with-parent.mjs')).href
+const PACKAGES = join(import.meta.dirname, '../../../packages')
+const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../../scripts/start/leave-with-parent.mjs')).href
 const READY_MS = 60_000
 const GONE_MS = 30_000
 

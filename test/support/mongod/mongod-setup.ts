@@ -1,5 +1,5 @@
-import { findMongod } from '../../scripts/mongod/find-mongod.ts'
-import { startThrowawayMongod } from '../../scripts/mongod/throwaway-mongod.ts'
+import { findMongod } from '../../../scripts/mongod/find-mongod.ts'
+import { startThrowawayMongod } from '../../../scripts/mongod/throwaway-mongod.ts'
 
 /**
  * vitest's global set-up: one real MongoDB for the whole run, whose connection string workers find in `TEST_MONGODB_URI`.

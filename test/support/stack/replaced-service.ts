@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { until } from '../until.ts'
 import type { Ending, Settings } from './service-under-test.ts'
 import type { Stack } from './stack.ts'
 import { fulfilmentSettings, gatewaySettings } from './stack-settings.ts'
-import { until } from './until.ts'
 
-const PACKAGES = join(import.meta.dirname, '../../packages')
+const PACKAGES = join(import.meta.dirname, '../../../packages')
 
 /** What a service has otherwise than that of the stack. */
 export interface Replacement {

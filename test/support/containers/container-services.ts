@@ -1,9 +1,9 @@
 import { Wait } from 'testcontainers'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
+import type { Settings } from '../stack/service-under-test.ts'
 import type { ContainerNetwork } from './container-network.ts'
 import { ContainerUnderTest } from './container-under-test.ts'
 import { LoopbackContainer } from './loopback-container.ts'
-import type { Settings } from './service-under-test.ts'
 
 /** The ports of the services inside of their containers. */
 export const SERVICE_PORTS = { gateway: 8_080, admin: 8_081, fulfilment: 8_090 } as const

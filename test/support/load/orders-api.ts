@@ -1,6 +1,6 @@
-import { BODY_CANARY } from './canaries.ts'
-import type { ApiOrder } from './records.ts'
-import { until } from './until.ts'
+import { BODY_CANARY } from '../stack/canaries.ts'
+import type { ApiOrder } from '../stack/records.ts'
+import { until } from '../until.ts'
 
 /** What an answer of the orders API came to. */
 interface OrdersAnswer {

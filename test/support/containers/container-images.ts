@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ContainerRuntimeClient, getContainerRuntimeClient, ImageName } from 'testcontainers'
 import type { TestContext } from 'vitest'
-import { NOT_TO_BE_HAD } from '../../scripts/test/tally.ts'
+import { NOT_TO_BE_HAD } from '../../../scripts/test/tally.ts'
 import { runDocker } from './run-docker.ts'
 
 /** Put on every container that a test starts, so that what a killed run leaves can be found and removed. */
@@ -116,7 +116,7 @@ function isHere(engine: ContainerRuntimeClient, name: string): Promise<boolean> 
 
 const run = promisify(execFile)
 
-const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** What images are made of, as .dockerignore has it. */
 const SOURCES = ['package.json', 'package-lock.json', '.npmrc', '.dockerignore', 'packages']

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { ApiOrder } from './records.ts'
-import { paymentOf, type Stack } from './stack.ts'
-import { until } from './until.ts'
+import type { ApiOrder } from '../stack/records.ts'
+import { paymentOf, type Stack } from '../stack/stack.ts'
+import { until } from '../until.ts'
 import type { WebhookSource } from './webhook-source.ts'
 
 const AT_ONCE = 25

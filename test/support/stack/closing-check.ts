@@ -1,9 +1,9 @@
 import type { WithId } from 'mongodb'
+import type { SentEvent } from '../load/webhook-source.ts'
 import { leaseEndOf } from './lease-watch.ts'
 import type { AuditEntry, EventRecord, OrderRecord, ReceiptLine, Replay } from './records.ts'
 import type { Stack } from './stack.ts'
 import { STACK_LEASE_MS } from './stack-settings.ts'
-import type { SentEvent } from './webhook-source.ts'
 
 /** What one run must have been: a fault that struck, and enough load for it to strike. */
 export interface RowEvidence {

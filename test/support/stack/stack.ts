@@ -6,15 +6,15 @@ import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport, PaymentProvider } from '@oncehook/simulator/payment-provider'
 import { type Collection, MongoClient } from 'mongodb'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
+import { createOrdersApi, type OrdersApi } from '../load/orders-api.ts'
+import { until } from '../until.ts'
 import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
 import { LeaseWatch } from './lease-watch.ts'
-import { createOrdersApi, type OrdersApi } from './orders-api.ts'
 import type { ApiOrder, EventRecord, OrderRecord, ReceiptLine } from './records.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import { createStackProvider, type ProviderName } from './stack-provider.ts'
 import { fulfilmentSettings, gatewaySettings, type StackPlace } from './stack-settings.ts'
-import { until } from './until.ts'
 
 const DROPPED_WITHIN_MS = 10_000
 

@@ -1,4 +1,5 @@
 import { afterAll, type TestContext } from 'vitest'
+import { WebhookSource } from '../load/webhook-source.ts'
 import {
   type ContainerStack,
   type ContainerStackOptions,
@@ -6,7 +7,6 @@ import {
   type ProviderHabits,
   startContainerStack,
 } from './container-stack.ts'
-import { WebhookSource } from './webhook-source.ts'
 
 /** A stack for all tests of a file, and the one source of all their deliveries: its log is what the closing check wants. */
 export interface SharedStack {

@@ -1,6 +1,6 @@
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { WebhookSource } from '../load/webhook-source.ts'
 import type { ContainerStack } from './container-stack.ts'
-import type { WebhookSource } from './webhook-source.ts'
 
 const LINES_TOLD = 12
 const LOOK_MS = 5_000

@@ -5,7 +5,21 @@ import { join } from 'node:path'
 import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
 import type { Collection } from 'mongodb'
 import type { TestContext } from 'vitest'
-import { findLeaks, makeSecrets, type StackSecrets } from './canaries.ts'
+import { createOrdersApi, type OrdersApi } from '../load/orders-api.ts'
+import { shareOut } from '../load/share-out.ts'
+import { findLeaks, makeSecrets, type StackSecrets } from '../stack/canaries.ts'
+import { LeaseWatch } from '../stack/lease-watch.ts'
+import type { EventRecord, OrderRecord, ReceiptLine } from '../stack/records.ts'
+import type { Settings } from '../stack/service-under-test.ts'
+import { readReceipts, untilSettled } from '../stack/stack.ts'
+import { createStackProvider, type ProviderParts } from '../stack/stack-provider.ts'
+import {
+  fulfilmentSettings,
+  gatewaySettings,
+  providersOfFirstRelease,
+  type StackPlace,
+} from '../stack/stack-settings.ts'
+import { startTogether } from '../start-together.ts'
 import { containerImage, type ProxyImage, proxyImage } from './container-images.ts'
 import { type ContainerNetwork, createContainerNetwork, listRemains } from './container-network.ts'
 import {
@@ -16,16 +30,7 @@ import {
   startContainerService,
 } from './container-services.ts'
 import { type Edge, type EdgeProxy, startEdgeProxy, type Trouble } from './edge-proxy.ts'
-import { LeaseWatch } from './lease-watch.ts'
 import { type MongoNodes, startMongoNodes } from './mongo-nodes.ts'
-import { createOrdersApi, type OrdersApi } from './orders-api.ts'
-import type { EventRecord, OrderRecord, ReceiptLine } from './records.ts'
-import type { Settings } from './service-under-test.ts'
-import { shareOut } from './share-out.ts'
-import { readReceipts, untilSettled } from './stack.ts'
-import { createStackProvider, type ProviderParts } from './stack-provider.ts'
-import { fulfilmentSettings, gatewaySettings, providersOfFirstRelease, type StackPlace } from './stack-settings.ts'
-import { startTogether } from './start-together.ts'
 
 /** The images that a stack in containers is made from. */
 export interface ContainerImages {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'vitest'
 import { stablePort } from '../../scripts/stable-port.ts'
-import { containerImage, TEST_LABEL } from './container-images.ts'
-import { runDocker, runProgram } from './run-docker.ts'
-import { type SecureServer, sendSecure } from './secure-request.ts'
-import { until } from './until.ts'
+import { containerImage, TEST_LABEL } from '../support/containers/container-images.ts'
+import { runDocker, runProgram } from '../support/containers/run-docker.ts'
+import { type SecureServer, sendSecure } from '../support/http/secure-request.ts'
+import { until } from '../support/until.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../docker')
 
