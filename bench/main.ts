@@ -1,20 +1,20 @@
 import { join } from 'node:path'
-import { conclude } from './conclude.ts'
 import { calibrate } from './measure/calibrate.ts'
 import { describeMachine, machineSentence } from './measure/machine.ts'
-import { openLaboratory } from './open-laboratory.ts'
+import { openSetup } from './open-setup.ts'
+import { PHASES } from './phases.ts'
 import { effortNotes, type Plan, PlanError, readPlan } from './plan.ts'
 import { publish } from './report/publish.ts'
 import { reportFigures, reportLines, reportMarkdown, reportPicture } from './report/report.ts'
 import { writeResults } from './report/write-results.ts'
-import { runStage, type StageResult } from './run-stage.ts'
-import { STAGES } from './stages.ts'
+import { type PhaseResult, runPhase } from './run-phase.ts'
+import { summarize } from './summarize.ts'
 
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error('Called off')))
 
 try {
-  process.exitCode = await run(readPlan(process.argv.slice(2), STAGES))
+  process.exitCode = await run(readPlan(process.argv.slice(2), PHASES))
 } catch (error) {
   const reason: unknown = stop.signal.aborted ? stop.signal.reason : error
   const stack = reason instanceof Error && !(reason instanceof PlanError) && !stop.signal.aborted ? reason.stack : null
@@ -23,21 +23,21 @@ try {
 }
 
 async function run(plan: Plan): Promise<number> {
-  const { form, effort, stages, publishes } = plan
+  const { form, effort, phases, publishes } = plan
   const say = (line: string): void => console.log(line)
   const folder = join(import.meta.dirname, '..', '.data', 'bench')
-  await using laboratory = await openLaboratory({ folder, env: process.env, say, nodeFlags: [] })
-  const machine = describeMachine(laboratory.mongodVersion)
+  await using setup = await openSetup({ folder, env: process.env, say, nodeFlags: [] })
+  const machine = describeMachine(setup.mongodVersion)
   say(machineSentence(machine))
-  const results: StageResult[] = []
-  const shared = { laboratory, effort, calibrate, say, signal: stop.signal }
-  for (const stage of stages) results.push(await runStage({ ...shared, stage }))
-  const concluded = conclude(results)
-  const conclusion = { ...concluded, basis: [...concluded.basis, ...effortNotes(plan)] }
+  const results: PhaseResult[] = []
+  const shared = { setup, effort, calibrate, say, signal: stop.signal }
+  for (const phase of phases) results.push(await runPhase({ ...shared, phase }))
+  const summed = summarize(results)
+  const summary = { ...summed, basis: [...summed.basis, ...effortNotes(plan)] }
   const about = { at: new Date(), machine }
-  const picture = reportPicture(conclusion)
-  const measured = results.map(({ stage, rounds, repeated }) => ({
-    rows: stage.rows.map(({ name }) => name),
+  const picture = reportPicture(summary)
+  const measured = results.map(({ phase, rounds, repeated }) => ({
+    rows: phase.rows.map(({ name }) => name),
     rounds,
     repeated,
   }))
@@ -46,15 +46,15 @@ async function run(plan: Plan): Promise<number> {
       machine,
       form,
       effort,
-      goals: conclusion.goals,
-      basis: conclusion.basis,
-      broken: conclusion.broken,
+      goals: summary.goals,
+      basis: summary.basis,
+      broken: summary.broken,
       measured,
     },
-    markdown: reportMarkdown(conclusion, about),
+    markdown: reportMarkdown(summary, about),
     picture,
   })
-  if (publishes) publish(join(import.meta.dirname, '..', 'docs'), reportFigures(conclusion, about), picture)
-  for (const line of [...reportLines(conclusion), '', `Every figure: bench/results/${files.join(', ')}`]) say(line)
-  return conclusion.lost === 0 && conclusion.broken.length === 0 ? 0 : 1
+  if (publishes) publish(join(import.meta.dirname, '..', 'docs'), reportFigures(summary, about), picture)
+  for (const line of [...reportLines(summary), '', `Every figure: bench/results/${files.join(', ')}`]) say(line)
+  return summary.lost === 0 && summary.broken.length === 0 ? 0 : 1
 }

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import { PHASES } from './phases.ts'
 import { effortNotes, PlanError, readPlan } from './plan.ts'
-import { STAGES } from './stages.ts'
 
 function rowsOf(...args: string[]): string[] {
-  return readPlan(args, STAGES).stages.flatMap(({ rows }) => rows.map(({ name }) => name))
+  return readPlan(args, PHASES).phases.flatMap(({ rows }) => rows.map(({ name }) => name))
 }
 
 function trialsOf(...args: string[]): string[] {
-  return readPlan(args, STAGES).stages.flatMap(({ trials }) => trials.map(({ name }) => name))
+  return readPlan(args, PHASES).phases.flatMap(({ trials }) => trials.map(({ name }) => name))
 }
 
 describe('readPlan', () => {
   it('takes the main rows in less than four minutes, and all rows in less than twenty', () => {
     const minutesOf = (...args: string[]) =>
-      readPlan(args, STAGES).stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
+      readPlan(args, PHASES).phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
     expect(rowsOf()).toEqual(expect.arrayContaining(['accept', 'duplicates', 'settle']))
     expect(minutesOf()).toBeLessThan(4)
-    expect(rowsOf('--full')).toEqual(STAGES.flatMap(({ rows }) => rows.map(({ name }) => name)))
+    expect(rowsOf('--full')).toEqual(PHASES.flatMap(({ rows }) => rows.map(({ name }) => name)))
     expect(minutesOf('--full')).toBeLessThan(20)
   })
 
@@ -31,10 +31,10 @@ describe('readPlan', () => {
   })
 
   it('takes rounds, seconds and minutes as they are given', () => {
-    const { stages, effort } = readPlan(['--rounds', '2', '--seconds', '1.5', '--minutes', '1'], STAGES)
-    expect(stages.every(({ rounds }) => rounds === 2)).toBe(true)
+    const { phases, effort } = readPlan(['--rounds', '2', '--seconds', '1.5', '--minutes', '1'], PHASES)
+    expect(phases.every(({ rounds }) => rounds === 2)).toBe(true)
     expect(effort.measureMs).toBe(1_500)
-    expect(stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0)).toBeCloseTo(60_000)
+    expect(phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0)).toBeCloseTo(60_000)
   })
 
   it('refuses what it does not know and says what it does', () => {
@@ -45,12 +45,12 @@ describe('readPlan', () => {
   })
 
   it('publishes figures of the full form only', () => {
-    expect(readPlan(['--full', '--publish'], STAGES).publishes).toBe(true)
+    expect(readPlan(['--full', '--publish'], PHASES).publishes).toBe(true)
     expect(() => rowsOf('--publish')).toThrow(/Only figures of the full form/)
   })
 
   it('gives every trial and every row a name of its own', () => {
-    const rows = STAGES.flatMap((stage) => stage.rows)
+    const rows = PHASES.flatMap((phase) => phase.rows)
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))
     expect(new Set([...trials].map(({ name }) => name)).size).toBe(trials.size)
@@ -59,9 +59,9 @@ describe('readPlan', () => {
 
 describe('effortNotes', () => {
   it('tells what the short form does less of, and nothing of the full one', () => {
-    expect(effortNotes(readPlan([], STAGES))).toEqual([
+    expect(effortNotes(readPlan([], PHASES))).toEqual([
       'short form: 5,000 events wait, 50,000 records stored against 2,000, memory after 50,000 accepts',
     ])
-    expect(effortNotes(readPlan(['--full'], STAGES))).toEqual([])
+    expect(effortNotes(readPlan(['--full'], PHASES))).toEqual([])
   })
 })

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
+import type { Phase } from './phases.ts'
 import type { Row } from './row.ts'
-import type { Stage } from './stages.ts'
 import type { Effort, Trial } from './trial.ts'
 
-/** A stage as it will be run. */
-export interface PlannedStage {
+/** A phase as it will be run. */
+export interface PlannedPhase {
   readonly rows: readonly Row[]
   /** Each once, in order, whatever number of rows needs it. */
   readonly trials: readonly Trial[]
@@ -16,7 +16,7 @@ export interface PlannedStage {
 export interface Plan {
   readonly form: 'short' | 'full'
   readonly effort: Effort
-  readonly stages: readonly PlannedStage[]
+  readonly phases: readonly PlannedPhase[]
   /** Whether the figures go into docs/performance.md. */
   readonly publishes: boolean
 }
@@ -57,20 +57,20 @@ const MINUTE_MS = 60_000
  * Reads the arguments of the command line. Rows that are named are run even where the short form leaves them out.
  * @throws PlanError
  */
-export function readPlan(args: readonly string[], stages: readonly Stage[]): Plan {
+export function readPlan(args: readonly string[], phases: readonly Phase[]): Plan {
   const { full, publishes, rows, rounds, seconds, minutes } = readOptions(args)
   if (publishes && !full)
     throw new PlanError('Only figures of the full form are published: npm run bench:full -- --publish')
   const form = full ? 'full' : 'short'
-  const known = stages.flatMap((stage) => stage.rows.map(({ name }) => name))
+  const known = phases.flatMap((phase) => phase.rows.map(({ name }) => name))
   const wanted = rows?.split(',') ?? known
   const unknown = wanted.filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new PlanError(`There is no row ${unknown.join(', ')}; rows: ${known.join(', ')}`)
-  const planned = stages
-    .map((stage) => planStage(stage, { form, wanted, named: rows !== undefined, rounds }))
-    .filter((stage) => stage.rows.length > 0 && stage.rounds > 0)
+  const planned = phases
+    .map((phase) => planPhase(phase, { form, wanted, named: rows !== undefined, rounds }))
+    .filter((phase) => phase.rows.length > 0 && phase.rounds > 0)
   const effort = { ...(full ? FULL : SHORT), ...(seconds === undefined ? {} : { measureMs: seconds * 1_000 }) }
-  return { form, effort, stages: withinMinutes(planned, minutes), publishes }
+  return { form, effort, phases: withinMinutes(planned, minutes), publishes }
 }
 
 /** What a reader of the figures must know of the effort, where it is less than the goals speak of. */
@@ -121,21 +121,21 @@ interface Wishes {
   readonly rounds: number | undefined
 }
 
-function planStage(stage: Stage, { form, wanted, named, rounds }: Wishes): PlannedStage {
-  const rows = stage.rows.filter(({ name }) => wanted.includes(name))
+function planPhase(phase: Phase, { form, wanted, named, rounds }: Wishes): PlannedPhase {
+  const rows = phase.rows.filter(({ name }) => wanted.includes(name))
   const withMore = form === 'full' || named
   const trials = rows.flatMap((row) => [...row.trials, ...(withMore ? (row.more ?? []) : [])])
-  const usual = stage.rounds[form] === 0 && named ? 1 : stage.rounds[form]
+  const usual = phase.rounds[form] === 0 && named ? 1 : phase.rounds[form]
   return {
     rows,
     trials: [...new Set(trials)],
     rounds: usual === 0 ? 0 : (rounds ?? usual),
-    budgetMs: stage.minutes[form] * MINUTE_MS,
+    budgetMs: phase.minutes[form] * MINUTE_MS,
   }
 }
 
-function withinMinutes(stages: readonly PlannedStage[], minutes: number | undefined): readonly PlannedStage[] {
-  if (minutes === undefined) return stages
-  const all = stages.reduce((sum, { budgetMs }) => sum + budgetMs, 0)
-  return stages.map((stage) => ({ ...stage, budgetMs: (stage.budgetMs / all) * minutes * MINUTE_MS }))
+function withinMinutes(phases: readonly PlannedPhase[], minutes: number | undefined): readonly PlannedPhase[] {
+  if (minutes === undefined) return phases
+  const all = phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0)
+  return phases.map((phase) => ({ ...phase, budgetMs: (phase.budgetMs / all) * minutes * MINUTE_MS }))
 }

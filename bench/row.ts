@@ -21,7 +21,7 @@ export interface Goal {
 /** `times` and `share`: ratios, shown with two and three digits. */
 export type Unit = 'times' | 'share' | '/s' | 'MiB'
 
-/** One subject of the comparison: the trials that it needs and the goals that they are held against. */
+/** One claim of the comparison: the trials that it needs and the goals that they are held against. */
 export interface Row {
   /** By which it is chosen on the command line. */
   readonly name: string

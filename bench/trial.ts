@@ -1,5 +1,5 @@
 import type { Surroundings } from './measure/quiet-rounds.ts'
-import type { Laboratory } from './subjects/subject.ts'
+import type { Setup } from './receivers/receiver.ts'
 
 /** How much is done in each trial. Times are milliseconds. */
 export interface Effort {
@@ -20,7 +20,7 @@ export interface Effort {
 
 /** What a trial works with. */
 export interface TrialRun {
-  readonly laboratory: Laboratory
+  readonly setup: Setup
   /** Unique in this run of the benchmark: part of the names of databases and orders. */
   readonly run: string
   readonly effort: Effort

@@ -3,7 +3,7 @@ import type { Delivery } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
 
 /** A plain HMAC scheme: its settings, and how a delivery of a body is signed with it at a time (seconds). */
-interface Subject {
+interface Scheme {
   readonly settings: Readonly<Record<string, unknown>> & { readonly scheme: string }
   readonly headers: (mac: (...parts: (string | Buffer)[]) => Buffer, body: Buffer) => Readonly<Record<string, string>>
 }
@@ -14,7 +14,7 @@ const TIME = String(SECONDS)
 const ADDRESS = 'https://pay.example.com/api/webhooks/square'
 
 /** Every scheme that is an HMAC of the body, or of a time and the body. */
-const SUBJECTS: readonly Subject[] = [
+const SCHEMES: readonly Scheme[] = [
   { settings: { scheme: 'checkout' }, headers: (mac, body) => ({ 'Cko-Signature': mac(body).toString('hex') }) },
   {
     settings: { scheme: 'github' },
@@ -100,7 +100,7 @@ function prepareBare(): () => void {
 }
 
 /** The whole verification of a delivery as it comes off the wire, with the headers that such have. */
-function prepare({ settings, headers }: Subject): () => void {
+function prepare({ settings, headers }: Scheme): () => void {
   const mac = (...parts: (string | Buffer)[]): Buffer => {
     const hmac = createHmac('sha256', SECRET)
     for (const part of parts) hmac.update(part)
@@ -133,8 +133,8 @@ const GOAL = 1.3
 function measure(): void {
   const ratios: number[] = []
   const bare = prepareBare()
-  for (const subject of SUBJECTS) {
-    const run = prepare(subject)
+  for (const tested of SCHEMES) {
+    const run = prepare(tested)
     nanosecondsOf(run)
     nanosecondsOf(bare)
     const rounds = Array.from({ length: ROUNDS }, (_, round) => {
@@ -145,7 +145,7 @@ function measure(): void {
     })
     const ratio = median(rounds.map((round) => round.run / round.bare))
     ratios.push(ratio)
-    const { scheme, ...rest } = subject.settings
+    const { scheme, ...rest } = tested.settings
     const name = 'timestampHeader' in rest ? `${scheme}, with a time` : scheme
     const micros = (values: readonly number[]): string => (median(values) / 1_000).toFixed(2)
     console.log(

@@ -10,7 +10,7 @@ const HEAD_END = '\r\n\r\n'
 
 /**
  * Reads the answer at the beginning of `received` (RFC 9112); null: more bytes are needed. Only answers with a
- * Content-Length are understood, which is what the subjects of the benchmark send.
+ * Content-Length are understood, which is what the receivers of the benchmark send.
  */
 export function readAnswer(received: Buffer): Answer | null {
   const headEnd = received.indexOf(HEAD_END)

@@ -7,7 +7,7 @@ import { Tally } from './tally.ts'
 
 /**
  * Sends every delivery at its fixed instant, or as soon after it as a connection is free, and counts its latency from
- * that instant: a subject that stalls delays all that falls due meanwhile, as it would with a real provider. What is
+ * that instant: a receiver that stalls delays all that falls due meanwhile, as it would with a real provider. What is
  * not answered `graceMs` after the end of the schedule has failed, and so has what could not be sent. When `cut` is
  * aborted, what falls due later is left out; what was due before is still sent and counted.
  */

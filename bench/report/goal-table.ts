@@ -1,6 +1,6 @@
-import type { GoalResult } from '../conclude.ts'
 import type { Spread } from '../measure/statistics.ts'
 import type { Goal, Unit } from '../row.ts'
+import type { GoalResult } from '../summarize.ts'
 
 /** The heading of the table of goals. */
 export const GOAL_HEADING = ['what', 'against', 'target', 'aim', 'measured (least to most)', ''] as const

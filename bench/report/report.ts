@@ -1,6 +1,6 @@
-import type { Conclusion } from '../conclude.ts'
 import { type Machine, machineSentence } from '../measure/machine.ts'
 import { NAIVE_CLIMBING, ONCEHOOK_CLIMBING } from '../rows/highest-rate.ts'
+import type { Summary } from '../summarize.ts'
 import { GOAL_HEADING, goalCells } from './goal-table.ts'
 import { type Curve, drawLatencyPicture } from './latency-picture.ts'
 import { markdownTable, textTable } from './tables.ts'
@@ -9,7 +9,7 @@ import { trialCells } from './trial-table.ts'
 const LEGEND = 'µs: processor time for each event, of all threads of the process; MiB: resident memory of the receiver'
 
 /** What a run says in the end, for a terminal. */
-export function reportLines({ goals, trials, lost, basis, broken }: Conclusion): string[] {
+export function reportLines({ goals, trials, lost, basis, broken }: Summary): string[] {
   const goalLines = textTable([GOAL_HEADING, ...goalCells(goals, lost)])
   return ['', ...textTable(trialCells(trials)), LEGEND, '', ...goalLines, '', ...basis, ...broken.map(asBroken)]
 }
@@ -21,12 +21,12 @@ export interface RunAbout {
 }
 
 /** The same as a document of Markdown. */
-export function reportMarkdown(conclusion: Conclusion, about: RunAbout): string {
-  return `# Benchmark of ${about.at.toISOString().slice(0, 10)}\n\n${reportFigures(conclusion, about)}\n`
+export function reportMarkdown(summary: Summary, about: RunAbout): string {
+  return `# Benchmark of ${about.at.toISOString().slice(0, 10)}\n\n${reportFigures(summary, about)}\n`
 }
 
 /** The same as Markdown without a heading, with the day, the machine and the versions. */
-export function reportFigures({ goals, trials, lost, basis, broken }: Conclusion, { at, machine }: RunAbout): string {
+export function reportFigures({ goals, trials, lost, basis, broken }: Summary, { at, machine }: RunAbout): string {
   const lines = [
     `Measured on ${at.toISOString().slice(0, 10)}: ${machineSentence(machine)}.`,
     '',
@@ -44,7 +44,7 @@ export function reportFigures({ goals, trials, lost, basis, broken }: Conclusion
 }
 
 /** The picture of latency against rate; null where no rates were gone through. */
-export function reportPicture({ trials }: Conclusion): string | null {
+export function reportPicture({ trials }: Summary): string | null {
   const pointsOf = (name: string) => trials.find(({ trial }) => trial.name === name)?.curve ?? []
   const curves: Curve[] = [
     { title: NAIVE_TITLE, color: '#b54708', points: pointsOf(NAIVE_CLIMBING.name) },

@@ -1,4 +1,4 @@
-import type { TrialSummary } from '../conclude.ts'
+import type { TrialSummary } from '../summarize.ts'
 import type { Figures } from '../trial.ts'
 
 const COLUMNS: readonly (readonly [figure: keyof Figures, heading: string, digits: number])[] = [

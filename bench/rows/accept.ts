@@ -1,7 +1,7 @@
+import { startBare } from '../receivers/baselines/bare.ts'
+import { startNaive, startNaiveLookingUp } from '../receivers/baselines/naive.ts'
+import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
 import { type Row, ratio } from '../row.ts'
-import { startBare } from '../subjects/bare.ts'
-import { startNaive, startNaiveLookingUp } from '../subjects/naive.ts'
-import { startAccepting } from '../subjects/oncehook-accepting.ts'
 import { createClosedTrial } from '../trials/closed-trial.ts'
 import { createDriverTrial } from '../trials/driver-trial.ts'
 

@@ -1,5 +1,5 @@
+import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
 import type { Goal, Row } from '../row.ts'
-import { startAccepting } from '../subjects/oncehook-accepting.ts'
 import type { Trial } from '../trial.ts'
 import { createForgedTrial } from '../trials/forged-trial.ts'
 

@@ -1,6 +1,6 @@
+import { startNaive } from '../receivers/baselines/naive.ts'
+import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
 import { type Row, ratio } from '../row.ts'
-import { startNaive } from '../subjects/naive.ts'
-import { startAccepting } from '../subjects/oncehook-accepting.ts'
 import { createHighestRateTrial } from '../trials/highest-rate-trial.ts'
 
 /** Naive under rising rates. */

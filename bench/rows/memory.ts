@@ -1,5 +1,5 @@
+import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
 import type { Row } from '../row.ts'
-import { startAccepting } from '../subjects/oncehook-accepting.ts'
 import { createMemoryTrial } from '../trials/memory-trial.ts'
 
 const AFTER_A_MILLION = createMemoryTrial({

@@ -1,5 +1,5 @@
+import { startPaying } from '../receivers/oncehook/oncehook-paying.ts'
 import { type Row, ratio } from '../row.ts'
-import { startPaying } from '../subjects/oncehook-paying.ts'
 import { createClosedTrial } from '../trials/closed-trial.ts'
 import { NAIVE } from './accept.ts'
 

@@ -1,5 +1,5 @@
+import { openGateway, openNaive } from '../receivers/startable.ts'
 import { type Row, ratio } from '../row.ts'
-import { openGateway, openNaive } from '../subjects/startable.ts'
 import { createStartTrial } from '../trials/start-trial.ts'
 
 const NAIVE_STARTING = createStartTrial({ name: 'naive-start', title: 'naive, start to first 200', open: openNaive })

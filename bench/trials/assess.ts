@@ -1,22 +1,22 @@
 import { peakResidentMib } from '../measure/process-usage.ts'
-import type { Subject } from '../subjects/subject.ts'
+import type { Receiver } from '../receivers/receiver.ts'
 import type { Outcome } from '../trial.ts'
 import type { Drive, Driven } from './drive.ts'
 
 /** What the measured load of a trial came to; every load of the drive is looked up in the database. */
-export async function assess(drive: Drive, subject: Subject, measured: Driven): Promise<Outcome> {
+export async function assess(drive: Drive, receiver: Receiver, measured: Driven): Promise<Outcome> {
   const { report, seconds, usage } = measured
-  const peakMib = peakResidentMib(subject.receiverPid)
-  const keptIds = await subject.keptOf(report.acknowledged)
+  const peakMib = peakResidentMib(receiver.receiverPid)
+  const keptIds = await receiver.keptOf(report.acknowledged)
   const kept = report.acknowledged.filter((id) => keptIds.has(id)).length
   const each = (ms = 0): number => (ms * 1_000) / kept
-  const { receiver, mongod, sender, fulfilment } = usage.processes
+  const { receiver: receiverMs, mongod, sender, fulfilment } = usage.processes
   return {
     figures: {
       perSecond: kept / seconds,
       p50Ms: report.latency.p50,
       p99Ms: report.latency.p99,
-      receiverUs: each(receiver),
+      receiverUs: each(receiverMs),
       mongodUs: each(mongod),
       senderUs: each(sender),
       ...(fulfilment === undefined ? {} : { fulfilmentUs: each(fulfilment) }),

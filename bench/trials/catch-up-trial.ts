@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENTS, type EventDocument } from '@oncehook/gateway/inbox/event-document'
 import { type Collection, ObjectId } from 'mongodb'
-import { type Interrupted, startInterrupted } from '../subjects/oncehook-interrupted.ts'
-import { waitUntilSettled } from '../subjects/wait-until-settled.ts'
+import { type Interrupted, startInterrupted } from '../receivers/oncehook/oncehook-interrupted.ts'
+import { waitUntilSettled } from '../receivers/oncehook/wait-until-settled.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive } from './drive.ts'
 
@@ -29,25 +29,25 @@ export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Tr
     name,
     title,
     async run(given) {
-      const { laboratory, run, effort, signal } = given
-      await using subject = await startInterrupted(laboratory, run)
-      using drive = await startDrive({ laboratory, subject, signal })
+      const { setup, run, effort, signal } = given
+      await using receiver = await startInterrupted(setup, run)
+      using drive = await startDrive({ setup, receiver, signal })
       const boundary = await fillBacklog(drive, given)
       const open = { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS } as const
       const beforeCount = Math.ceil((perSecond * effort.measureMs) / 1_000)
       const before = await drive.load({ orderPrefix: `${run}-before-`, count: beforeCount, plan: open })
       const meanwhileCount = Math.ceil((perSecond * LONGEST_MS) / 1_000)
       const meanwhile = await drive.ready({ orderPrefix: `${run}-meanwhile-`, count: meanwhileCount, plan: open })
-      await subject.restore()
-      await untilFirstSettled(subject)
+      await receiver.restore()
+      await untilFirstSettled(receiver)
       const driving = meanwhile.send()
-      await untilCaughtUp(subject, boundary, effort.backlog)
+      await untilCaughtUp(receiver, boundary, effort.backlog)
       meanwhile.cut()
       const driven = await driving
-      await waitUntilSettled(subject.gatewayDb)
+      await waitUntilSettled(receiver.gatewayDb)
       return {
         figures: {
-          perSecond: await rateOf(eventsOf(subject)),
+          perSecond: await rateOf(eventsOf(receiver)),
           calmP99Ms: before.report.latency.p99,
           p99Ms: driven.report.latency.p99,
         },
@@ -72,20 +72,20 @@ function eventsOf({ gatewayDb }: Interrupted): Collection<EventDocument> {
   return gatewayDb.collection<EventDocument>(EVENTS)
 }
 
-async function untilFirstSettled(subject: Interrupted): Promise<void> {
+async function untilFirstSettled(receiver: Interrupted): Promise<void> {
   const deadline = performance.now() + LONGEST_MS
   // What is settled has a date of expiry, and an index knows those that have one.
-  while ((await eventsOf(subject).findOne({ expireAt: { $gt: new Date(0) } })) === null) {
+  while ((await eventsOf(receiver).findOne({ expireAt: { $gt: new Date(0) } })) === null) {
     if (performance.now() > deadline) throw new Error('Nothing was settled after fulfilment had come back')
     await sleep(POLL_MS)
   }
 }
 
-async function untilCaughtUp(subject: Interrupted, boundary: ObjectId, backlog: number): Promise<void> {
+async function untilCaughtUp(receiver: Interrupted, boundary: ObjectId, backlog: number): Promise<void> {
   const deadline = performance.now() + LONGEST_MS
   const enough = Math.ceil(backlog * (1 - CAUGHT_UP))
   const countOf = (state: 'pending' | 'processing'): Promise<number> =>
-    eventsOf(subject).countDocuments({ state, _id: { $lt: boundary } }, { limit: enough + 1 })
+    eventsOf(receiver).countDocuments({ state, _id: { $lt: boundary } }, { limit: enough + 1 })
   while ((await countOf('pending')) + (await countOf('processing')) > enough && performance.now() < deadline)
     await sleep(POLL_MS)
 }

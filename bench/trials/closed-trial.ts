@@ -1,5 +1,5 @@
 import type { Mix } from '../load/signed-deliveries.ts'
-import type { StartSubject } from '../subjects/subject.ts'
+import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial } from '../trial.ts'
 import { assess } from './assess.ts'
 import { startDrive, warmUp } from './drive.ts'
@@ -8,7 +8,7 @@ import { startDrive, warmUp } from './drive.ts'
 export interface ClosedTrial {
   readonly name: string
   readonly title: string
-  readonly start: StartSubject
+  readonly start: StartReceiver
   readonly mix?: Mix
   readonly connections?: number
 }
@@ -17,15 +17,15 @@ export interface ClosedTrial {
 const HEADROOM = 2
 const MOST_ON_ONE_CONNECTION = 2_000
 
-/** Measures how many deliveries a second a subject takes when each connection waits for its answer. */
+/** Measures how many deliveries a second a receiver takes when each connection waits for its answer. */
 export function createClosedTrial({ name, title, start, mix = 'unique', connections }: ClosedTrial): Trial {
   return {
     name,
     title,
     async run(given) {
-      const { laboratory, run, effort, signal } = given
-      await using subject = await start(laboratory, run)
-      using drive = await startDrive({ laboratory, subject, signal })
+      const { setup, run, effort, signal } = given
+      await using receiver = await start(setup, run)
+      using drive = await startDrive({ setup, receiver, signal })
       const warmRate = await warmUp(drive, given)
       const rate = connections === undefined ? warmRate : Math.min(warmRate, connections * MOST_ON_ONE_CONNECTION)
       // Repetitions are cheaper than what the warm-up sent.
@@ -36,7 +36,7 @@ export function createClosedTrial({ name, title, start, mix = 'unique', connecti
         mix,
         plan: { kind: 'closed', connections: connections ?? effort.connections, forMs: effort.measureMs },
       })
-      return await assess(drive, subject, measured)
+      return await assess(drive, receiver, measured)
     },
   }
 }

@@ -2,10 +2,10 @@ import type { LoadPlan, LoadReport } from '../load/load-report.ts'
 import { type Sender, startSender } from '../load/sender.ts'
 import type { Mix } from '../load/signed-deliveries.ts'
 import { startMeter, type Usage } from '../measure/meter.ts'
-import type { Laboratory, Subject } from '../subjects/subject.ts'
+import type { Receiver, Setup } from '../receivers/receiver.ts'
 import type { TrialRun } from '../trial.ts'
 
-/** What is sent to a subject. */
+/** What is sent to a receiver. */
 interface Load {
   readonly orderPrefix: string
   readonly count: number
@@ -29,7 +29,7 @@ interface ReadyLoad {
   cut(): void
 }
 
-/** A subject under load, and everything that it has acknowledged. */
+/** A receiver under load, and everything that it has acknowledged. */
 export interface Drive extends Disposable {
   /** Makes what the load is about and signs it. */
   ready(load: Load): Promise<ReadyLoad>
@@ -41,14 +41,14 @@ export interface Drive extends Disposable {
 
 /** A drive with what it works on. */
 export interface DriveParts {
-  readonly laboratory: Laboratory
-  readonly subject: Subject
+  readonly setup: Setup
+  readonly receiver: Receiver
   readonly signal: AbortSignal
   /** Other processes of this benchmark that work meanwhile, and so are no strangers. */
   readonly others?: Readonly<Record<string, number>>
 }
 
-/** Starts a sender for a subject. */
+/** Starts a sender for a receiver. */
 export async function startDrive(parts: DriveParts): Promise<Drive> {
   const sender = await startSender(parts.signal)
   const acknowledged: string[] = []
@@ -68,36 +68,36 @@ export async function startDrive(parts: DriveParts): Promise<Drive> {
     load: async (load) => (await ready(load)).send(),
     async countLost() {
       const unique = new Set(acknowledged)
-      return unique.size - (await parts.subject.keptOf([...unique])).size
+      return unique.size - (await parts.receiver.keptOf([...unique])).size
     },
     [Symbol.dispose]: () => sender[Symbol.dispose](),
   }
 }
 
-async function prepare({ laboratory, subject }: DriveParts, sender: Sender, load: Load): Promise<void> {
+async function prepare({ setup, receiver }: DriveParts, sender: Sender, load: Load): Promise<void> {
   const { orderPrefix, count, mix = 'unique' } = load
-  await subject.prepare?.(orderPrefix, count)
-  await sender.sign({ url: subject.url, secret: laboratory.secret, count, mix, orderPrefix })
+  await receiver.prepare?.(orderPrefix, count)
+  await sender.sign({ url: receiver.url, secret: setup.secret, count, mix, orderPrefix })
 }
 
-async function send({ laboratory, subject, others }: DriveParts, sender: Sender, plan: LoadPlan): Promise<Driven> {
+async function send({ setup, receiver, others }: DriveParts, sender: Sender, plan: LoadPlan): Promise<Driven> {
   const meter = startMeter({
     ...others,
-    receiver: subject.receiverPid,
-    mongod: laboratory.mongodPid,
+    receiver: receiver.receiverPid,
+    mongod: setup.mongodPid,
     sender: sender.pid,
     benchmark: process.pid,
-    ...(subject.fulfilmentPid === undefined ? {} : { fulfilment: subject.fulfilmentPid }),
+    ...(receiver.fulfilmentPid === undefined ? {} : { fulfilment: receiver.fulfilmentPid }),
   })
   const report = await sender.send(plan)
-  await subject.settled?.()
-  const endedAt = subject.settled === undefined ? report.endedAt : Date.now()
+  await receiver.settled?.()
+  const endedAt = receiver.settled === undefined ? report.endedAt : Date.now()
   return { report, seconds: (endedAt - report.beganAt) / 1_000, usage: meter() }
 }
 
 const WARM_UP_DELIVERIES = 12_000
 
-/** Lets a subject get warm on many connections, and answers how many a second it took. */
+/** Lets a receiver get warm on many connections, and answers how many a second it took. */
 export async function warmUp(drive: Drive, { run, effort }: TrialRun): Promise<number> {
   const plan = { kind: 'closed', connections: effort.connections, forMs: effort.warmUpMs } as const
   const { report, seconds } = await drive.load({ orderPrefix: `${run}-warm-`, count: WARM_UP_DELIVERIES, plan })

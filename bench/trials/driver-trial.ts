@@ -1,6 +1,6 @@
 import { startMeter } from '../measure/meter.ts'
 import { peakResidentMib } from '../measure/process-usage.ts'
-import { type DriverWay, startDriver } from '../subjects/driver.ts'
+import { type DriverWay, startDriver } from '../receivers/baselines/driver.ts'
 import type { Trial } from '../trial.ts'
 
 const WARM_UP_INSERTS = 12_000
@@ -11,13 +11,13 @@ export function createDriverTrial({ name, title, way }: Pick<Trial, 'name' | 'ti
   return {
     name,
     title,
-    async run({ laboratory, run, effort }) {
-      await using driver = await startDriver(laboratory, run)
+    async run({ setup, run, effort }) {
+      await using driver = await startDriver(setup, run)
       await driver.prepare(WARM_UP_INSERTS)
       const warm = await driver.insert(way, effort.warmUpMs)
       const perMs = warm.acknowledged.length / (warm.endedAt - warm.beganAt)
       await driver.prepare(Math.ceil(perMs * effort.measureMs * HEADROOM))
-      const meter = startMeter({ driver: driver.pid, mongod: laboratory.mongodPid, benchmark: process.pid })
+      const meter = startMeter({ driver: driver.pid, mongod: setup.mongodPid, benchmark: process.pid })
       const { acknowledged, beganAt, endedAt, latency } = await driver.insert(way, effort.measureMs)
       const { processes, foreignShare } = meter()
       const kept = (await driver.keptOf(acknowledged)).size

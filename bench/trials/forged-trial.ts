@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForgedScheme } from '../load/forged-deliveries.ts'
 import type { OpenLoad } from '../load/load-report.ts'
 import { startSender } from '../load/sender.ts'
-import type { StartSubject } from '../subjects/subject.ts'
+import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive, warmUp } from './drive.ts'
 
@@ -10,7 +10,7 @@ import { type Drive, startDrive, warmUp } from './drive.ts'
 export interface ForgedTrial {
   readonly name: string
   readonly title: string
-  readonly start: StartSubject
+  readonly start: StartReceiver
   readonly perSecond: number
   readonly forgedForEach: number
   readonly forgedBytes: number
@@ -29,14 +29,14 @@ export function createForgedTrial(trial: ForgedTrial): Trial {
     name,
     title,
     async run(given) {
-      const { laboratory, run, signal } = given
-      await using subject = await start(laboratory, run)
+      const { setup, run, signal } = given
+      await using receiver = await start(setup, run)
       using flooder = await startSender(signal)
-      using drive = await startDrive({ laboratory, subject, signal, others: { flooder: flooder.pid } })
+      using drive = await startDrive({ setup, receiver, signal, others: { flooder: flooder.pid } })
       await warmUp(drive, given)
       const calm = await sendGood(drive, given, { trial, name: 'calm' })
       const { forged, forgedBytes: bytes } = trial
-      const url = forged === undefined ? subject.url : subject.url.replace(/[^/]*$/, forged)
+      const url = forged === undefined ? receiver.url : receiver.url.replace(/[^/]*$/, forged)
       await flooder.forge({ url, count: floodCount(trial, given), bytes, scheme: forged ?? 'stripe' })
       const flood = flooder.send(floodPlan(trial))
       await sleep(FLOOD_AHEAD_MS)

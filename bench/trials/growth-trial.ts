@@ -1,7 +1,7 @@
 import type { EventDocument } from '@oncehook/gateway/inbox/event-document'
-import { growStore, startOnStore } from '../subjects/oncehook-grown.ts'
-import { settledTemplate } from '../subjects/settled-template.ts'
-import type { Laboratory } from '../subjects/subject.ts'
+import { growStore, startOnStore } from '../receivers/oncehook/oncehook-grown.ts'
+import { settledTemplate } from '../receivers/oncehook/settled-template.ts'
+import type { Setup } from '../receivers/receiver.ts'
 import type { Effort, Trial, TrialRun } from '../trial.ts'
 import { assess } from './assess.ts'
 import { startDrive, warmUp } from './drive.ts'
@@ -19,33 +19,33 @@ const HEADROOM = 2
 
 /** Measures how many deliveries a second the gateway accepts when so many records are stored already. */
 export function createGrowthTrial({ name, title, records, once }: GrowthTrial): Trial {
-  const stores = new WeakMap<Laboratory, Promise<string>>()
+  const stores = new WeakMap<Setup, Promise<string>>()
   return {
     name,
     title,
     async run(given) {
-      const { laboratory, run, effort, signal } = given
-      const database = await ((once ? stores.get(laboratory) : undefined) ?? grow(given, records(effort)))
-      if (once) stores.set(laboratory, Promise.resolve(database))
+      const { setup, run, effort, signal } = given
+      const database = await ((once ? stores.get(setup) : undefined) ?? grow(given, records(effort)))
+      if (once) stores.set(setup, Promise.resolve(database))
       try {
-        await using subject = await startOnStore(laboratory, database)
-        using drive = await startDrive({ laboratory, subject, signal })
+        await using receiver = await startOnStore(setup, database)
+        using drive = await startDrive({ setup, receiver, signal })
         const count = Math.ceil((await warmUp(drive, given)) * (effort.measureMs / 1_000) * HEADROOM)
         const plan = { kind: 'closed', connections: effort.connections, forMs: effort.measureMs } as const
-        return await assess(drive, subject, await drive.load({ orderPrefix: `${run}-`, count, plan }))
+        return await assess(drive, receiver, await drive.load({ orderPrefix: `${run}-`, count, plan }))
       } finally {
-        if (!once) await laboratory.database(database).dropDatabase()
+        if (!once) await setup.database(database).dropDatabase()
       }
     },
   }
 }
 
-const templates = new WeakMap<Laboratory, Promise<EventDocument>>()
+const templates = new WeakMap<Setup, Promise<EventDocument>>()
 
-async function grow({ laboratory, run, signal }: TrialRun, records: number): Promise<string> {
-  const pending = templates.get(laboratory) ?? settledTemplate(laboratory, { run: `${run}-template`, signal })
-  templates.set(laboratory, pending)
+async function grow({ setup, run, signal }: TrialRun, records: number): Promise<string> {
+  const pending = templates.get(setup) ?? settledTemplate(setup, { run: `${run}-template`, signal })
+  templates.set(setup, pending)
   const database = `gateway_${run}`
-  await growStore(laboratory, { database, records, template: await pending })
+  await growStore(setup, { database, records, template: await pending })
   return database
 }

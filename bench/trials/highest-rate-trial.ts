@@ -1,4 +1,4 @@
-import type { StartSubject } from '../subjects/subject.ts'
+import type { StartReceiver } from '../receivers/receiver.ts'
 import type { CurvePoint, Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive, warmUp } from './drive.ts'
 
@@ -6,7 +6,7 @@ import { type Drive, startDrive, warmUp } from './drive.ts'
 export interface HighestRateTrial {
   readonly name: string
   readonly title: string
-  readonly start: StartSubject
+  readonly start: StartReceiver
   readonly rates: readonly number[]
 }
 
@@ -16,7 +16,7 @@ const BEARABLE_P99_MS = 100
 const GRACE_MS = 3_000
 
 /**
- * Raises the rate of an open load until the subject bears it no more: twice in a row, for one hiccup of the machine is
+ * Raises the rate of an open load until the receiver bears it no more: twice in a row, for one hiccup of the machine is
  * no limit. Every rate that was tried is a point of the curve of latency against rate.
  */
 export function createHighestRateTrial({ name, title, start, rates }: HighestRateTrial): Trial {
@@ -24,9 +24,9 @@ export function createHighestRateTrial({ name, title, start, rates }: HighestRat
     name,
     title,
     async run(given) {
-      const { laboratory, run, signal } = given
-      await using subject = await start(laboratory, run)
-      using drive = await startDrive({ laboratory, subject, signal })
+      const { setup, run, signal } = given
+      await using receiver = await start(setup, run)
+      using drive = await startDrive({ setup, receiver, signal })
       await warmUp(drive, given)
       const { curve, foreignShare } = await climb(drive, given, rates)
       const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
@@ -42,7 +42,7 @@ export function createHighestRateTrial({ name, title, start, rates }: HighestRat
   }
 }
 
-/** Whether a subject bears the rate of this point. */
+/** Whether a receiver bears the rate of this point. */
 function isBorne({ p99Ms, failed }: CurvePoint): boolean {
   return failed === 0 && p99Ms < BEARABLE_P99_MS
 }

@@ -2,16 +2,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import type { Laboratory, StartSubject } from '../subjects/subject.ts'
+import type { Setup, StartReceiver } from '../receivers/receiver.ts'
 import type { Effort, TrialRun } from '../trial.ts'
 import { createClosedTrial } from './closed-trial.ts'
 import { createForgedTrial } from './forged-trial.ts'
 import { createHighestRateTrial } from './highest-rate-trial.ts'
 
-// Subjects without a database: what is tested is what the trials make of them, not how fast they are.
+// Receivers without a database: what is tested is what the trials make of them, not how fast they are.
 
 const client = new MongoClient('mongodb://127.0.0.1:1')
-const laboratory: Laboratory = {
+const setup: Setup = {
   mongoUri: '',
   mongodPid: process.pid,
   folder: '',
@@ -26,10 +26,10 @@ const effort: Effort = {
   stepMs: 100,
   ...{ backlog: 1, few: 1, many: 1, accepts: 1 },
 }
-const given = { laboratory, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
+const given = { setup, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
 
 /** Answers as told, and afterwards has kept what it is told to have kept. */
-function subjectThat(status: () => number, keep: (ids: readonly string[]) => readonly string[]): StartSubject {
+function subjectThat(status: () => number, keep: (ids: readonly string[]) => readonly string[]): StartReceiver {
   return async () => {
     const server = createServer((request, response) => {
       request.resume().on('end', () => response.writeHead(status(), { 'content-length': 0 }).end())
@@ -62,7 +62,7 @@ describe('a closed trial', () => {
     expect(outcome.figures.perSecond).toBeGreaterThan(0)
   })
 
-  it('sees what a subject acknowledged and did not keep, in the warm-up too', async () => {
+  it('sees what a receiver acknowledged and did not keep, in the warm-up too', async () => {
     const asked: number[] = []
     const forgetful = subjectThat(
       () => 200,
@@ -101,7 +101,7 @@ describe('a trial of the highest rate', () => {
 })
 
 describe('a trial with forgeries', () => {
-  it('refuses to go on with a subject that accepts them', async () => {
+  it('refuses to go on with a receiver that accepts them', async () => {
     const start = subjectThat(
       () => 200,
       (ids) => ids,

@@ -1,5 +1,5 @@
 import { peakResidentMib, residentMib } from '../measure/process-usage.ts'
-import type { StartSubject } from '../subjects/subject.ts'
+import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial } from '../trial.ts'
 import { startDrive } from './drive.ts'
 
@@ -11,13 +11,13 @@ export function createMemoryTrial({
   name,
   title,
   start,
-}: Pick<Trial, 'name' | 'title'> & { readonly start: StartSubject }): Trial {
+}: Pick<Trial, 'name' | 'title'> & { readonly start: StartReceiver }): Trial {
   return {
     name,
     title,
-    async run({ laboratory, run, effort, signal }) {
-      await using subject = await start(laboratory, run)
-      using drive = await startDrive({ laboratory, subject, signal })
+    async run({ setup, run, effort, signal }) {
+      await using receiver = await start(setup, run)
+      using drive = await startDrive({ setup, receiver, signal })
       const plan = { kind: 'closed', connections: effort.connections, forMs: BATCH_FOR_MS } as const
       let accepted = 0
       let foreignShare = 0
@@ -29,7 +29,7 @@ export function createMemoryTrial({
         accepted += report.acknowledged.length
         foreignShare = Math.max(foreignShare, usage.foreignShare)
       }
-      const { receiverPid } = subject
+      const { receiverPid } = receiver
       return {
         figures: { residentMib: residentMib(receiverPid), peakMib: peakResidentMib(receiverPid) },
         lost: await drive.countLost(),

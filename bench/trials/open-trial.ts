@@ -1,4 +1,4 @@
-import type { StartSubject } from '../subjects/subject.ts'
+import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial } from '../trial.ts'
 import { assess } from './assess.ts'
 import { startDrive, warmUp } from './drive.ts'
@@ -7,7 +7,7 @@ import { startDrive, warmUp } from './drive.ts'
 export interface OpenTrial {
   readonly name: string
   readonly title: string
-  readonly start: StartSubject
+  readonly start: StartReceiver
   readonly perSecond: number
 }
 
@@ -19,16 +19,16 @@ export function createOpenTrial({ name, title, start, perSecond }: OpenTrial): T
     name,
     title,
     async run(given) {
-      const { laboratory, run, effort, signal } = given
-      await using subject = await start(laboratory, run)
-      using drive = await startDrive({ laboratory, subject, signal })
+      const { setup, run, effort, signal } = given
+      await using receiver = await start(setup, run)
+      using drive = await startDrive({ setup, receiver, signal })
       await warmUp(drive, given)
       const measured = await drive.load({
         orderPrefix: `${run}-`,
         count: Math.ceil(perSecond * (effort.measureMs / 1_000)),
         plan: { kind: 'open', connections: effort.connections, perSecond, graceMs: GRACE_MS },
       })
-      return await assess(drive, subject, measured)
+      return await assess(drive, receiver, measured)
     },
   }
 }

@@ -8,9 +8,9 @@ import { keyOfSecret } from '@oncehook/kernel/service-keys'
 import { createServiceTokens } from '@oncehook/kernel/service-token'
 import { PRICE } from '../load/signed-deliveries.ts'
 import { startMeter } from '../measure/meter.ts'
-import { describeSystem, PROVIDER, type SystemRun } from '../subjects/describe-system.ts'
-import { insertOrders } from '../subjects/insert-orders.ts'
-import { startService } from '../subjects/service.ts'
+import { describeSystem, PROVIDER, type SystemRun } from '../receivers/oncehook/describe-system.ts'
+import { insertOrders } from '../receivers/oncehook/insert-orders.ts'
+import { startService } from '../receivers/oncehook/service.ts'
 import type { Trial } from '../trial.ts'
 
 const CALL_MS = 30_000
@@ -29,17 +29,17 @@ export function createSingleCallsTrial({
   return {
     name,
     title,
-    async run({ laboratory, run, effort }) {
-      const system = await describeSystem(laboratory, run)
+    async run({ setup, run, effort }) {
+      const system = await describeSystem(setup, run)
       await using fulfilment = await startService(system.fulfilment)
-      const db = laboratory.database(system.fulfilmentDb)
+      const db = setup.database(system.fulfilmentDb)
       try {
         const count = Math.ceil(effort.backlog * SHARE_OF_BACKLOG)
         const prefix = `${run}-`
         await insertOrders(db, prefix, count)
         const meter = startMeter({
           fulfilment: fulfilment.pid,
-          mongod: laboratory.mongodPid,
+          mongod: setup.mongodPid,
           benchmark: process.pid,
         })
         const beganAt = performance.now()

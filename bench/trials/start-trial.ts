@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpConnection } from '../load/http-connection.ts'
 import { type SignedDelivery, signDeliveries } from '../load/signed-deliveries.ts'
 import { startMeter } from '../measure/meter.ts'
-import type { Startable } from '../subjects/startable.ts'
-import type { Laboratory } from '../subjects/subject.ts'
+import type { Setup } from '../receivers/receiver.ts'
+import type { Startable } from '../receivers/startable.ts'
 import type { Trial } from '../trial.ts'
 
 const POLL_MS = 5
@@ -15,23 +15,23 @@ export function createStartTrial({
   title,
   open,
 }: Pick<Trial, 'name' | 'title'> & {
-  readonly open: (laboratory: Laboratory, run: string) => Promise<Startable>
+  readonly open: (setup: Setup, run: string) => Promise<Startable>
 }): Trial {
   return {
     name,
     title,
-    async run({ laboratory, run }) {
-      await using startable = await open(laboratory, run)
+    async run({ setup, run }) {
+      await using startable = await open(setup, run)
       const batch = {
         url: startable.url,
-        secret: laboratory.secret,
+        secret: setup.secret,
         count: 2,
         mix: 'unique',
         orderPrefix: run,
       } as const
       const deliveries = signDeliveries(batch, Date.now())
       const starts: { readonly ms: number; readonly foreignShare: number }[] = []
-      for (const delivery of deliveries) starts.push(await timeStart(laboratory, startable, delivery))
+      for (const delivery of deliveries) starts.push(await timeStart(setup, startable, delivery))
       const kept = await startable.keptOf(deliveries.map(({ eventId }) => eventId))
       return {
         figures: { firstStartMs: starts[0]?.ms ?? Number.NaN, startMs: starts[1]?.ms ?? Number.NaN },
@@ -43,11 +43,11 @@ export function createStartTrial({
   }
 }
 
-async function timeStart(laboratory: Laboratory, startable: Startable, { request }: SignedDelivery) {
+async function timeStart(setup: Setup, startable: Startable, { request }: SignedDelivery) {
   const beganAt = performance.now()
   const begun = startable.begin()
   try {
-    const meter = startMeter({ receiver: begun.pid, mongod: laboratory.mongodPid, benchmark: process.pid })
+    const meter = startMeter({ receiver: begun.pid, mongod: setup.mongodPid, benchmark: process.pid })
     await deliverUntilTaken(startable.url, request)
     return { ms: performance.now() - beganAt, foreignShare: meter().foreignShare }
   } finally {

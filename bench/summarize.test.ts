@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { conclude } from './conclude.ts'
 import { reportLines, reportMarkdown } from './report/report.ts'
 import { type Row, ratio } from './row.ts'
-import type { StageResult } from './run-stage.ts'
+import type { PhaseResult } from './run-phase.ts'
+import { summarize } from './summarize.ts'
 import type { Figures, Measurement, Trial } from './trial.ts'
 
 const QUIET = { calibration: { processorMs: 100, diskMs: 50 }, foreignShare: 0 }
@@ -49,57 +49,57 @@ function round(naiveRate: number, ourRate: number, more?: Partial<Measurement>):
   ]
 }
 
-function resultOf(rounds: Measurement[][], repeated: Measurement[] = []): StageResult {
-  return { stage: { rows: [row], trials: row.trials, rounds: 3, budgetMs: 1 }, rounds, repeated, broken: [] }
+function resultOf(rounds: Measurement[][], repeated: Measurement[] = []): PhaseResult {
+  return { phase: { rows: [row], trials: row.trials, rounds: 3, budgetMs: 1 }, rounds, repeated, broken: [] }
 }
 
 const steady = [round(1_000, 4_000), round(100, 400), round(1_000, 4_200)]
 
-describe('conclude', () => {
+describe('summarize', () => {
   it('takes ratios within a round, and the median of them', () => {
-    const { goals, basis } = conclude([resultOf(steady)])
+    const { goals, basis } = summarize([resultOf(steady)])
     expect(goals[0]).toMatchObject({ value: { median: 4, least: 4, most: 4.2 }, verdict: 'reached' })
     expect(basis).toEqual(['accept: 3 of 3 rounds were quiet and count'])
   })
 
   it('counts quiet rounds only', () => {
     const disturbed = round(1_000, 9_000, { foreignShare: 0.3 })
-    const { goals } = conclude([resultOf([...steady, disturbed])])
+    const { goals } = summarize([resultOf([...steady, disturbed])])
     expect(goals[0]?.value?.most).toBe(4.2)
   })
 
   it('counts all rounds and says so when too few were quiet', () => {
-    const { goals, basis } = conclude([resultOf([round(1_000, 9_000, { foreignShare: 0.3 }), ...steady.slice(1)])])
+    const { goals, basis } = summarize([resultOf([round(1_000, 9_000, { foreignShare: 0.3 }), ...steady.slice(1)])])
     expect(goals[0]?.value?.most).toBe(9)
     expect(basis[0]).toMatch(/only 2 of 3 rounds were quiet, so all count$/)
   })
 
   it('is content with fewer rounds than were wanted, when time allowed no more and all were quiet', () => {
-    expect(conclude([resultOf(steady.slice(0, 2))]).basis).toEqual(['accept: 2 of 2 rounds were quiet and count'])
+    expect(summarize([resultOf(steady.slice(0, 2))]).basis).toEqual(['accept: 2 of 2 rounds were quiet and count'])
   })
 
   it('tells an aim that was reached, a target that was reached, and one that was missed', () => {
-    const verdicts = (rate: number) => conclude([resultOf([round(1_000, rate)])]).goals.map(({ verdict }) => verdict)
+    const verdicts = (rate: number) => summarize([resultOf([round(1_000, rate)])]).goals.map(({ verdict }) => verdict)
     expect(verdicts(6_000)).toEqual(['aim', 'missed'])
     expect(verdicts(3_500)).toEqual(['reached', 'reached'])
     expect(verdicts(3_000)).toEqual(['missed', 'aim'])
   })
 
   it('says that a goal was not measured where a trial of it was not run', () => {
-    const { goals } = conclude([resultOf([[measured(ours, { perSecond: 1 })]])])
+    const { goals } = summarize([resultOf([[measured(ours, { perSecond: 1 })]])])
     expect(goals.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured'])
   })
 
   it('counts what was lost wherever it was lost', () => {
     const losing = [round(1_000, 4_000, { lost: 2 }), round(1_000, 4_000, { foreignShare: 0.9, lost: 4 })]
-    expect(conclude([resultOf(losing, [measured(ours, {}, { lost: 1 })])]).lost).toBe(7)
+    expect(summarize([resultOf(losing, [measured(ours, {}, { lost: 1 })])]).lost).toBe(7)
   })
 
   it('takes the median of a curve at each rate, in the order of the rates', () => {
     const at = (perSecond: number, p99Ms: number) => ({ perSecond, p50Ms: 1, p99Ms, failed: 0 })
     const curves = [[at(500, 2), at(1_000, 9)], [at(500, 4)], [at(500, 3), at(1_000, 5), at(250, 1)]]
     const rounds = curves.map((curve) => [measured(naive, {}), measured(ours, {}, { curve })])
-    expect(conclude([resultOf(rounds)]).trials[1]?.curve).toEqual([at(250, 1), at(500, 3), at(1_000, 7)])
+    expect(summarize([resultOf(rounds)]).trials[1]?.curve).toEqual([at(250, 1), at(500, 3), at(1_000, 7)])
   })
 })
 
@@ -113,10 +113,10 @@ const machine = {
 }
 
 describe('the report', () => {
-  const conclusion = conclude([resultOf([round(1_000, 3_000, { lost: 3 })])])
+  const summary = summarize([resultOf([round(1_000, 3_000, { lost: 3 })])])
 
   it('shows target, aim, spread and verdict of every goal, and what was lost', () => {
-    const lines = reportLines(conclusion).map((line) => line.split(/ {2,}/))
+    const lines = reportLines(summary).map((line) => line.split(/ {2,}/))
     expect(lines).toContainEqual(['Accepts/s', 'naive', 'at least 3.5', 'at least 6', '3.00 (3.00 to 3.00)', 'MISSED'])
     expect(lines).toContainEqual([
       'Memory',
@@ -131,12 +131,12 @@ describe('the report', () => {
 
   it('names trials that were not brought to an end', () => {
     const { broken, ...rest } = resultOf([round(1_000, 3_000)])
-    const failed = conclude([{ ...rest, broken: [...broken, 'Round 1: The other one: It ended with 1'] }])
+    const failed = summarize([{ ...rest, broken: [...broken, 'Round 1: The other one: It ended with 1'] }])
     expect(reportLines(failed).at(-1)).toBe('not brought to an end: Round 1: The other one: It ended with 1')
   })
 
   it('is Markdown whose tables have as many cells in every line', () => {
-    const markdown = reportMarkdown(conclusion, { machine, at: new Date('2026-11-21T09:00:00Z') })
+    const markdown = reportMarkdown(summary, { machine, at: new Date('2026-11-21T09:00:00Z') })
     expect(markdown).toContain(
       '# Benchmark of 2026-11-21\n\nMeasured on 2026-11-21: A processor, 2 cores, 24 GiB, Linux 6; node 24.0.0; commit abc.\n',
     )

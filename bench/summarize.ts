@@ -1,7 +1,7 @@
 import { quietRounds } from './measure/quiet-rounds.ts'
 import { type Spread, spreadOf } from './measure/statistics.ts'
 import type { Goal, Row } from './row.ts'
-import type { Round, StageResult } from './run-stage.ts'
+import type { PhaseResult, Round } from './run-phase.ts'
 import type { CurvePoint, Figures, Measurement, Trial } from './trial.ts'
 
 /** What a goal came to. */
@@ -21,53 +21,53 @@ export interface TrialSummary {
 }
 
 /** What a run says in the end. */
-export interface Conclusion {
+export interface Summary {
   readonly goals: readonly GoalResult[]
   readonly trials: readonly TrialSummary[]
   /** Events that were acknowledged and not found afterwards, in everything that was run. */
   readonly lost: number
   /** Trials that could not be brought to an end. */
   readonly broken: readonly string[]
-  /** Which rounds count, one sentence a stage. */
+  /** Which rounds count, one sentence a phase. */
   readonly basis: readonly string[]
 }
 
 const FEWEST_QUIET = 3
 
-/** Sums up the quiet rounds of each stage, or all of them where too few were quiet, and compares them with the goals. */
-export function conclude(results: readonly StageResult[]): Conclusion {
+/** Sums up the quiet rounds of each phase, or all of them where too few were quiet, and compares them with the goals. */
+export function summarize(results: readonly PhaseResult[]): Summary {
   const quiet = quietRounds(results.flatMap(({ rounds }) => rounds))
   let taken = 0
-  const stages = results.map((result) => {
+  const phases = results.map((result) => {
     const own = quiet.slice(taken, taken + result.rounds.length)
     taken += result.rounds.length
     return { result, ...roundsThatCount(result, own) }
   })
   const measurements = results.flatMap(({ rounds, repeated }) => [...rounds.flat(), ...repeated])
   return {
-    goals: stages.flatMap(({ result, rounds }) => result.stage.rows.flatMap((row) => judgeRow(row, rounds))),
-    trials: stages.flatMap(({ result, rounds }) => result.stage.trials.map((trial) => summarize(trial, rounds))),
+    goals: phases.flatMap(({ result, rounds }) => result.phase.rows.flatMap((row) => compareRow(row, rounds))),
+    trials: phases.flatMap(({ result, rounds }) => result.phase.trials.map((trial) => summarizeTrial(trial, rounds))),
     lost: measurements.reduce((sum, { lost }) => sum + lost, 0),
     broken: results.flatMap(({ broken }) => broken),
-    basis: stages.map(({ result, basis }) => `${result.stage.rows.map(({ name }) => name).join(', ')}: ${basis}`),
+    basis: phases.map(({ result, basis }) => `${result.phase.rows.map(({ name }) => name).join(', ')}: ${basis}`),
   }
 }
 
-function roundsThatCount({ stage, rounds }: StageResult, quiet: readonly boolean[]) {
+function roundsThatCount({ phase, rounds }: PhaseResult, quiet: readonly boolean[]) {
   const calm = rounds.filter((_, index) => quiet[index])
-  if (calm.length >= Math.min(FEWEST_QUIET, stage.rounds, rounds.length))
+  if (calm.length >= Math.min(FEWEST_QUIET, phase.rounds, rounds.length))
     return { rounds: calm, basis: `${calm.length} of ${rounds.length} rounds were quiet and count` }
   const basis = `the machine was busy with other things, only ${calm.length} of ${rounds.length} rounds were quiet, so all count`
   return { rounds, basis }
 }
 
-function judgeRow({ goals }: Row, rounds: readonly Round[]): GoalResult[] {
+function compareRow({ goals }: Row, rounds: readonly Round[]): GoalResult[] {
   return goals.map((goal) => {
     const values = rounds
       .map((round) => goal.figure((trial, figure) => figureOf(round, trial, figure)))
       .filter((value) => !Number.isNaN(value))
     const value = values.length === 0 ? null : spreadOf(values)
-    return { goal, value, verdict: value === null ? 'not measured' : judge(goal, value.median) }
+    return { goal, value, verdict: value === null ? 'not measured' : verdictOf(goal, value.median) }
   })
 }
 
@@ -75,13 +75,13 @@ function figureOf(round: Round, { name }: Trial, figure: keyof Figures): number 
   return round.find(({ trial }) => trial === name)?.figures[figure] ?? Number.NaN
 }
 
-function judge({ direction, target, aim }: Goal, value: number): GoalResult['verdict'] {
+function verdictOf({ direction, target, aim }: Goal, value: number): GoalResult['verdict'] {
   const reaches = (bound: number): boolean => (direction === 'at least' ? value >= bound : value <= bound)
   if (aim !== undefined && reaches(aim)) return 'aim'
   return target !== undefined && reaches(target) ? 'reached' : 'missed'
 }
 
-function summarize(trial: Trial, rounds: readonly Round[]): TrialSummary {
+function summarizeTrial(trial: Trial, rounds: readonly Round[]): TrialSummary {
   const own = rounds.flat().filter((measurement) => measurement.trial === trial.name)
   const names = new Set(own.flatMap(({ figures }) => Object.keys(figures) as (keyof Figures)[]))
   const entries = [...names].map((name) => {

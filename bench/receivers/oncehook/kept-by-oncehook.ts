@@ -1,8 +1,8 @@
 import { type LiveOrder, ORDERS } from '@oncehook/fulfilment/orders/stored/order-document'
 import { EVENTS } from '@oncehook/gateway/inbox/event-document'
 import type { Db } from 'mongodb'
+import { findStored, type StoredEvent } from '../find-stored.ts'
 import { PROVIDER } from './describe-system.ts'
-import { findStored, type StoredEvent } from './find-stored.ts'
 
 /** Those of the ids that the gateway has stored. */
 export async function storedOf(gateway: Db, eventIds: readonly string[]): Promise<Set<string>> {

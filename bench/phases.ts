@@ -12,9 +12,9 @@ import { START_ROW } from './rows/start.ts'
 import { STEADY_RATE_ROW } from './rows/steady-rate.ts'
 
 /** Rows whose trials are taken in turn, round after round. */
-export interface Stage {
+export interface Phase {
   readonly rows: readonly Row[]
-  /** Quiet rounds that are wanted; none: this form leaves the stage out. */
+  /** Quiet rounds that are wanted; none: this form leaves the phase out. */
   readonly rounds: PerForm
   /** No round begins that would end later, measured by the one before. */
   readonly minutes: PerForm
@@ -27,7 +27,7 @@ interface PerForm {
 }
 
 /** All rows, in the order in which they are measured: what stores much comes last. */
-export const STAGES: readonly Stage[] = [
+export const PHASES: readonly Phase[] = [
   {
     rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
     rounds: { short: 3, full: 5 },

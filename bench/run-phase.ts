@@ -1,12 +1,12 @@
 import type { Calibration } from './measure/calibrate.ts'
 import { isUndisturbed, quietRounds } from './measure/quiet-rounds.ts'
-import type { PlannedStage } from './plan.ts'
-import type { Laboratory } from './subjects/subject.ts'
+import type { PlannedPhase } from './plan.ts'
+import type { Setup } from './receivers/receiver.ts'
 import type { Effort, Measurement, Trial } from './trial.ts'
 
-/** Every round of a stage that was run, each with one measurement of each trial. */
-export interface StageResult {
-  readonly stage: PlannedStage
+/** Every round of a phase that was run, each with one measurement of each trial. */
+export interface PhaseResult {
+  readonly phase: PlannedPhase
   readonly rounds: readonly Round[]
   /** Measurements that were disturbed and taken again: their figures do not count, what they lost does. */
   readonly repeated: readonly Measurement[]
@@ -17,10 +17,10 @@ export interface StageResult {
 /** One measurement of each trial. */
 export type Round = readonly Measurement[]
 
-/** What a stage works with. */
-export interface StageRun {
-  readonly laboratory: Laboratory
-  readonly stage: PlannedStage
+/** What a phase works with. */
+export interface PhaseRun {
+  readonly setup: Setup
+  readonly phase: PlannedPhase
   readonly effort: Effort
   /** Does fixed work in a folder and tells how long it took. */
   readonly calibrate: (folder: string) => Promise<Calibration>
@@ -34,24 +34,24 @@ const SHARE_FOR_REPEATING = 0.25
 /**
  * Runs rounds, in each of them every trial once, so that whatever changes on the machine with time meets all trials
  * alike. A measurement that strangers disturbed is taken again at once, at most twice. Ends when enough rounds were
- * quiet, or when another one would go beyond the time of the stage. A trial that fails is missing in its round, and the
+ * quiet, or when another one would go beyond the time of the phase. A trial that fails is missing in its round, and the
  * others go on.
  */
-export async function runStage(run: StageRun): Promise<StageResult> {
-  const { stage } = run
+export async function runPhase(run: PhaseRun): Promise<PhaseResult> {
+  const { phase } = run
   const startedAt = performance.now()
   const rounds: Measurement[][] = []
   const repeated: Measurement[] = []
   const broken: string[] = []
   let lastMs = 0
   let repeatingMs = 0
-  const hasTime = (): boolean => performance.now() - startedAt + lastMs <= stage.budgetMs
-  while (rounds.length === 0 || (quietRounds(rounds).filter(Boolean).length < stage.rounds && hasTime())) {
+  const hasTime = (): boolean => performance.now() - startedAt + lastMs <= phase.budgetMs
+  while (rounds.length === 0 || (quietRounds(rounds).filter(Boolean).length < phase.rounds && hasTime())) {
     const roundAt = performance.now()
     const round: Measurement[] = []
-    for (const trial of stage.trials) {
+    for (const trial of phase.trials) {
       const trialAt = performance.now()
-      const mayRepeat = (): boolean => repeatingMs + performance.now() - trialAt <= stage.budgetMs * SHARE_FOR_REPEATING
+      const mayRepeat = (): boolean => repeatingMs + performance.now() - trialAt <= phase.budgetMs * SHARE_FOR_REPEATING
       const attempts = await measureUntilQuiet({ ...run, trial, round: rounds.length + 1, mayRepeat, broken })
       repeatingMs += ((performance.now() - trialAt) * Math.max(0, attempts.length - 1)) / (attempts.length || 1)
       round.push(...attempts.splice(-1))
@@ -60,10 +60,10 @@ export async function runStage(run: StageRun): Promise<StageResult> {
     rounds.push(round)
     lastMs = performance.now() - roundAt
   }
-  return { stage, rounds, repeated, broken }
+  return { phase, rounds, repeated, broken }
 }
 
-interface TrialInRound extends StageRun {
+interface TrialInRound extends PhaseRun {
   readonly trial: Trial
   readonly round: number
   readonly mayRepeat: () => boolean
@@ -92,12 +92,9 @@ async function measureUntilQuiet(given: TrialInRound): Promise<Measurement[]> {
   return attempts
 }
 
-async function measure(
-  { laboratory, effort, trial, calibrate, signal }: TrialInRound,
-  run: string,
-): Promise<Measurement> {
-  const calibration = await calibrate(laboratory.folder)
-  return { trial: trial.name, calibration, ...(await trial.run({ laboratory, run, effort, signal })) }
+async function measure({ setup, effort, trial, calibrate, signal }: TrialInRound, run: string): Promise<Measurement> {
+  const calibration = await calibrate(setup.folder)
+  return { trial: trial.name, calibration, ...(await trial.run({ setup, run, effort, signal })) }
 }
 
 function describe(round: number, title: string, { figures, failed, lost }: Measurement): string {

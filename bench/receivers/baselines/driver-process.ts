@@ -1,9 +1,9 @@
 import { MongoClient } from 'mongodb'
-import type { LoadReport } from '../load/load-report.ts'
-import { signDeliveries } from '../load/signed-deliveries.ts'
-import { Tally } from '../load/tally.ts'
+import type { LoadReport } from '../../load/load-report.ts'
+import { signDeliveries } from '../../load/signed-deliveries.ts'
+import { Tally } from '../../load/tally.ts'
+import { DURABLE } from '../receiver.ts'
 import type { DriverOrder } from './driver.ts'
-import { DURABLE } from './subject.ts'
 
 // The driver by itself: the records of the naive receiver, made before the clock runs; no HTTP, no signature.
 

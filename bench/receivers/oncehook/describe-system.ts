@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/stable-port.ts'
+import type { Setup } from '../receiver.ts'
 import type { ServiceRun } from './service.ts'
-import type { Laboratory } from './subject.ts'
 
 /** How both services are run for one measurement, with databases of their own. */
 export interface SystemRun {
@@ -26,10 +26,7 @@ const MORE_THAN_CAN_BE_SENT = '10000000'
  * Settings for both services: all defaults, except where things are and the limit on deliveries of one provider.
  * Nothing listens at the address of fulfilment until it is started.
  */
-export async function describeSystem(
-  { mongoUri, folder, secret, nodeFlags }: Laboratory,
-  run: string,
-): Promise<SystemRun> {
+export async function describeSystem({ mongoUri, folder, secret, nodeFlags }: Setup, run: string): Promise<SystemRun> {
   const [gatewayPort, adminPort, fulfilmentPort] = [await portText(), await portText(), await portText()]
   const gatewayDb = `gateway_${run}`
   const fulfilmentDb = `fulfilment_${run}`

@@ -1,20 +1,20 @@
 import type { Db } from 'mongodb'
 
-/** What every subject of a run shares: the database server, where files may be put, and the secret of the signatures. */
-export interface Laboratory {
+/** What every receiver of a run shares: the database server, a folder for files, and the secret of the signatures. */
+export interface Setup {
   /** Connection string of the replica set, without a database. */
   readonly mongoUri: string
   readonly mongodPid: number
   readonly folder: string
   readonly secret: string
-  /** Flags for the Node.js that runs the subject, such as those of its profiler. */
+  /** Flags for the Node.js that runs the receiver, such as those of its profiler. */
   readonly nodeFlags: readonly string[]
   /** Opens a database of the server for looking into it. */
   readonly database: (name: string) => Db
 }
 
 /** A program that takes deliveries, with an empty database of its own. */
-export interface Subject extends AsyncDisposable {
+export interface Receiver extends AsyncDisposable {
   /** Where deliveries are posted. */
   readonly url: string
   /** The process that answers them. */
@@ -29,8 +29,8 @@ export interface Subject extends AsyncDisposable {
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** Starts a subject with databases of its own, which carry `run` in their names. */
-export type StartSubject = (laboratory: Laboratory, run: string) => Promise<Subject>
+/** Starts a receiver with databases of its own, which carry `run` in their names. */
+export type StartReceiver = (setup: Setup, run: string) => Promise<Receiver>
 
-/** A majority of the replica set holds it, and has it in its journal: what every subject of the benchmark waits for. */
+/** A majority of the replica set holds it, and has it in its journal: what every receiver of the benchmark waits for. */
 export const DURABLE = { w: 'majority', journal: true } as const

@@ -1,13 +1,13 @@
+import type { StartReceiver } from '../receiver.ts'
 import { describeSystem } from './describe-system.ts'
 import { storedOf } from './kept-by-oncehook.ts'
 import { startService } from './service.ts'
-import type { StartSubject } from './subject.ts'
 
 /** Starts the gateway alone: fulfilment is away, and everything waits for it as it would then. */
-export const startAccepting: StartSubject = async (laboratory, run) => {
-  const system = await describeSystem(laboratory, run)
+export const startAccepting: StartReceiver = async (setup, run) => {
+  const system = await describeSystem(setup, run)
   const gateway = await startService(system.gateway)
-  const db = laboratory.database(system.gatewayDb)
+  const db = setup.database(system.gatewayDb)
   return {
     url: system.url,
     receiverPid: gateway.pid,

@@ -1,12 +1,12 @@
 import type { Db } from 'mongodb'
+import type { Receiver, Setup } from '../receiver.ts'
 import { describeSystem } from './describe-system.ts'
 import { insertOrders } from './insert-orders.ts'
 import { appliedOf } from './kept-by-oncehook.ts'
 import { type Service, startService } from './service.ts'
-import type { Laboratory, Subject } from './subject.ts'
 
 /** Both services, of which fulfilment has gone away: the gateway goes on accepting. */
-export interface Interrupted extends Subject {
+export interface Interrupted extends Receiver {
   /** Where the events wait. */
   readonly gatewayDb: Db
   /** Starts fulfilment again. */
@@ -14,12 +14,12 @@ export interface Interrupted extends Subject {
 }
 
 /** Starts both services and then stops fulfilment, so that everything is as after an outage that began just now. */
-export async function startInterrupted(laboratory: Laboratory, run: string): Promise<Interrupted> {
-  const system = await describeSystem(laboratory, run)
+export async function startInterrupted(setup: Setup, run: string): Promise<Interrupted> {
+  const system = await describeSystem(setup, run)
   await using stack = new AsyncDisposableStack()
   const stores = {
-    gateway: laboratory.database(system.gatewayDb),
-    fulfilment: laboratory.database(system.fulfilmentDb),
+    gateway: setup.database(system.gatewayDb),
+    fulfilment: setup.database(system.fulfilmentDb),
   }
   stack.defer(async () => void (await Promise.all([stores.gateway.dropDatabase(), stores.fulfilment.dropDatabase()])))
   const before = await startService(system.fulfilment)

@@ -6,16 +6,16 @@ import { findMongod } from '../scripts/mongod/find-mongod.ts'
 import { MEASURED_SERVER } from '../scripts/mongod/mongod-arguments.ts'
 import { startThrowawayMongod } from '../scripts/mongod/throwaway-mongod.ts'
 import { takeLock } from '../scripts/process-lock.mjs'
-import type { Laboratory } from './subjects/subject.ts'
+import type { Setup } from './receivers/receiver.ts'
 
-/** A laboratory with the version of its server. */
-export interface OpenLaboratory extends Laboratory, AsyncDisposable {
+/** A setup with the version of its MongoDB. */
+export interface OpenSetup extends Setup, AsyncDisposable {
   readonly mongodVersion: string
 }
 
-/** Where a laboratory is set up. */
-export interface LaboratoryPlace {
-  /** Emptied before; the logs of the subjects stay in it afterwards. */
+/** The place of a setup. */
+export interface SetupPlace {
+  /** Emptied before; the logs of the receivers stay in it afterwards. */
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
   readonly say: (line: string) => void
@@ -23,7 +23,7 @@ export interface LaboratoryPlace {
 }
 
 /** Starts the one MongoDB that all rows of a run share; one run at a time. */
-export async function openLaboratory({ folder, env, say, nodeFlags }: LaboratoryPlace): Promise<OpenLaboratory> {
+export async function openSetup({ folder, env, say, nodeFlags }: SetupPlace): Promise<OpenSetup> {
   await using open = new AsyncDisposableStack()
   const lock = takeLock(`${folder}.lock`)
   if (!('release' in lock)) throw new Error(`Another benchmark is running (process ${lock.heldBy})`)

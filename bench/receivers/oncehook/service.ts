@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endProcess } from '../../scripts/end-process.ts'
-import { SERVICE_FLAGS } from '../../scripts/start/node-flags.ts'
+import { endProcess } from '../../../scripts/end-process.ts'
+import { SERVICE_FLAGS } from '../../../scripts/start/node-flags.ts'
 
 /** How a service of ours is run. */
 export interface ServiceRun {
@@ -23,8 +23,8 @@ export interface Service extends AsyncDisposable {
 
 const READY_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 15_000
-const ROOT = join(import.meta.dirname, '..', '..')
-const LEAVE_WITH_PARENT = import.meta.resolve('../../scripts/start/leave-with-parent.mjs')
+const ROOT = join(import.meta.dirname, '../../..')
+const LEAVE_WITH_PARENT = import.meta.resolve('../../../scripts/start/leave-with-parent.mjs')
 
 /** Begins a service as it is begun for users, its log of the usual level written to a file; does not wait for it. */
 export function spawnService(run: ServiceRun): Service & { readonly child: ChildProcess } {

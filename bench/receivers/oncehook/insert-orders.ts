@@ -1,7 +1,7 @@
 import { type LiveOrder, newOrder, ORDERS } from '@oncehook/fulfilment/orders/stored/order-document'
 import type { Db } from 'mongodb'
-import { PRICE } from '../load/signed-deliveries.ts'
-import { DURABLE } from './subject.ts'
+import { PRICE } from '../../load/signed-deliveries.ts'
+import { DURABLE } from '../receiver.ts'
 
 const CHUNK = 10_000
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { nextMessage } from '../next-message.ts'
-import { endChild } from './end-child.ts'
-import { findStored, type StoredEvent } from './find-stored.ts'
-import type { Laboratory, StartSubject, Subject } from './subject.ts'
+import { nextMessage } from '../../next-message.ts'
+import { endChild } from '../end-child.ts'
+import { findStored, type StoredEvent } from '../find-stored.ts'
+import type { Receiver, Setup, StartReceiver } from '../receiver.ts'
 
 /** Which of the two receivers is meant, and where it listens; 0: any free port. */
 export interface NaiveRun {
@@ -14,15 +14,15 @@ export interface NaiveRun {
 }
 
 /** Begins the receiver's process, which sends its address when it listens. */
-export function spawnNaive(laboratory: Laboratory, { database, looksUp, port }: NaiveRun): ChildProcess {
+export function spawnNaive(setup: Setup, { database, looksUp, port }: NaiveRun): ChildProcess {
   return fork(fileURLToPath(import.meta.resolve('./naive-process.ts')), {
-    execArgv: [...laboratory.nodeFlags],
+    execArgv: [...setup.nodeFlags],
     env: {
       ...process.env,
       NODE_ENV: 'production',
-      NAIVE_MONGODB_URI: laboratory.mongoUri,
+      NAIVE_MONGODB_URI: setup.mongoUri,
       NAIVE_DB: database,
-      NAIVE_SECRET: laboratory.secret,
+      NAIVE_SECRET: setup.secret,
       NAIVE_PORT: String(port),
       ...(looksUp ? { NAIVE_LOOKS_UP: 'yes' } : {}),
     },
@@ -30,35 +30,31 @@ export function spawnNaive(laboratory: Laboratory, { database, looksUp, port }: 
 }
 
 /** Those of the ids that the receiver has stored. */
-export async function keptByNaive(
-  laboratory: Laboratory,
-  database: string,
-  eventIds: readonly string[],
-): Promise<Set<string>> {
-  const events = laboratory.database(database).collection<StoredEvent>('events')
+export async function keptByNaive(setup: Setup, database: string, eventIds: readonly string[]): Promise<Set<string>> {
+  const events = setup.database(database).collection<StoredEvent>('events')
   return new Set((await findStored(events, {}, eventIds)).map(({ eventId }) => eventId))
 }
 
 /** Starts the receiver that one would write oneself: Express, the provider's library, one awaited insert a delivery. */
-export const startNaive: StartSubject = (laboratory, run) => start(laboratory, { run, looksUp: false })
+export const startNaive: StartReceiver = (setup, run) => start(setup, { run, looksUp: false })
 
 /** Starts the same receiver, careful in the usual way: it looks whether the event is there before it inserts it. */
-export const startNaiveLookingUp: StartSubject = (laboratory, run) => start(laboratory, { run, looksUp: true })
+export const startNaiveLookingUp: StartReceiver = (setup, run) => start(setup, { run, looksUp: true })
 
 async function start(
-  laboratory: Laboratory,
+  setup: Setup,
   { run, looksUp }: { readonly run: string; readonly looksUp: boolean },
-): Promise<Subject> {
+): Promise<Receiver> {
   const database = `naive_${run}`
-  const child = spawnNaive(laboratory, { database, looksUp, port: 0 })
+  const child = spawnNaive(setup, { database, looksUp, port: 0 })
   const { port } = (await nextMessage(child)) as AddressInfo
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
     receiverPid: child.pid ?? 0,
-    keptOf: (eventIds) => keptByNaive(laboratory, database, eventIds),
+    keptOf: (eventIds) => keptByNaive(setup, database, eventIds),
     async [Symbol.asyncDispose]() {
       await endChild(child)
-      await laboratory.database(database).dropDatabase()
+      await setup.database(database).dropDatabase()
     },
   }
 }

@@ -1,19 +1,19 @@
 import { MongoClient } from 'mongodb'
 import { expect, it } from 'vitest'
 import { readPlan } from './plan.ts'
-import { runStage, type StageRun } from './run-stage.ts'
+import { type PhaseRun, runPhase } from './run-phase.ts'
 import type { Outcome, Trial } from './trial.ts'
 
 const QUIET: Outcome = { figures: { perSecond: 1 }, lost: 0, failed: {}, foreignShare: 0 }
 
 function runOf(trials: Trial[], { rounds = 2, signal = new AbortController().signal } = {}) {
   const client = new MongoClient('mongodb://127.0.0.1:1')
-  const database: StageRun['laboratory']['database'] = (name) => client.db(name)
+  const database: PhaseRun['setup']['database'] = (name) => client.db(name)
   const said: string[] = []
   return {
     said,
-    laboratory: { mongoUri: '', mongodPid: 0, folder: '', secret: '', nodeFlags: [], database },
-    stage: { rows: [], trials, rounds, budgetMs: 60_000 },
+    setup: { mongoUri: '', mongodPid: 0, folder: '', secret: '', nodeFlags: [], database },
+    phase: { rows: [], trials, rounds, budgetMs: 60_000 },
     effort: readPlan([], []).effort,
     calibrate: async () => ({ processorMs: 100, diskMs: 50 }),
     say: (line: string) => void said.push(line),
@@ -32,7 +32,7 @@ it('takes every trial once a round, in turn, under names of its own', async () =
     return QUIET
   }
   const run = runOf([trialOf('one', note), trialOf('two', note)])
-  await runStage(run)
+  await runPhase(run)
   expect(order).toEqual(['one-1-0', 'two-1-0', 'one-2-0', 'two-2-0'])
 })
 
@@ -43,7 +43,7 @@ it('takes a disturbed measurement again, at most twice, and keeps what it lost',
     return taken < 5 ? { ...QUIET, foreignShare: 0.5, lost: 1 } : QUIET
   }
   const run = runOf([trialOf('one', disturbed)], { rounds: 1 })
-  const { rounds, repeated } = await runStage(run)
+  const { rounds, repeated } = await runPhase(run)
   expect(rounds).toHaveLength(2)
   expect(rounds[1]).toMatchObject([{ foreignShare: 0, lost: 0 }])
   expect(repeated.map(({ lost }) => lost)).toEqual([1, 1, 1])
@@ -55,7 +55,7 @@ it('goes on with the others when a trial fails, and says so', async () => {
     throw new Error('It ended with 1')
   })
   const run = runOf([failing, trialOf('two', () => QUIET)], { rounds: 1 })
-  const { rounds, broken } = await runStage(run)
+  const { rounds, broken } = await runPhase(run)
   expect(rounds[0]?.map(({ trial }) => trial)).toEqual(['two'])
   expect(broken[0]).toBe('Round 1: failing: It ended with 1')
 })
@@ -67,5 +67,5 @@ it('ends at once when it is called off', async () => {
     throw new Error('The sender is gone')
   })
   const run = runOf([stopping], { signal: stop.signal })
-  await expect(runStage(run)).rejects.toThrow('Called off')
+  await expect(runPhase(run)).rejects.toThrow('Called off')
 })

@@ -1,10 +1,10 @@
 import { stablePort } from '../../scripts/stable-port.ts'
-import { describeSystem } from './describe-system.ts'
+import { keptByNaive, spawnNaive } from './baselines/naive.ts'
 import { endChild } from './end-child.ts'
-import { storedOf } from './kept-by-oncehook.ts'
-import { keptByNaive, spawnNaive } from './naive.ts'
-import { spawnService } from './service.ts'
-import type { Laboratory } from './subject.ts'
+import { describeSystem } from './oncehook/describe-system.ts'
+import { storedOf } from './oncehook/kept-by-oncehook.ts'
+import { spawnService } from './oncehook/service.ts'
+import type { Setup } from './receiver.ts'
 
 /** A receiver that can be begun again on the database that it has. */
 export interface Startable extends AsyncDisposable {
@@ -15,24 +15,24 @@ export interface Startable extends AsyncDisposable {
 }
 
 /** The naive receiver at a port of its own. */
-export async function openNaive(laboratory: Laboratory, run: string): Promise<Startable> {
+export async function openNaive(setup: Setup, run: string): Promise<Startable> {
   const database = `naive_${run}`
   const port = await stablePort()
   return {
     url: `http://127.0.0.1:${port}/webhooks`,
     begin() {
-      const child = spawnNaive(laboratory, { database, looksUp: false, port })
+      const child = spawnNaive(setup, { database, looksUp: false, port })
       return { pid: child.pid ?? 0, end: () => endChild(child) }
     },
-    keptOf: (eventIds) => keptByNaive(laboratory, database, eventIds),
-    [Symbol.asyncDispose]: async () => void (await laboratory.database(database).dropDatabase()),
+    keptOf: (eventIds) => keptByNaive(setup, database, eventIds),
+    [Symbol.asyncDispose]: async () => void (await setup.database(database).dropDatabase()),
   }
 }
 
 /** The gateway at a port of its own; fulfilment is away, as a delivery must not care. */
-export async function openGateway(laboratory: Laboratory, run: string): Promise<Startable> {
-  const system = await describeSystem(laboratory, run)
-  const db = laboratory.database(system.gatewayDb)
+export async function openGateway(setup: Setup, run: string): Promise<Startable> {
+  const system = await describeSystem(setup, run)
+  const db = setup.database(system.gatewayDb)
   return {
     url: system.url,
     begin() {

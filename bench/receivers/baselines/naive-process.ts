@@ -1,7 +1,7 @@
 import express from 'express'
 import { MongoClient, MongoServerError } from 'mongodb'
 import Stripe from 'stripe'
-import { DURABLE } from './subject.ts'
+import { DURABLE } from '../receiver.ts'
 
 // What one would write with the provider's own library and nothing else: verify, insert, answer. All settings of Express,
 // of the driver and of the library are their defaults, but for the write concern.

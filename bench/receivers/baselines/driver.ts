@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { LoadReport } from '../load/load-report.ts'
-import { nextMessage } from '../next-message.ts'
-import { endChild } from './end-child.ts'
-import { findStored, type StoredEvent } from './find-stored.ts'
-import type { Laboratory } from './subject.ts'
+import type { LoadReport } from '../../load/load-report.ts'
+import { nextMessage } from '../../next-message.ts'
+import { endChild } from '../end-child.ts'
+import { findStored, type StoredEvent } from '../find-stored.ts'
+import type { Setup } from '../receiver.ts'
 
 /** `insertOne` with 64 in flight, or one `insert` command of 64 after the other. */
 export type DriverWay = 'one by one' | 'in groups'
@@ -22,7 +22,7 @@ export interface Driver extends AsyncDisposable {
 }
 
 /** Starts a process that does nothing but insert. */
-export async function startDriver({ mongoUri, database }: Laboratory, run: string): Promise<Driver> {
+export async function startDriver({ mongoUri, database }: Setup, run: string): Promise<Driver> {
   const db = database(`driver_${run}`)
   const child = fork(fileURLToPath(import.meta.resolve('./driver-process.ts')), {
     env: { ...process.env, NODE_ENV: 'production', DRIVER_MONGODB_URI: mongoUri, DRIVER_DB: db.databaseName },

@@ -4,8 +4,8 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary } from 'mongodb'
 import { expect, it } from 'vitest'
+import { findStored, type StoredEvent } from '../find-stored.ts'
 import { fillStored } from './fill-stored.ts'
-import { findStored, type StoredEvent } from './find-stored.ts'
 
 const DAY_MS = 86_400_000
 

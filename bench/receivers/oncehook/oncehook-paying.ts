@@ -1,25 +1,25 @@
 import type { Db } from 'mongodb'
+import type { Receiver, Setup } from '../receiver.ts'
 import { describeSystem } from './describe-system.ts'
 import { insertOrders } from './insert-orders.ts'
 import { appliedOf } from './kept-by-oncehook.ts'
 import { type Service, startService } from './service.ts'
-import type { Laboratory, Subject } from './subject.ts'
 import { waitUntilSettled } from './wait-until-settled.ts'
 
 /** Both services. */
-export interface Paying extends Subject {
+export interface Paying extends Receiver {
   /** Where the events are. */
   readonly gatewayDb: Db
 }
 
 /** Starts the gateway and fulfilment: each event pays an order that is there already. */
-export async function startPaying(laboratory: Laboratory, run: string): Promise<Paying> {
-  const system = await describeSystem(laboratory, run)
+export async function startPaying(setup: Setup, run: string): Promise<Paying> {
+  const system = await describeSystem(setup, run)
   const fulfilment = await startService(system.fulfilment)
   const gateway = await startService(system.gateway).catch((error) => stopAndThrow(fulfilment, error))
   const stores = {
-    gateway: laboratory.database(system.gatewayDb),
-    fulfilment: laboratory.database(system.fulfilmentDb),
+    gateway: setup.database(system.gatewayDb),
+    fulfilment: setup.database(system.fulfilmentDb),
   }
   return {
     url: system.url,
