@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb'
 import { findMongod } from '../scripts/mongod/find-mongod.ts'
 import { MEASURED_SERVER } from '../scripts/mongod/mongod-arguments.ts'
 import { startThrowawayMongod } from '../scripts/mongod/throwaway-mongod.ts'
-import { takeLock } from '../scripts/process-lock.mjs'
+import { takeLock } from '../scripts/processes/process-lock.mjs'
 import type { Setup } from './receivers/receiver.ts'
 
 /** A setup with the version of its MongoDB. */

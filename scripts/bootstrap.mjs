@@ -5,7 +5,7 @@ import { existsSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { takeLock } from './process-lock.mjs'
+import { takeLock } from './processes/process-lock.mjs'
 
 const OLDEST_NODE = [24, 12] // the first whose type stripping is stable
 

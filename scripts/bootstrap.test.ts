@@ -9,8 +9,8 @@ import { describe, expect, it } from 'vitest'
 // A clone in miniature: the real bootstrap, a lock file without dependencies, one script to run.
 async function clone(script: string) {
   const path = await mkdtemp(join(tmpdir(), 'oncehook-clone-'))
-  await mkdir(join(path, 'scripts'))
-  for (const name of ['bootstrap.mjs', 'process-lock.mjs', 'choose-for-node-24.cjs']) {
+  await mkdir(join(path, 'scripts', 'processes'), { recursive: true })
+  for (const name of ['bootstrap.mjs', 'processes/process-lock.mjs', 'choose-for-node-24.cjs']) {
     await copyFile(join(import.meta.dirname, name), join(path, 'scripts', name))
   }
   const manifest = { name: 'clone', version: '1.0.0', private: true, type: 'module' }
@@ -112,7 +112,7 @@ describe('process lock', () => {
     await using folder = await clone('')
     const lock = join(folder.path, 'a.lock')
     await writeFile(lock, JSON.stringify({ pid: process.pid, born: 'another life' }))
-    const code = `import { takeLock } from './scripts/process-lock.mjs'
+    const code = `import { takeLock } from './scripts/processes/process-lock.mjs'
       const lock = takeLock(process.argv[1])
       console.log('release' in lock ? 'taken' : 'held')
       process.stdin.resume() // lives, and with it the lock, until the race is over`

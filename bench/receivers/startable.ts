@@ -1,4 +1,4 @@
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../scripts/ports/stable-port.ts'
 import { keptByNaive, spawnNaive } from './baselines/naive.ts'
 import { endChild } from './end-child.ts'
 import { describeSystem } from './oncehook/describe-system.ts'

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest'
-import { born } from '../process-lock.mjs'
+import { born } from '../processes/process-lock.mjs'
 import { tryMutations } from './try-mutations.ts'
 
 const DEPENDENCIES = resolve(import.meta.dirname, '../../node_modules')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient, MongoServerError } from 'mongodb'
-import { isListening } from '../port.ts'
-import { unlessAborted } from '../unless-aborted.ts'
+import { isListening } from '../ports/port.ts'
+import { unlessAborted } from '../processes/unless-aborted.ts'
 import { REPLICA_SET } from './mongod-arguments.ts'
 
 /** A server that is to become a replica set of one. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { findMongod } from '../mongod/find-mongod.ts'
 import { startPrivateMongod } from '../mongod/private-mongod.ts'
-import { born } from '../process-lock.mjs'
+import { born } from '../processes/process-lock.mjs'
+import { unlessAborted } from '../processes/unless-aborted.ts'
 import { type Say, withProgress } from '../progress.ts'
-import { unlessAborted } from '../unless-aborted.ts'
 import type { DataFolder } from './data-folder.ts'
 
 /** The MongoDB of a running system. */

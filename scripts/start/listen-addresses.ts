@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../port.ts'
+import { freePort } from '../ports/port.ts'
 import { type Say, withProgress } from '../progress.ts'
 
 /** Where one listener of the system is. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
-import { born } from '../process-lock.mjs'
+import { born } from '../processes/process-lock.mjs'
 
 // The starter is real, and so is MongoDB; small programs stand in for the services, as unruly as a test wants them.
 const GOOD = `

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../../packages/cli/src/testing/run-command.ts'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../scripts/ports/stable-port.ts'
 import { startHttpSystem } from '../support/http/http-system.ts'
 import { type SimulatedProvider, simulateProvider } from '../support/providers/simulated-provider.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createTestAuthority } from '@oncehook/kernel/testing/issue-certificate'
 import { describe, expect, it } from 'vitest'
-import { stablePort } from '../../scripts/stable-port.ts'
+import { stablePort } from '../../scripts/ports/stable-port.ts'
 import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
 
 const HOSTS = ['127.0.0.1', 'localhost']

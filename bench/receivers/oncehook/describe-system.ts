@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import type { Setup } from '../receiver.ts'
 import type { ServiceRun } from './service.ts'
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endProcess } from '../../../scripts/end-process.ts'
+import { endProcess } from '../../../scripts/processes/end-process.ts'
 import { SERVICE_FLAGS } from '../../../scripts/start/node-flags.ts'
 
 /** How a service of ours is run. */

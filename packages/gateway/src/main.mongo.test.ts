@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it } from 'vitest'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { EVENTS } from './inbox/event-document.ts'
 
 const PATIENCE = { timeout: 30_000 }

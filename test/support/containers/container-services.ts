@@ -1,5 +1,5 @@
 import { Wait } from 'testcontainers'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import type { Settings } from '../stack/service-under-test.ts'
 import type { ContainerNetwork } from './container-network.ts'
 import { ContainerUnderTest } from './container-under-test.ts'

@@ -1,7 +1,7 @@
 import { type StartedTestContainer, Wait } from 'testcontainers'
 import { REPLICA_SET, SMALL_SERVER } from '../../../scripts/mongod/mongod-arguments.ts'
 import { becomePrimary } from '../../../scripts/mongod/replica-set-of-one.ts'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { TEST_LABEL } from './container-images.ts'
 import { LoopbackContainer } from './loopback-container.ts'
 

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { findMongod } from '../../../scripts/mongod/find-mongod.ts'
 import { mongodArguments, REPLICA_SET, TEST_COMMANDS } from '../../../scripts/mongod/mongod-arguments.ts'
-import { isListening } from '../../../scripts/port.ts'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { isListening } from '../../../scripts/ports/port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { until } from '../until.ts'
 
 /** A node that is told to stop waits 15 s for a successor otherwise. */

@@ -1,5 +1,5 @@
 import type { PaymentProvider } from '@oncehook/simulator/payment-provider'
-import { stablePort } from '../../../scripts/stable-port.ts'
+import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import type { Stack } from './stack.ts'
 import { gatewaySettings } from './stack-settings.ts'
