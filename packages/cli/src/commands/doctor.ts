@@ -7,12 +7,12 @@ import { checkSecrets } from '../doctor/check-secrets.ts'
 import { checkApiToken, checkOperatorToken } from '../doctor/check-tokens.ts'
 import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { addUrlOption } from '../gateway-address.ts'
-import { findLocalSystem, nothingRuns } from '../local-system.ts'
 import { createOperatorClient, OperatorApiFailure } from '../operator/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions, readOperatorToken } from '../operator/operator-options.ts'
+import { addUrlOption } from '../options/gateway-address.ts'
+import { findLocalSystem, nothingRuns } from '../options/local-system.ts'
+import { readSecret } from '../options/read-secret.ts'
 import { writeJson, writeLines } from '../output.ts'
-import { readSecret } from '../read-secret.ts'
 
 interface Options extends OperatorOptions {
   readonly url?: string

@@ -4,12 +4,12 @@ import { Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import { UsageError } from '../exit-code.ts'
-import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../gateway-address.ts'
-import { makeSecret } from '../make-secret.ts'
-import { readWhole } from '../option-values.ts'
+import { addUrlOption, findAddressedSystem, toWebhookUrl } from '../options/gateway-address.ts'
+import { readWhole } from '../options/option-values.ts'
 import { writeJson, writeLines } from '../output.ts'
-import { addSigningOptions, findSigningIdentity, type SigningOptions } from '../signing-identity.ts'
-import { toCurlCommand } from '../to-curl-command.ts'
+import { makeSecret } from '../sign/make-secret.ts'
+import { addSigningOptions, findSigningIdentity, type SigningOptions } from '../sign/signing-identity.ts'
+import { toCurlCommand } from '../sign/to-curl-command.ts'
 
 interface SignOptions extends SigningOptions {
   readonly url?: string

@@ -3,8 +3,8 @@ import { toAge, toPrintable } from '../output.ts'
 import type { SignedTime } from '../verify/signed-time.ts'
 import type { Attempt } from './attempt.ts'
 import type { Cause, Variation } from './cause.ts'
-import { toLines } from './header-variations.ts'
 import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
+import { toLines } from './variations/header-variations.ts'
 
 /** Possible causes that are visible without an attempt. */
 export function observe(attempt: Attempt, signedTime: SignedTime | null): Cause[] {

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure, UsageError } from '../exit-code.ts'
-import { findLocalSystem, type LocalSystem, nothingRuns } from '../local-system.ts'
-import { readUrl } from '../option-values.ts'
-import { readSecret } from '../read-secret.ts'
+import { findLocalSystem, type LocalSystem, nothingRuns } from '../options/local-system.ts'
+import { readUrl } from '../options/option-values.ts'
+import { readSecret } from '../options/read-secret.ts'
 
 /** The options that select a gateway for an operator command. */
 export interface OperatorOptions {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readWhole } from '../option-values.ts'
+import { readWhole } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
 
 /** The options for a page of a list. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { UsageError } from '../exit-code.ts'
-import { readPositive, readWhole } from '../option-values.ts'
+import { readPositive, readWhole } from '../options/option-values.ts'
 import {
   addEventFilterOptions,
   type EventFilter,

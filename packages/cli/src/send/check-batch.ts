@@ -1,6 +1,6 @@
 import { signers } from '@oncehook/simulator/signers/signers'
 import { UsageError } from '../exit-code.ts'
-import type { SigningIdentity } from '../signing-identity.ts'
+import type { SigningIdentity } from '../sign/signing-identity.ts'
 
 const limits = [...signers].flatMap(([scheme, { batch }]) => (batch ? [[scheme, batch.most] as const] : []))
 

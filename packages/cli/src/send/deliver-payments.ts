@@ -8,7 +8,7 @@ import {
 } from '@oncehook/simulator/payment-provider'
 import { arrange } from '@oncehook/simulator/schedule'
 import type { CliContext } from '../cli-context.ts'
-import type { SigningIdentity } from '../signing-identity.ts'
+import type { SigningIdentity } from '../sign/signing-identity.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 import { maxParallel, type SendOptions } from './send-options.ts'
 import type { Delivered } from './send-run.ts'

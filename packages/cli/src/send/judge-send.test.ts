@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Order } from '../orders-client.ts'
 import { judgeSend } from './judge-send.ts'
+import type { Order } from './orders-client.ts'
 import type { Delivered, PaymentOutcome, SendRun } from './send-run.ts'
 
 const order: Order = {

@@ -1,7 +1,7 @@
 import { type ObjectApi, startObjectApi } from '@oncehook/simulator/object-api'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure } from '../exit-code.ts'
-import type { SigningIdentity } from '../signing-identity.ts'
+import type { SigningIdentity } from '../sign/signing-identity.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost)$/

@@ -3,7 +3,7 @@ import { shopify } from '@oncehook/simulator/signers/payments/shopify'
 import { stripe } from '@oncehook/simulator/signers/payments/stripe'
 import { discord } from '@oncehook/simulator/signers/services/discord'
 import { describe, expect, it } from 'vitest'
-import type { Order } from '../orders-client.ts'
+import type { Order } from './orders-client.ts'
 import { planPayment, toEffect } from './plan-payment.ts'
 import type { SendOptions } from './send-options.ts'
 

@@ -1,8 +1,8 @@
 import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/simulator/payment-event'
 import type { Signer } from '@oncehook/simulator/signers/signer'
 import type { CliContext } from '../cli-context.ts'
-import type { Order } from '../orders-client.ts'
-import type { SigningIdentity } from '../signing-identity.ts'
+import type { SigningIdentity } from '../sign/signing-identity.ts'
+import type { Order } from './orders-client.ts'
 import type { SendOptions } from './send-options.ts'
 
 /** A payment: its order before the deliveries, and its events. */

@@ -1,6 +1,6 @@
 import { CommandFailure } from '../exit-code.ts'
-import { type Order, type OrderDraft, OrdersApiFailure, type OrdersClient } from '../orders-client.ts'
 import { mapConcurrently } from './map-concurrently.ts'
+import { type Order, type OrderDraft, OrdersApiFailure, type OrdersClient } from './orders-client.ts'
 import type { SendOptions } from './send-options.ts'
 
 /** An order to pay, and whether this command created it. */

@@ -2,9 +2,9 @@ import { type Arrival, arrivals } from '@oncehook/simulator/schedule'
 import { type TamperedPart, tamperedParts } from '@oncehook/simulator/tampering'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../exit-code.ts'
-import { addGatewayOptions, type GatewayOptions } from '../gateway-address.ts'
-import { readList, readPositive, readWhole } from '../option-values.ts'
-import { addSigningOptions, type SigningOptions } from '../signing-identity.ts'
+import { addGatewayOptions, type GatewayOptions } from '../options/gateway-address.ts'
+import { readList, readPositive, readWhole } from '../options/option-values.ts'
+import { addSigningOptions, type SigningOptions } from '../sign/signing-identity.ts'
 import { batchLimits, mostInBatch } from './check-batch.ts'
 
 /** The options of `oncehook send`, as parsed by commander. */

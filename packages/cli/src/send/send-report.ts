@@ -1,7 +1,7 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
-import type { Order } from '../orders-client.ts'
 import { toDuration, toPrintable } from '../output.ts'
 import type { Verdict } from './judge-send.ts'
+import type { Order } from './orders-client.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from './send-run.ts'
 

@@ -1,7 +1,7 @@
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import type { TamperedPart } from '@oncehook/simulator/tampering'
-import type { Order } from '../orders-client.ts'
+import type { Order } from './orders-client.ts'
 import type { Effect, PlannedPayment } from './plan-payment.ts'
 
 /** A delivery with its events and its response. */

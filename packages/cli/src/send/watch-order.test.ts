@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Order, OrdersApiFailure } from '../orders-client.ts'
+import { type Order, OrdersApiFailure } from './orders-client.ts'
 import { watchOrder } from './watch-order.ts'
 
 const pending: Order = {

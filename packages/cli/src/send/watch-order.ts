@@ -1,4 +1,4 @@
-import { type Order, OrdersApiFailure, type OrdersClient } from '../orders-client.ts'
+import { type Order, OrdersApiFailure, type OrdersClient } from './orders-client.ts'
 
 /** The dependencies of `watchOrder`. */
 export interface WatchDeps {

@@ -1,4 +1,4 @@
-import type { SigningIdentity } from '../signing-identity.ts'
+import type { SigningIdentity } from '../sign/signing-identity.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { type PlannedPayment, toEffect } from './plan-payment.ts'
 import { type Delivered, isAccepted, type PaymentOutcome, toExpectation } from './send-run.ts'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { UsageError } from '../exit-code.ts'
-import { collectSetting } from '../option-values.ts'
+import { collectSetting } from '../options/option-values.ts'
 
 /** The options for a received delivery and its provider. */
 export interface DeliveryOptions {

@@ -1,10 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CommandFailure } from './exit-code.ts'
+import { CommandFailure } from '../exit-code.ts'
+import { fakeSecret, fakeToken } from '../testing/fake-gateway.ts'
+import { makeDataFolder } from '../testing/run-command.ts'
 import { findLocalSystem } from './local-system.ts'
-import { fakeSecret, fakeToken } from './testing/fake-gateway.ts'
-import { makeDataFolder } from './testing/run-command.ts'
 
 describe('findLocalSystem', () => {
   it('finds what runs, with its first token and every setting of its providers', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
-import { runCommand } from './testing/run-command.ts'
+import { runCommand } from '../testing/run-command.ts'
 
 async function makeFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-secret-'))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { CommandFailure } from './exit-code.ts'
-import type { GatewayAddress } from './gateway-address.ts'
-import { toPrintable } from './output.ts'
+import { CommandFailure } from '../exit-code.ts'
+import type { GatewayAddress } from '../options/gateway-address.ts'
+import { toPrintable } from '../output.ts'
 
 const orderSchema = z.object({
   id: z.string(),

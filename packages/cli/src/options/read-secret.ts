@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { UsageError } from './exit-code.ts'
+import { UsageError } from '../exit-code.ts'
 
 /** The options for a secret or a token. */
 export type SecretOptions = Readonly<

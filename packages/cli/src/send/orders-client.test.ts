@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { fakeToken, startFakeGateway } from '../testing/fake-gateway.ts'
 import { createOrdersClient } from './orders-client.ts'
-import { fakeToken, startFakeGateway } from './testing/fake-gateway.ts'
 
 const draft = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'a', quantity: 2, unitAmount: 50 }] }
 

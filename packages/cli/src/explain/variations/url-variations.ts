@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '@oncehook/webhooks/providers'
-import { signsAddress, toPublicUrl } from '../verify/known-providers.ts'
-import type { Variation } from './cause.ts'
+import { signsAddress, toPublicUrl } from '../../verify/known-providers.ts'
+import type { Variation } from '../cause.ts'
 import { toLines } from './header-variations.ts'
 
 /** Known details of the URL to which a provider delivers. */

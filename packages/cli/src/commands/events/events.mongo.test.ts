@@ -8,8 +8,8 @@ import { paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/sta
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Binary } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { CliContext } from '../cli-context.ts'
-import { makeDataFolder, runCommand } from '../testing/run-command.ts'
+import type { CliContext } from '../../cli-context.ts'
+import { makeDataFolder, runCommand } from '../../testing/run-command.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

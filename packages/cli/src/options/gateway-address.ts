@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import { CommandFailure, UsageError } from './exit-code.ts'
+import type { CliContext } from '../cli-context.ts'
+import { CommandFailure, UsageError } from '../exit-code.ts'
 import { findLocalSystem, type LocalSystem, nothingRuns } from './local-system.ts'
 import { readUrl } from './option-values.ts'
 import { addSecretOptions, readSecret } from './read-secret.ts'

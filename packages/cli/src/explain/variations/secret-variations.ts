@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import type { LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
-import type { KnownProvider } from '../verify/known-providers.ts'
-import type { Cause, CauseName, Variation } from './cause.ts'
+import type { KnownProvider } from '../../verify/known-providers.ts'
+import type { Cause, CauseName, Variation } from '../cause.ts'
 
 /** A configured secret with its parsed key, or the problem with it. */
 export interface TriedSecret {

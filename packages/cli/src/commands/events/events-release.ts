@@ -1,11 +1,11 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { ask } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { readReason } from '../operator/read-reason.ts'
-import { writeJson, writeLines } from '../output.ts'
+import type { CliContext } from '../../cli-context.ts'
+import type { AddCommand } from '../../command.ts'
+import { commandGroup } from '../../command-group.ts'
+import { connectOperator } from '../../operator/connect-operator.ts'
+import { ask } from '../../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../../operator/operator-options.ts'
+import { readReason } from '../../operator/read-reason.ts'
+import { writeJson, writeLines } from '../../output.ts'
 
 interface Options extends OperatorOptions {
   readonly reason?: string

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { CommandFailure } from './exit-code.ts'
+import { CommandFailure } from '../exit-code.ts'
 
 const runningFile = z.object({
   gatewayUrl: z.url(),

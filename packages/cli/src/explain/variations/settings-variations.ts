@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Attempt } from './attempt.ts'
-import type { Variation } from './cause.ts'
+import type { Attempt } from '../attempt.ts'
+import type { Variation } from '../cause.ts'
 import { toLines } from './header-variations.ts'
 
 const algorithms = ['sha256', 'sha1', 'sha512', 'sha384']

@@ -1,11 +1,11 @@
 import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
 import type { Command } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import { CommandFailure, UsageError } from './exit-code.ts'
-import { type LocalSystem, nothingRuns, type ProviderSettings } from './local-system.ts'
-import { collectSetting } from './option-values.ts'
-import { addSecretOptions, readSecret } from './read-secret.ts'
+import type { CliContext } from '../cli-context.ts'
+import { CommandFailure, UsageError } from '../exit-code.ts'
+import { type LocalSystem, nothingRuns, type ProviderSettings } from '../options/local-system.ts'
+import { collectSetting } from '../options/option-values.ts'
+import { addSecretOptions, readSecret } from '../options/read-secret.ts'
 
 /** The options that select a provider and its secret for signing. */
 export interface SigningOptions {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { signers } from '@oncehook/simulator/signers/signers'
-import { UsageError } from './exit-code.ts'
+import { UsageError } from '../exit-code.ts'
 
 /** The settings for a new secret. */
 export interface MadeSecret {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { UsageError } from './exit-code.ts'
+import { UsageError } from '../exit-code.ts'
 
 /** A request for curl, with the body in a file or inline. */
 export interface CurlRequest {

@@ -1,11 +1,11 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { describeReplay } from '../operator/describe-replay.ts'
-import { ask } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { writeJson, writeLines } from '../output.ts'
+import type { CliContext } from '../../cli-context.ts'
+import type { AddCommand } from '../../command.ts'
+import { commandGroup } from '../../command-group.ts'
+import { connectOperator } from '../../operator/connect-operator.ts'
+import { describeReplay } from '../../operator/describe-replay.ts'
+import { ask } from '../../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../../operator/operator-options.ts'
+import { writeJson, writeLines } from '../../output.ts'
 
 /** `oncehook replays show`: shows the progress of a replay. */
 export const addReplaysShowCommand: AddCommand = (program, { context, finish }) => {

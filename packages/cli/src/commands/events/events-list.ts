@@ -1,13 +1,13 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { addEventFilterOptions, type EventFilterOptions, toEventFilter } from '../operator/event-filter-options.ts'
-import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { addPageOptions, describeNext, type PageOptions, toPage } from '../operator/page-options.ts'
-import { toTime, writeJson, writeLines } from '../output.ts'
-import { toTableLines } from '../table.ts'
+import type { CliContext } from '../../cli-context.ts'
+import type { AddCommand } from '../../command.ts'
+import { commandGroup } from '../../command-group.ts'
+import { connectOperator } from '../../operator/connect-operator.ts'
+import { addEventFilterOptions, type EventFilterOptions, toEventFilter } from '../../operator/event-filter-options.ts'
+import { ask, type OperatorClient } from '../../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../../operator/operator-options.ts'
+import { addPageOptions, describeNext, type PageOptions, toPage } from '../../operator/page-options.ts'
+import { toTime, writeJson, writeLines } from '../../output.ts'
+import { toTableLines } from '../../table.ts'
 
 type Options = EventFilterOptions & OperatorOptions & PageOptions
 

@@ -1,12 +1,12 @@
-import type { CliContext } from '../cli-context.ts'
-import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { describeEvent, type EventDetails, toEventDocument } from '../operator/describe-event.ts'
-import { maskCardNumbers } from '../operator/mask-card-numbers.ts'
-import { ask } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { toPrintable, writeJson, writeLines } from '../output.ts'
+import type { CliContext } from '../../cli-context.ts'
+import type { AddCommand } from '../../command.ts'
+import { commandGroup } from '../../command-group.ts'
+import { connectOperator } from '../../operator/connect-operator.ts'
+import { describeEvent, type EventDetails, toEventDocument } from '../../operator/describe-event.ts'
+import { maskCardNumbers } from '../../operator/mask-card-numbers.ts'
+import { ask } from '../../operator/operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from '../../operator/operator-options.ts'
+import { toPrintable, writeJson, writeLines } from '../../output.ts'
 
 interface Options extends OperatorOptions {
   readonly raw?: boolean
