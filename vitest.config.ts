@@ -16,7 +16,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           maxWorkers: Math.max(2, availableParallelism() - 1),
-          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'],
+          include: ['packages/*/src/**/*.test.ts', '{scripts,contracts,bench}/**/*.test.ts'],
           // A property is quick on a quiet machine; on a busy one it must not fail for that.
           testTimeout: 30_000,
           sequence: { groupOrder: 1 },

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { vectorFiles } from '../../contracts/vectors/generator/vector-files.ts'
 import type { Say } from '../progress.ts'
-import { vectorFiles } from '../vectors/vector-files.ts'
 import { describeOrders } from './order-schemas.ts'
 
 /** A file of the repository that follows from the sources. */

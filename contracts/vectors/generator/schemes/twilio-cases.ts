@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { accepted, type Recipe, refused, signatureOf } from './recipe.ts'
-import { BODY, type HeaderLine, type Vector } from './vector.ts'
+import { accepted, type Recipe, refused, signatureOf } from '../recipe.ts'
+import { BODY, type HeaderLine, type Vector } from '../vector.ts'
 
 /** The address of most of Twilio's vectors, and its query. */
 export const TWILIO_URL = 'https://example.com/api/webhooks/twilio'

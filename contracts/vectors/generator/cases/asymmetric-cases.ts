@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { type EcdsaSigner, malleableEd25519, signEd25519 } from './keys.ts'
-import { accepted, linesAround, macOf, type Recipe, refused, signedLines } from './recipe.ts'
-import { BODY, NOW, type Vector } from './vector.ts'
+import { type EcdsaSigner, malleableEd25519, signEd25519 } from '../keys.ts'
+import { accepted, linesAround, macOf, type Recipe, refused, signedLines } from '../recipe.ts'
+import { BODY, NOW, type Vector } from '../vector.ts'
 
 /** Discord: both pings, and what only Ed25519 has. */
 export function discordCases(recipe: Recipe): Vector[] {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-const FOLDER = resolve(import.meta.dirname, '../../contracts/vectors')
+const FOLDER = resolve(import.meta.dirname, '..')
 
 /** The signatures, in base64, that the vectors of a scheme hold already; none where there is no such file. */
 export function knownSignatures(scheme: string): Buffer[] {

@@ -1,5 +1,5 @@
-import { accepted, type Delivered, linesAround, macOf, type Recipe, refused, signatureOf } from './recipe.ts'
-import { BODY, type Vector } from './vector.ts'
+import { accepted, type Delivered, linesAround, macOf, type Recipe, refused, signatureOf } from '../recipe.ts'
+import { BODY, type Vector } from '../vector.ts'
 
 /** The signature as it is written: too short, too long, in another alphabet, behind another prefix, of another hash. */
 export function signatureCases(recipe: Recipe): Vector[] {

@@ -8,7 +8,7 @@ const files = await Promise.all(vectorFiles().map(async ({ path, content }) => (
 
 describe('the files of contracts/vectors', () => {
   it('are made by rule, every one', () => {
-    const there = readdirSync(resolve(import.meta.dirname, '../../contracts/vectors'))
+    const there = readdirSync(resolve(import.meta.dirname, '..')).filter((name) => name.endsWith('.json'))
     expect(files.map(({ path }) => path).toSorted()).toEqual(
       there.map((name) => `contracts/vectors/${name}`).toSorted(),
     )

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto'
-import { bodyCases } from './body-cases.ts'
-import { accepted, type Recipe, refused } from './recipe.ts'
-import { secretCases } from './secret-cases.ts'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { bodyCases } from '../cases/body-cases.ts'
+import { secretCases } from '../cases/secret-cases.ts'
+import { accepted, type Recipe, refused } from '../recipe.ts'
+import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 const HEADER = 'X-FusionAuth-Signature-JWT'
 const SECRET = 'test_secret'

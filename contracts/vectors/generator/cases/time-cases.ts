@@ -1,5 +1,5 @@
-import { accepted, isTimed, type Recipe, refused, signedLines } from './recipe.ts'
-import { NOW, type Vector } from './vector.ts'
+import { accepted, isTimed, type Recipe, refused, signedLines } from '../recipe.ts'
+import { NOW, type Vector } from '../vector.ts'
 
 /** The time, where one is signed: both edges of the window, and everything that is no time although it is signed. */
 export function timeCases(recipe: Recipe): Vector[] {

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { API, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { API, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 const FORM: readonly HeaderLine[] = [['Content-Type', 'application/x-www-form-urlencoded']]
 const ID = 'tr_d0b0E3EA3v'

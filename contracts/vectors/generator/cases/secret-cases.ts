@@ -1,5 +1,5 @@
-import { accepted, type Recipe, refused } from './recipe.ts'
-import { NOW, type Vector } from './vector.ts'
+import { accepted, type Recipe, refused } from '../recipe.ts'
+import { NOW, type Vector } from '../vector.ts'
 
 /** The end of a secret: up to it, and from its very second on. */
 export function secretCases(recipe: Recipe): Vector[] {

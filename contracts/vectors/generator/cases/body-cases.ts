@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { accepted, type Recipe, refused, signedLines } from './recipe.ts'
-import { BODY, type Vector } from './vector.ts'
+import { accepted, type Recipe, refused, signedLines } from '../recipe.ts'
+import { BODY, type Vector } from '../vector.ts'
 
 /** The body: whatever bytes it has, they count as they are sent. */
 export function bodyCases(recipe: Recipe): Vector[] {

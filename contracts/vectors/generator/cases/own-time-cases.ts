@@ -1,5 +1,5 @@
-import { accepted, type Delivered, linesAround, type Recipe, refused, signatureOf, signedLines } from './recipe.ts'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { accepted, type Delivered, linesAround, type Recipe, refused, signatureOf, signedLines } from '../recipe.ts'
+import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 /** Cashfree writes its times in milliseconds. */
 export function cashfreeCases(recipe: Recipe): Vector[] {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { KEY } from './keys.ts'
-import type { HeaderLine, Vector } from './vector.ts'
-import { NOW } from './vector.ts'
+import { KEY } from '../keys.ts'
+import type { HeaderLine, Vector } from '../vector.ts'
+import { NOW } from '../vector.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
-import { accepted, type Delivered, macOf, type Recipe, refused, signatureOf, signedLines } from './recipe.ts'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { accepted, type Delivered, macOf, type Recipe, refused, signatureOf, signedLines } from '../recipe.ts'
+import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 const REQUEST_ID = 'req-0001'
 

@@ -1,9 +1,6 @@
 import { createPublicKey } from 'node:crypto'
-import { discordCases, sendgridCases } from './asymmetric-cases.ts'
-import { hmacCases } from './hmac-cases.ts'
-import { ANOTHER, createEcdsaSigner, KEY, signEd25519 } from './keys.ts'
-import { knownSignatures } from './known-signatures.ts'
-import { manifestOf, mercadopagoCases } from './mercadopago-cases.ts'
+import { discordCases, sendgridCases } from './cases/asymmetric-cases.ts'
+import { hmacCases } from './cases/hmac-cases.ts'
 import {
   adyenPlatformCases,
   githubCases,
@@ -13,11 +10,14 @@ import {
   shopifyCases,
   squareCases,
   woocommerceCases,
-} from './own-body-cases.ts'
-import { cashfreeCases, hook0Cases, paddleCases, slackCases, stripeCases, zoomCases } from './own-time-cases.ts'
+} from './cases/own-body-cases.ts'
+import { cashfreeCases, hook0Cases, paddleCases, slackCases, stripeCases, zoomCases } from './cases/own-time-cases.ts'
+import { gitlabSigningCases, standardV1aCases, standardV1Cases } from './cases/standard-cases.ts'
+import { ANOTHER, createEcdsaSigner, KEY, signEd25519 } from './keys.ts'
+import { knownSignatures } from './known-signatures.ts'
 import type { Recipe } from './recipe.ts'
-import { gitlabSigningCases, standardV1aCases, standardV1Cases } from './standard-cases.ts'
-import { TWILIO_FORM, TWILIO_QUERY, TWILIO_URL, textOfTwilioForm, twilioCases } from './twilio-cases.ts'
+import { manifestOf, mercadopagoCases } from './schemes/mercadopago-cases.ts'
+import { TWILIO_FORM, TWILIO_QUERY, TWILIO_URL, textOfTwilioForm, twilioCases } from './schemes/twilio-cases.ts'
 import { API } from './vector.ts'
 
 const HEX = '954170223fd5be8e03970efe3ecfb1cefe4d2b5a049e2b6cbe521380bf89f197'

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto'
-import { KEY } from './keys.ts'
-import { API, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { KEY } from '../keys.ts'
+import { API, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 /** A provider that sends its secret in clear. */
-interface ClearToken {
+interface StaticToken {
   readonly header: string
   readonly token: string
   readonly body: Buffer
@@ -13,7 +13,7 @@ interface ClearToken {
   readonly foreign: readonly string[]
 }
 
-const FLUTTERWAVE: ClearToken = {
+const FLUTTERWAVE: StaticToken = {
   header: 'verif-hash',
   token: 'a_secret_hash_0001',
   body: Buffer.from(
@@ -23,7 +23,7 @@ const FLUTTERWAVE: ClearToken = {
   foreign: ['flutterwave-signature', 'X-Gitlab-Token'],
 }
 
-const GITLAB: ClearToken = {
+const GITLAB: StaticToken = {
   header: 'X-Gitlab-Token',
   token: 'a_clear_token_0001',
   body: Buffer.from('{"object_kind":"push","project":{"id":15},"ref":"refs/heads/main"}'),
@@ -33,7 +33,7 @@ const GITLAB: ClearToken = {
 
 /** Flutterwave: the secret hash in clear. */
 export function flutterwaveVectors(): Vector[] {
-  return clearTokenVectors(FLUTTERWAVE)
+  return staticTokenVectors(FLUTTERWAVE)
 }
 
 /** GitLab's older token: a signature beside it is nothing that anybody can check. */
@@ -45,7 +45,7 @@ export function gitlabTokenVectors(): Vector[] {
     ['webhook-signature', `v1,${createHmac('sha256', key).update(`msg_0001.${NOW}.`).update(body).digest('base64')}`],
   ]
   return [
-    ...clearTokenVectors(GITLAB),
+    ...staticTokenVectors(GITLAB),
     written(GITLAB, 'a signature beside it that nobody can check', {
       verdict: 'accepted',
       headers: [[GITLAB.header, token], ...signed(KEY)],
@@ -54,12 +54,12 @@ export function gitlabTokenVectors(): Vector[] {
   ]
 }
 
-function written({ token, body, mark }: ClearToken, why: string, more: Partial<Vector>): Vector {
+function written({ token, body, mark }: StaticToken, why: string, more: Partial<Vector>): Vector {
   const usual = { verdict: 'refused', settings: API, secret: token, now: NOW, headers: [] } as const
   return { why: `${why}${mark}`, ...usual, ...more, body: more.body ?? body.toString('base64') }
 }
 
-function clearTokenVectors(provider: ClearToken): Vector[] {
+function staticTokenVectors(provider: StaticToken): Vector[] {
   const { header, token, foreign } = provider
   const line: HeaderLine = [header, token]
   const accepted = (why: string, more: Partial<Vector> = {}): Vector =>
@@ -87,7 +87,7 @@ function clearTokenVectors(provider: ClearToken): Vector[] {
   ]
 }
 
-function valuesOf({ token, body }: ClearToken): [why: string, value: string][] {
+function valuesOf({ token, body }: StaticToken): [why: string, value: string][] {
   const hash = (name: string): Buffer => createHash(name).update(token).digest()
   const mac = createHmac('sha256', token).update(body).digest()
   return [

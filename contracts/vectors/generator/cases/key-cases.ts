@@ -1,6 +1,6 @@
-import { isTimed, macOf, type Recipe, refused, signedLines } from './recipe.ts'
+import { isTimed, macOf, type Recipe, refused, signedLines } from '../recipe.ts'
+import { BODY, NOW, type Vector } from '../vector.ts'
 import { secretCases } from './secret-cases.ts'
-import { BODY, NOW, type Vector } from './vector.ts'
 
 /** The key and what is signed: another secret, one that ended, and texts that other providers would sign. */
 export function keyCases(recipe: Recipe): Vector[] {

@@ -1,5 +1,5 @@
-import { accepted, macOf, type Recipe, refused, signatureOf, signedLines } from './recipe.ts'
-import { BODY, type HeaderLine, type Vector } from './vector.ts'
+import { accepted, macOf, type Recipe, refused, signatureOf, signedLines } from '../recipe.ts'
+import { BODY, type HeaderLine, type Vector } from '../vector.ts'
 
 /** Unsigned headers change nothing, whatever they say. */
 function withUnsigned(recipe: Recipe, ...headers: HeaderLine[]): Vector {

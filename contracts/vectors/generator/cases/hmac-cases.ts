@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { KEY } from './keys.ts'
-import { accepted, type Recipe, refused } from './recipe.ts'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { KEY } from '../keys.ts'
+import { accepted, type Recipe, refused } from '../recipe.ts'
+import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 const TIME = String(NOW)
 const TIMED = { header: 'x-signature', timestampHeader: 'x-timestamp' }

@@ -1,5 +1,5 @@
-import { accepted, linesAround, type Recipe, refused, signatureOf, signedLines } from './recipe.ts'
-import { NOW, type Vector } from './vector.ts'
+import { accepted, linesAround, type Recipe, refused, signatureOf, signedLines } from '../recipe.ts'
+import { NOW, type Vector } from '../vector.ts'
 
 /** The signature's header itself: its name in every case, missing, empty, repeated. */
 export function headerCases(recipe: Recipe): Vector[] {

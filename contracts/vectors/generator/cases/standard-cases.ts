@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { KEY, malleableEd25519, signEd25519 } from './keys.ts'
-import { accepted, type Delivered, type Recipe, refused, signatureOf } from './recipe.ts'
-import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
+import { KEY, malleableEd25519, signEd25519 } from '../keys.ts'
+import { accepted, type Delivered, type Recipe, refused, signatureOf } from '../recipe.ts'
+import { BODY, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
 const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
