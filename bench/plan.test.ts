@@ -49,7 +49,7 @@ describe('readPlan', () => {
     expect(() => rowsOf('--publish')).toThrow(/Only figures of the full form/)
   })
 
-  it('gives every trial and every row a name of its own', () => {
+  it('gives every run and every scenario a unique name', () => {
     const rows = PHASES.flatMap((phase) => phase.rows)
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))
@@ -58,7 +58,7 @@ describe('readPlan', () => {
 })
 
 describe('effortNotes', () => {
-  it('tells what the short form does less of, and nothing of the full one', () => {
+  it('says what the short form leaves out, and nothing about the full one', () => {
     expect(effortNotes(readPlan([], PHASES))).toEqual([
       'short form: 5,000 events wait, 50,000 records stored against 2,000, memory after 50,000 accepts',
     ])

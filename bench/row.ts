@@ -26,7 +26,7 @@ export interface Row {
   /** By which it is chosen on the command line. */
   readonly name: string
   readonly trials: readonly Trial[]
-  /** Trials that tell more and that no goal needs; left out of the short form. */
+  /** Trials that show more and that no goal needs; left out of the short form. */
   readonly more?: readonly Trial[]
   readonly goals: readonly Goal[]
 }

@@ -25,7 +25,7 @@ function trialOf(name: string, outcome: (run: string) => Outcome): Trial {
   return { name, title: name, run: async ({ run }) => outcome(run) }
 }
 
-it('takes every trial once a round, in turn, under names of its own', async () => {
+it('takes each run once per round, in turn, under unique names', async () => {
   const order: string[] = []
   const note = (run: string): Outcome => {
     order.push(run)
@@ -50,7 +50,7 @@ it('takes a disturbed measurement again, at most twice, and keeps what it lost',
   expect(run.said[0]).toMatch(/1 acknowledged and not found; disturbed, so once more$/)
 })
 
-it('goes on with the others when a trial fails, and says so', async () => {
+it('continues with the others if a run fails, and says so', async () => {
   const failing = trialOf('failing', () => {
     throw new Error('It ended with 1')
   })

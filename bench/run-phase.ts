@@ -22,7 +22,7 @@ export interface PhaseRun {
   readonly setup: Setup
   readonly phase: PlannedPhase
   readonly effort: Effort
-  /** Does fixed work in a folder and tells how long it took. */
+  /** Does fixed work in a folder and measures how long it took. */
   readonly calibrate: (folder: string) => Promise<Calibration>
   readonly say: (line: string) => void
   readonly signal: AbortSignal
@@ -35,7 +35,7 @@ const SHARE_FOR_REPEATING = 0.25
  * Runs rounds, in each of them every trial once, so that whatever changes on the machine with time meets all trials
  * alike. A measurement that strangers disturbed is taken again at once, at most twice. Ends when enough rounds were
  * quiet, or when another one would go beyond the time of the phase. A trial that fails is missing in its round, and the
- * others go on.
+ * others continue.
  */
 export async function runPhase(run: PhaseRun): Promise<PhaseResult> {
   const { phase } = run

@@ -78,7 +78,7 @@ describe('summarize', () => {
     expect(summarize([resultOf(steady.slice(0, 2))]).basis).toEqual(['accept: 2 of 2 rounds were quiet and count'])
   })
 
-  it('tells an aim that was reached, a target that was reached, and one that was missed', () => {
+  it('distinguishes an aim that was reached, a target that was reached, and a target that was missed', () => {
     const verdicts = (rate: number) => summarize([resultOf([round(1_000, rate)])]).goals.map(({ verdict }) => verdict)
     expect(verdicts(6_000)).toEqual(['aim', 'missed'])
     expect(verdicts(3_500)).toEqual(['reached', 'reached'])

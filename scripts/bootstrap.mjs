@@ -86,7 +86,7 @@ async function runUnderNode24(args) {
 
 /**
  * Waits for the child and hands it every signal that would end this process; a child never outlives it, not even when npm is
- * killed outright. With `patienceMs`, a child that has been told to end is killed after that time.
+ * killed outright. With `patienceMs`, a child that was asked to end is killed after that time.
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} [patienceMs]
  * @returns {Promise<{ code?: number | null, signal?: NodeJS.Signals | null, error?: Error, interrupted: boolean }>}

@@ -87,7 +87,7 @@ describe('folders', () => {
 })
 
 describe('an update command', () => {
-  it('is sent by one file, which judges its reply', () => {
+  it('is sent by one file, which checks its reply', () => {
     const files = globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
     const sending = files.filter((file) =>
       /\.command\(\{\s*update\b/.test(readFileSync(join(repository, file), 'utf8')),
@@ -129,7 +129,7 @@ describe('the network', () => {
     const bound = files.filter((file) =>
       /(?<!typeof )globalThis\.fetch/.test(readFileSync(join(repository, file), 'utf8')),
     )
-    // What others call has a default: the entry of the library stands for their main.ts.
+    // The library's entry has a default, because callers have no main.ts of ours.
     const allowed = /\/main\.ts$|^packages\/webhooks\/src\/create-verifier\.ts$/
     expect(bound.filter((file) => !allowed.test(file))).toEqual([])
   })

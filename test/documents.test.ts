@@ -32,7 +32,7 @@ describe('docs/errors.md', () => {
 })
 
 describe('docs/failure-modes.md', () => {
-  it('names for every fault, in their order, the test files in which its id stands', () => {
+  it('names for each fault, in order, the test files that contain its id', () => {
     const text = readFileSync(join(repository, 'docs/failure-modes.md'), 'utf8')
     const rows = Array.from(text.matchAll(/^\| (FP-\d\d) \| .+ \| (`.+`) \|$/gm), ([, id = '', files = '']) => ({
       id,

@@ -12,7 +12,7 @@ import { type InstalledTool, installPythonTool } from '../scripts/python-tools/i
 const repository = resolve(import.meta.dirname, '..')
 const folder = join(repository, 'docker/kubernetes')
 const files = globSync('*.yaml', { cwd: folder }).filter((name) => name !== 'kustomization.yaml')
-// Of the Gateway API, whose schemas no cluster has by itself, and the validator not either.
+// Of the Gateway API, whose schemas neither a plain cluster nor the validator has.
 const ROUTE = 'http-route.yaml'
 
 // It carries the schemas of every version that it knows, so that no cluster and no network is asked.
@@ -118,7 +118,7 @@ describe('the Kubernetes manifests', () => {
     },
   )
 
-  it('keep taking deliveries while fulfilment is away: the readiness of a gateway does not ask for it', () => {
+  it('keep taking deliveries without fulfilment: the readiness of a gateway does not depend on it', () => {
     expect(containerOf('gateway').readinessProbe.httpGet).toEqual({ path: '/healthz', port: 'public' })
   })
 

@@ -102,7 +102,7 @@ describe('docs/metrics.md', () => {
       const labels = labelsIn(metrics)
       for (const [name, names] of Object.entries(labels)) expect([name, rows[name]?.labels]).toEqual([name, names])
       const unseen = Object.keys(rows).filter((name) => labels[name] === undefined)
-      // One needs a broken database, the other a delivery of PayPal: tests of their own show them.
+      // One needs a broken database, the other a delivery of PayPal: other tests cover them.
       expect(unseen.filter((name) => name !== 'oncehook_transmissions_reused_total')).toEqual([
         'oncehook_database_errors_total',
       ])

@@ -259,7 +259,7 @@ function withHeader(both: Both, header: string, change: (value: string) => strin
   return { ...both, delivery, sent: toSent(delivery, both.sent) }
 }
 
-/** Signed for the sign that stands in for what is no UTF-8, and sent as bytes that are none. */
+/** Signed for the replacement character, and sent as bytes that are not UTF-8. */
 async function undecodable(scheme: string): Promise<Both> {
   const other = await simulate(scheme, { body: Buffer.from('{"id":"\ufffd"}') })
   const rawBody = Buffer.concat([Buffer.from('{"id":"'), Buffer.of(0xff), Buffer.from('"}')])

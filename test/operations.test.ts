@@ -53,7 +53,7 @@ function keptRequest(): string {
   return file
 }
 
-/** An event that failed, and whose cause is mended. */
+/** A failed event whose cause is fixed. */
 async function mendedEvent(): Promise<string> {
   const eventId = randomUUID()
   const orderId = await system.order()
@@ -105,7 +105,7 @@ interface Ran {
   readonly output: string
 }
 
-/** Runs a line of a shell as it stands in a document, with `npm run oncehook --` as the program that it starts. */
+/** Runs a shell line from a document, with `npm run oncehook --` as the program that it starts. */
 async function run(line: string, variables: Readonly<Record<string, string>>): Promise<Ran> {
   const program = `"${process.execPath}" "${join(repository, 'packages/cli/src/main.ts')}"`
   const command = line.replace(/^npm run (?:--silent )?oncehook --/, program)
@@ -124,7 +124,7 @@ function commandLines(document: string): string[] {
 }
 
 describe('docs/operations.md', () => {
-  it('holds commands that all work as they stand', { timeout: 180_000 }, async () => {
+  it('contains only commands that work as written', { timeout: 180_000 }, async () => {
     const early = await earlyEvent()
     const { replayId } = await operator.events.replay.mutate({
       ...{ filter: { provider: 'nobody' }, reason: 'to have one' },

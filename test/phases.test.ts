@@ -13,7 +13,7 @@ describe('Phases', () => {
     expect(await phasesOf().run('load', async () => 7)).toBe(7)
   })
 
-  it('ends one that hangs, and tells which, what came before it and how things stand', async () => {
+  it('ends one that hangs, and reports which, what came before it and the current state', async () => {
     const phases = phasesOf()
     await phases.run('load', async () => undefined)
     const hanging = phases.run('settled', () => new Promise(() => undefined))
@@ -22,14 +22,14 @@ describe('Phases', () => {
     )
   })
 
-  it('tells the same of one that fails', async () => {
+  it('reports the same for one that fails', async () => {
     const failing = phasesOf().run('load', async () => expect.unreachable('canary'))
     await expect(failing).rejects.toThrow(
       /^In the phase "load", after .+canary.*\nOver by then: nothing\nEvents: 3 pending/,
     )
   })
 
-  it('fails for the reason of the phase also where nobody knows how things stand', async () => {
+  it('fails for the reason of the phase even if the state cannot be described', async () => {
     const away = async (): Promise<never> => {
       throw new Error('The engine is gone')
     }

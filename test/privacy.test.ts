@@ -14,7 +14,7 @@ afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const system = stack.use(await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } }))
 
-// Neither of these holds anything of a person: states, counts, times, and names of our own.
+// None of these contains personal data: states, counts, times, and our own names.
 const NOT_PERSONAL: Record<string, readonly string[]> = {
   [EVENTS]: [
     ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'fence', 'deliveries', 'mismatches'],
@@ -32,7 +32,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
 }
 const WITHOUT_PEOPLE = ['owners', 'readiness', 'deployment', 'housekeeping', 'tallies', 'encryption_keys']
 
-/** Collection -> the fields that the document tells of. */
+/** Collection -> the fields that the document lists. */
 function documented(heading: string): Map<string, Set<string>> {
   const rows = document.matchAll(new RegExp(`^\\| ${heading} \\| \`(\\w+)\` \\| (.+?) \\|`, 'gm'))
   const fields = new Map<string, Set<string>>()
@@ -78,7 +78,7 @@ async function use(): Promise<void> {
 }
 
 describe('docs/privacy.md', () => {
-  it('tells of every collection and every field in which something of a person may be', {
+  it('lists every collection and every field that may contain personal data', {
     timeout: 30_000,
   }, async () => {
     await use()

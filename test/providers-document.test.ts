@@ -83,7 +83,7 @@ describe.each(sections)('the section of $scheme', (section) => {
     }
   })
 
-  it('tells where the secret is, what the provider does and what is signed', () => {
+  it('says where the secret is, what the provider does and what is signed', () => {
     for (const part of [
       '**Secret**: ',
       '- **Delivery behaviour**: ',
@@ -99,7 +99,7 @@ describe.each(sections)('the section of $scheme', (section) => {
     ['Paid', 'payment.succeeded'],
     ['Failed', 'payment.failed'],
   ])('lists under %s every type that counts as %s', (part, ours) => {
-    // A type that is called as ours counts by itself.
+    // A type with the same name as ours counts without a mapping.
     expect(namesOf(section, part).filter((name) => name !== ours)).toEqual(mappedBy(scheme, ours))
   })
 })

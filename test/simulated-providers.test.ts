@@ -25,9 +25,9 @@ const paid: PaymentEvent = {
 }
 const failed: PaymentEvent = { ...paid, id: 'evt_2', type: 'payment.failed', paymentId: 'pay_2', orderId: 'ord_2' }
 
-/** What these tell of a payment has no amount in it, or none that the gateway reads. */
+/** Their payment events have no amount, or none that the gateway reads. */
 const WITHOUT_AMOUNT = 'discord fusionauth github gitlab gocardless sendgrid slack twilio x zoom'.split(' ')
-/** Their events have an id of their own, in signed bytes. */
+/** Their events have an id in the signed bytes. */
 const WITH_OWN_ID =
   'checkout gitlab gocardless hmac mollie paddle paypal sendgrid slack standard-webhooks stripe'.split(' ')
 
@@ -114,7 +114,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
       try {
         return [signTampered(signer, request(paid, NOW), tampered)]
       } catch (error) {
-        // What a scheme does not sign cannot be spoiled.
+        // What a scheme does not sign cannot be tampered with.
         if (error instanceof SigningError) return []
         throw error
       }

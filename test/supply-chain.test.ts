@@ -45,7 +45,7 @@ it('the compose file takes a MongoDB in support, and no zlib on its wire', () =>
 describe('docker/pin-images.sh', () => {
   const file = join(folder, 'env')
   const digests = join(folder, 'digest')
-  // Stands in for Docker's client: every image has the digest that the file holds; none, where it is empty.
+  // A fake Docker client: every image has the digest in the file; none if the file is empty.
   writeFileSync(
     join(folder, 'docker'),
     `#!/bin/sh\n[ "$1" = pull ] && exec test -s ${digests}\nfor image; do :; done\necho "\${image%%:*}@sha256:$(cat ${digests})"\n`,

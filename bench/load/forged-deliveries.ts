@@ -17,7 +17,7 @@ const DIFFERENT = 32
 
 /**
  * Makes deliveries that look right and were signed with a key that nobody knows, so that only the whole computation
- * over the whole body tells. 32 different ones in turn: keeping them all would take gigabytes.
+ * over the whole body shows. 32 different ones in turn: keeping them all would take gigabytes.
  */
 export function forgeDeliveries({ url, count, bytes, scheme }: ForgedBatch, now: number): SignedDelivery[] {
   const forge = FORGERS[scheme]

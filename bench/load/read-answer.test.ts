@@ -15,7 +15,7 @@ describe('readAnswer', () => {
     expect(readAnswer(Buffer.from(closing))).toMatchObject({ status: 413, last: true })
   })
 
-  it('refuses an answer whose end it cannot tell', () => {
+  it('refuses an answer whose end it cannot find', () => {
     const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
     expect(() => readAnswer(Buffer.from(chunked))).toThrow('no Content-Length')
   })

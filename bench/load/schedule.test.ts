@@ -9,7 +9,7 @@ describe('createSchedule', () => {
     expect(schedule.endsAt).toBe(2_000)
   })
 
-  it('tells how many are due by an instant', () => {
+  it('counts the deliveries that are due at a given time', () => {
     const schedule = createSchedule({ at: 1_000, count: 5, perSecond: 4 })
     expect([999, 1_000, 1_249, 1_250, 1_999, 2_000, 9_000].map(schedule.dueBy)).toEqual([0, 1, 1, 2, 4, 5, 5])
   })

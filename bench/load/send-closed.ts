@@ -16,7 +16,7 @@ const GRACE_MS = 15_000
 
 /**
  * Sends over `connections` at once, each the next delivery when the last one is answered, until the time is over or
- * every delivery is sent. It tells how many a second are possible, and nothing about waiting: a receiver that stalls is
+ * every delivery is sent. It shows how many per second are possible, and nothing about waiting: a receiver that stalls is
  * sent less.
  */
 export async function sendClosed({ plan, url, deliveries, now }: Sending<ClosedLoad>): Promise<LoadReport> {

@@ -5,14 +5,14 @@ import type { ForgedBatch } from './forged-deliveries.ts'
 import type { LoadPlan, LoadReport } from './load-report.ts'
 import type { DeliveryBatch } from './signed-deliveries.ts'
 
-/** What the sender's process is told to do, one thing at a time; only a load that runs can be cut. */
+/** Commands to the sender's process, one at a time. Only a running load can be cut. */
 export type SenderOrder =
   | { readonly sign: DeliveryBatch }
   | { readonly forge: ForgedBatch }
   | { readonly send: LoadPlan }
   | { readonly cut: true }
 
-/** A process that makes deliveries first and sends them when told. */
+/** A process that makes deliveries first and sends them on command. */
 export interface Sender extends Disposable {
   readonly pid: number
   sign(batch: DeliveryBatch): Promise<void>

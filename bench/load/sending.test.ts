@@ -97,7 +97,7 @@ describe('sendClosed', () => {
     expect(server.taken()).toBe(500)
   })
 
-  it('begins nothing after its time and waits for what is under way', async () => {
+  it('begins nothing after its time and waits for deliveries in progress', async () => {
     await using server = await serve((response, number) => void setTimeout(accept, 1_200, response, number))
     const plan = { kind: 'closed', connections: 3, forMs: 1_000 } as const
     const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(1_000), now })
@@ -105,7 +105,7 @@ describe('sendClosed', () => {
     expect(report.failed).toEqual({})
   })
 
-  it('counts refusals by status and goes on after a broken connection', async () => {
+  it('counts refusals by status and continues after a broken connection', async () => {
     await using server = await serve((response, number) => {
       response.statusCode = number === 1 ? 503 : 200
       if (number === 2) response.destroy()

@@ -23,7 +23,7 @@ function partsOf({ request }: SignedDelivery) {
 }
 
 describe('signDeliveries', () => {
-  it('gives every delivery an id, an order and a signature of its own', () => {
+  it('gives each delivery its own id, order and signature', () => {
     const parts = signDeliveries(batch, Date.now()).map(partsOf)
     const orders = parts.map(({ body }) => JSON.parse(body).data.object.metadata.order_id)
     expect(orders).toEqual(Array.from({ length: 50 }, (_, index) => `order-${index}`))

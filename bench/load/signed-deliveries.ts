@@ -8,7 +8,7 @@ export interface SignedDelivery {
   readonly request: Buffer
 }
 
-/** `unique`: every delivery tells of an event of its own. `repeated`: 19 of 20 repeat an event that was sent before. */
+/** `unique`: every delivery reports a new event. `repeated`: 19 of 20 repeat an event that was sent before. */
 export type Mix = 'unique' | 'repeated'
 
 /** Which deliveries are to be made. */
@@ -28,7 +28,7 @@ const FRESH_EVERY = 20
 const REPEATS_REACH_BACK = 400
 const SIGNATURE_AGES = 250
 
-/** Which event delivery `index` tells of. A repetition picks one of the newest 400, the one just sent included. */
+/** The event that delivery `index` reports. A repetition picks one of the newest 400, including the last one sent. */
 export function eventNumberOf(index: number, mix: Mix): number {
   if (mix === 'unique') return index
   const newest = Math.floor(index / FRESH_EVERY)
@@ -38,8 +38,8 @@ export function eventNumberOf(index: number, mix: Mix): number {
 }
 
 /**
- * Makes and signs payments of `payment_intent.succeeded` as of `now` (milliseconds): each event has an id and an order
- * of its own, each delivery a signature made for it; those of repetitions tell other times, up to 250 s back, within the window of 300 s.
+ * Makes and signs payments of `payment_intent.succeeded` as of `now` (milliseconds): each event has its own id and
+ * order, and each delivery its own signature. Repetitions have other times, up to 250 s earlier, within the window of 300 s.
  */
 export function signDeliveries(batch: DeliveryBatch, now: number): SignedDelivery[] {
   const head = requestHead(new URL(batch.url))

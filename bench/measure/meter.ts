@@ -9,7 +9,7 @@ export interface Usage {
   readonly foreignShare: number
 }
 
-/** Begins to meter these processes (name to number); the result ends it and tells what they spent. */
+/** Begins to meter these processes (name -> pid). The result ends the measurement and returns what they used. */
 export function startMeter(pids: Readonly<Record<string, number>>): () => Usage {
   const startedAt = performance.now()
   const machine = machineBusyMs()

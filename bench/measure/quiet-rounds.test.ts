@@ -18,7 +18,7 @@ describe('quietRounds', () => {
     expect(quietRounds(rounds)).toEqual([true, false, false, false, true])
   })
 
-  it('judges by the best of this machine, not by fixed times', () => {
+  it('compares with the best of this machine, not with fixed times', () => {
     const slow = { ...quiet, calibration: { processorMs: 900, diskMs: 4_000 } }
     expect(quietRounds([[slow], [slow], [slow]])).toEqual([true, true, true])
   })

@@ -1,6 +1,6 @@
 import type { Calibration } from './calibrate.ts'
 
-/** What tells whether a measurement had the machine to itself. */
+/** Shows whether a measurement had the machine to itself. */
 export interface Surroundings {
   readonly calibration: Calibration
   /** Share of all processor time of the machine that went to strangers while it was measured, 0 to 1. */
@@ -10,7 +10,7 @@ export interface Surroundings {
 // Beyond these a measurement counts as disturbed.
 const QUIET_LIMITS = { foreignShare: 0.05, processor: 1.2, disk: 2.5 } as const
 
-/** Whether a measurement had the machine to itself as far as can be told at once: strangers took next to nothing. */
+/** Whether a measurement had the machine to itself, as far as one measurement shows: other processes used almost nothing. */
 export function isUndisturbed({ foreignShare }: Surroundings): boolean {
   return foreignShare <= QUIET_LIMITS.foreignShare
 }

@@ -13,7 +13,7 @@ export interface Setup {
   readonly database: (name: string) => Db
 }
 
-/** A program that takes deliveries, with an empty database of its own. */
+/** A program that takes deliveries, with its own empty database. */
 export interface Receiver extends AsyncDisposable {
   /** Where deliveries are posted. */
   readonly url: string
@@ -29,7 +29,7 @@ export interface Receiver extends AsyncDisposable {
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** Starts a receiver with databases of its own, which carry `run` in their names. */
+/** Starts a receiver with its own databases, which have `run` in their names. */
 export type StartReceiver = (setup: Setup, run: string) => Promise<Receiver>
 
 /** A majority of the replica set holds it, and has it in its journal: what every receiver of the benchmark waits for. */

@@ -14,7 +14,7 @@ export interface Startable extends AsyncDisposable {
   keptOf(eventIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** The naive receiver at a port of its own. */
+/** The naive receiver on its own port. */
 export async function openNaive(setup: Setup, run: string): Promise<Startable> {
   const database = `naive_${run}`
   const port = await stablePort()
@@ -29,7 +29,7 @@ export async function openNaive(setup: Setup, run: string): Promise<Startable> {
   }
 }
 
-/** The gateway at a port of its own; fulfilment is away, as a delivery must not care. */
+/** The gateway on its own port. Fulfilment is unavailable: deliveries do not depend on it. */
 export async function openGateway(setup: Setup, run: string): Promise<Startable> {
   const system = await describeSystem(setup, run)
   const db = setup.database(system.gatewayDb)

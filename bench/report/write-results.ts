@@ -9,7 +9,7 @@ export interface Results {
   readonly picture: string | null
 }
 
-/** Writes the results of a run that ended at `at` into `folder`, one file a form, and answers their names. */
+/** Writes the results of a run that ended at `at` into `folder`, one file per format. Returns their names. */
 export function writeResults(folder: string, at: Date, { json, markdown, picture }: Results): string[] {
   mkdirSync(folder, { recursive: true })
   const name = at.toISOString().slice(0, 19).replaceAll(':', '')

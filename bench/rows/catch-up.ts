@@ -14,7 +14,7 @@ const CATCHING_UP = createCatchUpTrial({
   perSecond: 500,
 })
 
-/** What becomes of events that waited while fulfilment was away. */
+/** What happens to events that waited while fulfilment was unavailable. */
 export const CATCH_UP_ROW: Row = {
   name: 'catch-up',
   trials: [SINGLE_CALLS, CATCHING_UP],

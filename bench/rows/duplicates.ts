@@ -18,7 +18,7 @@ const ONCEHOOK_REPEATED = createClosedTrial({
   mix: 'repeated',
 })
 
-/** Storms of repetitions, each signed anew: 19 of 20 deliveries tell of an event that was sent before. */
+/** Storms of repetitions, each signed again: 19 of 20 deliveries report an event that was sent before. */
 export const DUPLICATES_ROW: Row = {
   name: 'duplicates',
   trials: [ACCEPTING, NAIVE_REPEATED, ONCEHOOK_REPEATED],

@@ -17,12 +17,12 @@ const POLL_MS = 50
 const BACKLOG_FOR_MS = 120_000
 const LONGEST_MS = 60_000
 const GRACE_MS = 15_000
-// The last ones are those that were tried while fulfilment was away, and wait for their next try.
+// The last ones are those that were tried while fulfilment was unavailable, and wait for their next attempt.
 const CAUGHT_UP = 0.99
 
 /**
- * Lets events wait while fulfilment is away, starts it again, and measures how many a second are settled until 99 of 100
- * are, while deliveries go on coming; and how long those wait, before (fulfilment away) and meanwhile.
+ * Lets events wait while fulfilment is unavailable, starts it again, and measures how many a second are settled until 99 of 100
+ * are, while deliveries continue; and how long those wait, before (without fulfilment) and meanwhile.
  */
 export function createCatchUpTrial({ name, title, perSecond }: CatchUpTrial): Trial {
   return {

@@ -6,7 +6,7 @@ import type { Trial } from '../trial.ts'
 const WARM_UP_INSERTS = 12_000
 const HEADROOM = 2
 
-/** Measures what the driver of the database does by itself: no HTTP, no signature. */
+/** Measures what the database driver alone does: no HTTP, no signature. */
 export function createDriverTrial({ name, title, way }: Pick<Trial, 'name' | 'title'> & { way: DriverWay }): Trial {
   return {
     name,

@@ -6,7 +6,7 @@ import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial, TrialRun } from '../trial.ts'
 import { type Drive, startDrive, warmUp } from './drive.ts'
 
-/** Good deliveries at a rate, and so many forgeries for each of them. */
+/** Valid deliveries at a rate, and the number of forgeries for each. */
 export interface ForgedTrial {
   readonly name: string
   readonly title: string

@@ -17,7 +17,7 @@ export interface GrowthTrial {
 // More than can be sent in the time, so that time ends the load.
 const HEADROOM = 2
 
-/** Measures how many deliveries a second the gateway accepts when so many records are stored already. */
+/** Measures how many deliveries per second the gateway accepts if this number of records is already stored. */
 export function createGrowthTrial({ name, title, records, once }: GrowthTrial): Trial {
   const stores = new WeakMap<Setup, Promise<string>>()
   return {

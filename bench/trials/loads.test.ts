@@ -28,7 +28,7 @@ const effort: Effort = {
 }
 const given = { setup, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
 
-/** Answers as told, and afterwards has kept what it is told to have kept. */
+/** Gives the configured answers, and reports the configured ids as kept. */
 function subjectThat(status: () => number, keep: (ids: readonly string[]) => readonly string[]): StartReceiver {
   return async () => {
     const server = createServer((request, response) => {
@@ -101,7 +101,7 @@ describe('a trial of the highest rate', () => {
 })
 
 describe('a trial with forgeries', () => {
-  it('refuses to go on with a receiver that accepts them', async () => {
+  it('refuses to continue with a receiver that accepts them', async () => {
     const start = subjectThat(
       () => 200,
       (ids) => ids,

@@ -28,7 +28,7 @@ export function checks({ fix }: { fix: boolean }): readonly Check[] {
   ]
 }
 
-/** Runs all checks side by side and tells of each how it went; what a failed one printed is shown. */
+/** Runs all checks in parallel and reports the result of each, with the output of those that failed. */
 export function runChecks(repository: string, list: readonly Check[], say: Say): Promise<CheckResult[]> {
   return Promise.all(
     list.map(async ({ name, command: [tool = '', ...args] }) => {

@@ -19,7 +19,7 @@ export interface Current {
 
 /**
  * Says, a line each, what fulfilment as it is now breaks for callers of a release: first what they are known to ask,
- * with the consumer's name, then what the schemas promised to whoever calls.
+ * with the consumer's name, then what the schemas promised to any caller.
  */
 export function checkRelease(release: Release, current: Current): string[] {
   const known = release.consumers.flatMap(({ consumer, calls }) =>

@@ -34,7 +34,7 @@ function compare({ direction, writes, reads, path }: Pair<JsonSchema>): Break[] 
     const candidates = readable.map((candidate) =>
       compareVariants({ direction, writes: variant, reads: candidate, path }),
     )
-    // Of several alternatives the one that comes closest tells most.
+    // Of several alternatives, the closest one explains most.
     return candidates.toSorted((a, b) => a.length - b.length || rank(a) - rank(b))[0] ?? []
   })
 }

@@ -53,7 +53,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return json as JsonSchema
 }
 
-/** These look at the order by themselves, after the conditions and the keys. */
+/** These check the order themselves, after the conditions and the keys. */
 function takesOrder(name: string): boolean {
   return name === 'orders.create' || name === 'orders.put'
 }

@@ -16,7 +16,7 @@ interface VerificationResult {
 
 /**
  * Says in a line each what a failed verification found: the interaction, and what was answered otherwise. What is no
- * result of a verification is one line of its own.
+ * result of a verification is one separate line.
  */
 export function describeVerification(error: unknown): string[] {
   const message = error instanceof Error ? error.message : String(error)

@@ -46,7 +46,7 @@ describe('findUnpromised', () => {
     expect(unpromised(schema)).toContain(found)
   })
 
-  it('tells of a null where none may be', () => {
+  it('reports a null where none is allowed', () => {
     expect(unpromised(z.strictObject({ a: z.int() }), { a: null })).toEqual(['$.a: was of type null, is integer'])
   })
 })

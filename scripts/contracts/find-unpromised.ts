@@ -11,7 +11,7 @@ export function findUnpromised(recorded: unknown, schema: JsonSchema, path = '$'
   return candidates.toSorted((a, b) => a.length - b.length || depth(b) - depth(a))[0] ?? []
 }
 
-/** Of two alternatives the one that fits further down tells more. */
+/** Of two alternatives, the one that fits further down explains more. */
 function depth([first]: readonly Break[]): number {
   return first?.path.length ?? 0
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type Mutation, mutate } from './mutations.ts'
 
-/** A copy of the sources in a folder of its own, which may be broken at will. */
+/** A copy of the sources in a separate folder, which tests may break. */
 export interface SourceCopy extends AsyncDisposable {
   readonly folder: string
-  /** Breaks the copy while something is tried, and mends it afterwards. */
+  /** Breaks the copy for the time of an attempt, and restores it afterwards. */
   withMutation<T>(mutation: Mutation, attempt: () => Promise<T>): Promise<T>
 }
 

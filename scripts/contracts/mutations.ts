@@ -1,11 +1,11 @@
-/** A change of the sources that breaks a contract: whoever makes it must hear of it, and with whom it breaks. */
+/** A change of the sources that breaks a contract. A test must fail, and name the consumers that it breaks. */
 export interface Mutation {
   /** What is broken, as a sentence without an end. */
   readonly breaks: string
   /** What the failure must say of it. */
   readonly tells: string
   readonly file: string
-  /** A text that occurs once in the file, and what stands there afterwards. */
+  /** A text that occurs once in the file, and its replacement. */
   readonly find: string
   readonly replace: string
   /** The file of the contract test that must fail, and which of its tests. */

@@ -11,7 +11,7 @@ const DEPENDENCIES = resolve(import.meta.dirname, '../../node_modules')
 const ENDLESS = `
 import { writeFileSync } from 'node:fs'
 import { it } from 'vitest'
-it('goes on', { timeout: 600_000 }, async () => {
+it('continues', { timeout: 600_000 }, async () => {
   writeFileSync(process.env.RUNS, String(process.pid))
   await new Promise((resolve) => setTimeout(resolve, 600_000))
 })`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { copySources, type SourceCopy } from './mutated-copy.ts'
 import type { Mutation } from './mutations.ts'
 
-/** What the contract tests said of a mutation; `missed` are the consumers whom no failure tells what is broken. */
+/** The result of the contract tests for a mutation. `missed`: the consumers that no failure names. */
 export interface Attempt {
   readonly mutation: Mutation
   readonly missed: readonly string[]
@@ -57,7 +57,7 @@ export interface Trial {
   readonly mutations: readonly Mutation[]
   readonly parallel: number
   readonly env: NodeJS.ProcessEnv
-  /** Is told of each attempt as it ends. */
+  /** Called with each attempt when it ends. */
   readonly tell: (attempt: Attempt) => void
 }
 

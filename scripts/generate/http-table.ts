@@ -3,7 +3,7 @@ import { PARAMETERS } from '@oncehook/gateway/http/openapi/parameters'
 import { type PlacedOperation, responsesOf } from '@oncehook/gateway/http/openapi/responses'
 import { RESOURCES } from '@oncehook/gateway/http/resources'
 
-// Told once, beside the table; those of CORS and of OPTIONS follow from the resource.
+// Listed once, beside the table. Those of CORS and OPTIONS follow from the resource.
 const TOLD = /^(?:X-Request-Id|Cache-Control|Vary|RateLimit(?:-Policy)?|Access-Control-.*)$/
 
 /** The table method × resource → statuses, headers and codes, in Markdown, from what the OpenAPI document is made of. */

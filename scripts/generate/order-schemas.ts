@@ -8,7 +8,7 @@ import {
 } from '@oncehook/fulfilment/orders/order-schemas'
 import { z } from 'zod'
 
-/** What fulfilment tells the gateway's OpenAPI document at rest, for at run time the gateway knows only types of it. */
+/** The schemas of fulfilment for the gateway's OpenAPI document, written to a file: at run time the gateway knows only its types. */
 export interface OrderSchemas {
   readonly schemas: Readonly<Record<string, unknown>>
   readonly errors: Readonly<Record<string, unknown>>

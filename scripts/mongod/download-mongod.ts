@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { MongoBinary } from 'mongodb-memory-server-core'
 import { MONGOD_VERSION } from './provision-mongod.mjs'
 
-// Run as a process of its own by find-mongod.ts, because a download cannot be cancelled and its library prints progress on
+// Run by find-mongod.ts as a separate process, because a download cannot be cancelled and its library prints progress on
 // stdout. Ends with the path as the last line of stdout, or with the reason as the last line of stderr.
 
 const STALLED_AFTER_MS = 15_000

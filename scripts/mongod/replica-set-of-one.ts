@@ -21,7 +21,7 @@ const INVALID_REPLICA_SET_CONFIG = 93
 
 /**
  * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
- * port is told the new one. Throws when that takes longer than `timeoutMs`, or when another server has the address.
+ * port is configured anew. Throws when that takes longer than `timeoutMs`, or when another server has the address.
  */
 export async function becomePrimary({
   address,
@@ -50,7 +50,7 @@ export async function becomePrimary({
   }
 }
 
-/** Answers true once the member needed to be told its new address, and was. */
+/** Returns true once the member has its new address, if it needed one. */
 async function moveMember(run: (command: Document) => Promise<Document>, member: string): Promise<boolean> {
   const status = await run({ replSetGetStatus: 1 }).catch((error: unknown) => error)
   if (!(status instanceof MongoServerError && status.code === INVALID_REPLICA_SET_CONFIG)) return false

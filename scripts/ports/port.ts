@@ -16,7 +16,7 @@ export async function isListening(address: string): Promise<boolean> {
   }
 }
 
-/** Whether a server could listen there now. 0 stands for any free port; the answer is the port, or undefined when it is taken. */
+/** The port, if a server could listen there now; undefined if it is taken. 0 means any free port. */
 export async function freePort(port: number, host = '127.0.0.1'): Promise<number | undefined> {
   const server = createServer()
   server.listen({ port, host, exclusive: true })

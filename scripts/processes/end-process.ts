@@ -5,7 +5,7 @@ const POLL_MS = 25
 
 /**
  * Asks a process, child or not, to end by SIGTERM and waits until it is gone; after `graceMs`, or at once when `hurry` is
- * aborted, it is killed. Answers whether it went by itself.
+ * aborted, it is killed. Returns whether it ended without being killed.
  */
 export async function endProcess(pid: number, graceMs: number, hurry?: AbortSignal): Promise<boolean> {
   const impatient = AbortSignal.any([AbortSignal.timeout(graceMs), ...(hurry ? [hurry] : [])])

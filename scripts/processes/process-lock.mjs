@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 /**
  * @typedef {object} Holder
  * @property {number} pid
- * @property {string | undefined} born when that process began, so that a number used again is not taken for it
+ * @property {string | undefined} born when that process started, so that a reused pid is not mistaken for it
  */
 
 /**

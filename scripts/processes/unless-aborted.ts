@@ -1,4 +1,4 @@
-/** The outcome of `work`, or the signal's reason as an error as soon as the signal is aborted; the work itself goes on. */
+/** The outcome of `work`, or the signal's reason as an error as soon as the signal is aborted; the work itself continues. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()

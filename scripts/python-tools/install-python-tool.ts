@@ -25,7 +25,7 @@ export interface InstalledTool {
 
 /**
  * Installs a tool by pip into our cache when it is not there yet; pip refuses what has another hash than the pinned ones. A
- * folder of its own and no virtual environment: Debian's Python cannot make one without another package.
+ * separate folder and no virtual environment: Debian's Python cannot make one without another package.
  */
 export async function installPythonTool(tool: PythonTool, env: NodeJS.ProcessEnv, say: Say): Promise<InstalledTool> {
   const requirements = join(import.meta.dirname, `${tool.name}.txt`)
@@ -43,6 +43,6 @@ export async function installFrom(requirements: string, target: string): Promise
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', part]
   const pinned = ['--require-hashes', '--only-binary=:all:', '--requirement', requirements]
   await promisify(execFile)('python3', [...pip, ...pinned])
-  // It only ever arrives whole; whoever was faster installed the same.
+  // It always arrives complete; a faster process installed the same.
   await rename(part, target).catch(() => rm(part, { recursive: true }))
 }

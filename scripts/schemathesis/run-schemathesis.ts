@@ -71,7 +71,7 @@ export async function runSchemathesis(tool: InstalledTool, api: ApiUnderTest, am
   }
 }
 
-/** How many cases each operation must have for so many in all; the cases that the schema alone demands come on top. */
+/** The cases per operation for a total number of cases. The cases that the schema itself requires come on top. */
 async function casesForEach(document: string, cases: number): Promise<number> {
   const { paths } = (await (await fetch(document)).json()) as { paths: Record<string, object> }
   const operations = Object.values(paths).reduce((sum, item) => sum + Object.keys(item).length, 0)

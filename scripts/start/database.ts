@@ -11,7 +11,7 @@ export interface Database {
   readonly uri: string
   /** How it is shown to the user: an address of theirs may hold a password. */
   readonly shown: string
-  /** Aborted with a sentence when a server of ours ends by itself. */
+  /** Aborted with a reason if our own server ends unexpectedly. */
   readonly ended: AbortSignal
   stop(graceMs: number): Promise<boolean>
 }

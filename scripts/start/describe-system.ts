@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { isSet, type SystemSettings } from './service-environments.ts'
 
-/** What a start tells about the system that runs. */
+/** What a start prints about the running system. */
 export interface SystemDescription {
   /** The content of `running.json`, by which the command line finds the system. */
   readonly running: Readonly<Record<string, string | number | null>>

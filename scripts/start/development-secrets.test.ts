@@ -25,7 +25,7 @@ describe('readDevelopmentSecrets', () => {
     expect(readDevelopmentSecrets(other.file, randomBytes).serviceTokenSecret).not.toBe(made.serviceTokenSecret)
   })
 
-  it('adds to what 0.1.0 has left what a gateway wants to be told today, and keeps its secrets', async () => {
+  it('adds the settings that a gateway needs today to those of 0.1.0, and keeps the secrets', async () => {
     await using data = await folder()
     const made = readDevelopmentSecrets(data.file, randomBytes)
     const { acme, stripe, shop } = made.providers

@@ -47,7 +47,7 @@ export function readDevelopmentSecrets(path: string, randomBytes: (count: number
     const missing = Object.keys(made).filter((name) => kept[name as keyof DevelopmentSecrets] === undefined)
     if (missing.length === 0) return completed(path, { kept: kept as DevelopmentSecrets, made })
   } catch {
-    // Told below: a message of the parser would quote the file.
+    // Reported below: a message of the parser would quote the file.
   }
   throw new Error(`${path} is not what a start writes: move it away, and the next start makes new secrets`)
 }

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { born } from '../processes/process-lock.mjs'
 
-// The starter is real, and so is MongoDB; small programs stand in for the services, as unruly as a test wants them.
+// The starter and MongoDB are real. Small programs replace the services, so that they can misbehave.
 const GOOD = `
   import { createServer } from 'node:http'
   const port = process.argv[1].includes('gateway') ? process.env.ADMIN_PORT : process.env.FULFILMENT_PORT
@@ -81,7 +81,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     for (const value of values) expect(system.lines.join('\n')).not.toContain(value)
   })
 
-  it('tells the command line where it is, in files for this user only', async () => {
+  it('writes its URLs for the command line, in files that only this user can read', async () => {
     await using folder = await clone()
     const system = start(folder.path)
     await system.ready

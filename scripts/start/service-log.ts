@@ -19,7 +19,7 @@ const WINDOW_MS = 10_000
 const POLL_MS = 100
 
 /**
- * A bounded file that a service prints into by itself, new at each start. It needs no reader: the service neither waits for
+ * A bounded file that a service prints into directly, new at each start. It needs no reader: the service neither waits for
  * this process nor breaks when it dies. Warnings and errors are shown on the terminal: at most twenty in ten seconds, then
  * how many more there were.
  */
@@ -46,7 +46,7 @@ export class ServiceLog {
     this.#timer = setInterval(() => this.poll(), POLL_MS).unref()
   }
 
-  /** Reads what has come since the last time. Called ten times a second by itself. */
+  /** Reads what was added since the last time. Called automatically ten times per second. */
   poll(): void {
     const { size } = fstatSync(this.fd)
     const chunk = Buffer.alloc(Math.max(0, size - this.#position))

@@ -38,8 +38,8 @@ const READY_TIMEOUT_MS = 60_000
 const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, 'leave-with-parent.mjs')).href
 
 /**
- * Starts a service as a process of its own group, so that a terminal's Ctrl-C does not reach it before its turn. It stops by
- * itself when this process dies.
+ * Starts a service as a process in its own group, so that a terminal's Ctrl-C does not reach it before its turn. It stops
+ * automatically when this process dies.
  */
 export function startService(options: ServiceOptions): ServiceProcess {
   const { name, script, env, logFile, say } = options

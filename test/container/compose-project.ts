@@ -15,11 +15,11 @@ const FOLDER = resolve(import.meta.dirname, '../../docker')
 export interface ComposeOptions {
   /** Beside `compose.yaml`, of the folder `docker`. */
   readonly overrides?: readonly string[]
-  /** What stands for `docker/own`: path -> content. */
+  /** Replaces `docker/own`: path -> content. */
   readonly own?: Readonly<Record<string, string>>
 }
 
-/** The compose file, brought up under a name of its own. Disposing of it removes containers, networks and volumes. */
+/** The compose file, started under a unique name. Disposing of it removes containers, networks and volumes. */
 export class ComposeProject implements AsyncDisposable {
   readonly name: string
   /** Of the proxy: `http://host:port`. */
@@ -162,7 +162,7 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** Compose 2, as a part of `docker`, or the program of its own that Debian has. */
+/** Compose 2, as a part of `docker`, or Debian's separate program. */
 async function findCompose(context: TestContext): Promise<string[]> {
   for (const program of [['docker', 'compose'], ['docker-compose']]) {
     const works = await runProgram([...program, 'version']).then(

@@ -28,7 +28,7 @@ class Customer {
   async order(): Promise<ApiOrder> {
     const headers = [...this.#headers(), ['content-type', 'application/json']] as const
     const body = Buffer.from(JSON.stringify(ORDER))
-    // Fulfilment may come a moment after the proxy; who calls then is told to come again.
+    // Fulfilment may start a moment after the proxy; callers are then asked to retry.
     const answer = await until(
       () => sendSecure(this.#server, { path: '/api/orders', headers, body }),
       ({ status }) => status !== 503,
@@ -70,7 +70,7 @@ async function payOrder(project: ComposeProject): Promise<ApiOrder> {
   )
 }
 
-/** As far as it is looked at here, what `docker inspect` tells. */
+/** The part of the output of `docker inspect` that is used here. */
 interface Container {
   readonly Config: { readonly User: string; readonly Labels: Readonly<Record<string, string>> }
   readonly HostConfig: {
@@ -87,7 +87,7 @@ interface Container {
 
 const LASTING = ['mongo1', 'mongo2', 'mongo3', 'fulfilment', 'gateway', 'proxy'] as const
 
-/** What a service that must be refused is answered by the database, with the address of its own user. */
+/** The database's answer to a service that it must refuse, with the URL of that service's user. */
 const INTRUDE = `
 const { MongoClient } = require('mongodb')
 const client = new MongoClient(require('fs').readFileSync('/run/secrets/mongodb-uri', 'utf8'))

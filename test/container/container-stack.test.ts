@@ -14,7 +14,7 @@ async function receiptFolders(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.startsWith(RECEIPTS_PREFIX))
 }
 
-/** The volumes of the containers that this file has now; they have no label of their own. */
+/** The volumes of the containers that this file runs now; they have no label. */
 async function volumesInUse(): Promise<string[]> {
   return (await listRemains()).filter((name) => name.startsWith('volume '))
 }

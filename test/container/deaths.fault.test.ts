@@ -10,7 +10,7 @@ import { closingCheck } from '../support/stack/closing-check.ts'
 import { until } from '../support/until.ts'
 
 const ORDERS = 24
-/** So many deliveries are accepted before the strike, and again while the victim is away. */
+/** The number of deliveries accepted before the strike, and again while the victim is unavailable. */
 const ACCEPTED = 20
 /** What each phase may take, in milliseconds: several times of what it takes on two busy cores. */
 const PHASES = {
@@ -52,7 +52,7 @@ const victims: Readonly<Record<'gateway' | 'fulfilment', Victim>> = {
   fulfilment: async ({ fulfilments: [first] }) => first?.container ?? expect.unreachable(),
 }
 
-/** Strikes under load, wants the others to go on, heals, and wants one effect of everything that was accepted. */
+/** Strikes under load, expects the others to continue, repairs, and expects one effect of everything that was accepted. */
 async function endure(context: TestContext, victimOf: Victim, { strike, state, heal }: Strike): Promise<void> {
   const { stack, source } = await shared(context)
   const phases = new Phases(PHASES, () => describeStack(stack, source))
@@ -88,7 +88,7 @@ describe.each(Object.entries(victims))('a %s under load', LIMIT, (_, victim) => 
 })
 
 describe('the primary of three MongoDB nodes under load', LIMIT, () => {
-  /** Another node has to become primary before the victim is healed. */
+  /** Another node has to become primary before the victim is repaired. */
   const replaced = (strike: Strike, stack: ContainerStack): Strike => ({
     ...strike,
     async heal(victim) {

@@ -11,7 +11,7 @@ import { runDocker, runProgram } from '../support/containers/run-docker.ts'
 const KINDS = ['gateway', 'fulfilment', 'simulator', 'setup'] as const
 const MAX_BYTES = 300_000_000
 
-/** As far as it is looked at here, what `docker image inspect` tells. */
+/** The part of the output of `docker image inspect` that is used here. */
 interface Inspected {
   readonly Size: number
   readonly Config: {
@@ -106,7 +106,7 @@ describe.for(KINDS)('the image of %s', (kind) => {
 })
 
 describe.for(['gateway', 'fulfilment'] as const)('%s without its database', (kind) => {
-  it('lives on a read-only root without capabilities, and ends with 0 when it is told to', async (context) => {
+  it('runs on a read-only root without capabilities, and exits with 0 on SIGTERM', async (context) => {
     await using running = await new LoopbackContainer(await containerImage(kind, context))
       .withHardening()
       .withLabels(TEST_LABEL)

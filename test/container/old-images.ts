@@ -8,7 +8,7 @@ import type { TestContext } from 'vitest'
 const run = promisify(execFile)
 const REPOSITORY = join(import.meta.dirname, '../..')
 
-/** What stands for the version before this one until there is a release, by its subject, which outlives a rebase. */
+/** Until there is a release, the previous version is this commit, named by its subject, which survives a rebase. */
 const BEFORE_ANY_RELEASE =
   'Real processes prove the way from webhook to receipt: official libraries, fifty copies, kills under load, bad input, orderly stops'
 
@@ -56,7 +56,7 @@ async function newestRelease(): Promise<string | undefined> {
   return tags.split('\n')[0] || undefined
 }
 
-/** The tree of a commit, with the present `docker/` in place of its own. */
+/** The tree of a commit, with the current `docker/`. */
 async function checkOut(commit: string, folder: string): Promise<void> {
   const archive = join(folder, 'tree.tar')
   await git('archive', '--output', archive, commit)

@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 
 const FOLDER = join(import.meta.dirname, '../../docker/compose')
 
-/** What proxies tell of who called, and a caller must not: none of it arrives. */
+/** Headers in which proxies describe the caller. Callers must not set them, so none of these arrives. */
 const DROPPED = [
   'forwarded',
   'x-forwarded',
@@ -36,7 +36,7 @@ const DROPPED = [
   'x-rewrite-url',
 ] as const
 
-/** Stands in for a gateway: answers with the request as it arrived. */
+/** A fake gateway: answers with the request as it arrived. */
 const ECHO = `
 require('node:http').createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray())
@@ -72,7 +72,7 @@ async function startEcho({ image, network }: Parts, alias = 'gateway') {
 
 const TRANSPORT = { 'strict-transport-security': 'max-age=31536000' }
 
-/** One address with more requests than it may have: most are served, some are told to come again. */
+/** One address with more requests than allowed: most are served, some are refused for now. */
 async function crowd({ url, certificate }: SecureServer): Promise<void> {
   const open = (): ClientRequest => {
     const outgoing = request(`${url}/api/webhooks/acme`, { method: 'POST', agent: false, ca: certificate })
@@ -137,7 +137,7 @@ async function startProxy({ image, network }: Parts) {
 }
 
 describe('the proxy', { timeout: 180_000 }, () => {
-  it('refuses what comes in the clear, tells gateways who called, and lets bytes through as they are', async (context) => {
+  it('refuses plain HTTP, passes the address of the caller to gateways, and leaves bytes unchanged', async (context) => {
     const [nginx, node] = [await containerImage('nginx', context), await containerImage('node', context)]
     await using network = await createContainerNetwork()
     let echo = await startEcho({ image: node, network })
@@ -145,7 +145,7 @@ describe('the proxy', { timeout: 180_000 }, () => {
     await using proxy = await startProxy({ image: nginx, network })
     const { server, clearUrl } = proxy
 
-    // In the clear.
+    // Plain HTTP.
     const page = await sendRaw(clearUrl, { method: 'GET', path: '/orders?id=1', headers: [['host', 'evil.example']] })
     expect(page).toMatchObject({ status: 308, headers: { location: `${server.url}/orders?id=1` } })
     for (const [method, path] of [
@@ -191,7 +191,7 @@ describe('the proxy', { timeout: 180_000 }, () => {
     expect(valuesOf('webhook-id')).toEqual(['msg_1'])
     for (const name of DROPPED) expect(valuesOf(name), name).toBeUndefined()
 
-    // Who finds a weakness learns from the proxy whom to tell (RFC 9116), and learns it by https only.
+    // The proxy publishes where to report a vulnerability (RFC 9116), over https only.
     const told = await sendSecure(server, { method: 'GET', path: '/.well-known/security.txt' })
     expect(told).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', ...TRANSPORT } })
     const fields = Object.fromEntries(

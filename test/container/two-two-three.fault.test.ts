@@ -13,13 +13,13 @@ import { until } from '../support/until.ts'
 /** New deliveries; repetitions of what was not acknowledged go beside them. */
 const PER_SECOND = 200
 /**
- * What two seconds bring. A source that has far more under way than a slow machine can follow gives up answers that are
+ * The deliveries of two seconds. A source with far more in progress than a slow machine can handle gives up answers that are
  * on their way, sends them again, and never catches up: that would measure the source.
  */
 const PARALLEL = 2 * PER_SECOND
 /** Orders that are paid around each of the three faults. */
 const ORDERS = 200
-/** So many deliveries are accepted before each fault, and so many altogether. */
+/** The number of deliveries accepted before each fault, and in total. */
 const ACCEPTED = 400
 const VOLUME = 5_000
 /**
@@ -80,7 +80,7 @@ async function freezeFulfilment(stack: ContainerStack): Promise<void> {
   await busy.resume()
 }
 
-/** Keeps some seconds of load in the queue until it is told to stop: payments of the orders that failed, each a new event. */
+/** Keeps some seconds of load in the queue until it is stopped: payments of the orders that failed, each a new event. */
 async function feed(source: WebhookSource, orders: readonly ApiOrder[], signal: AbortSignal): Promise<void> {
   for (let round = 1; !signal.aborted; round += 1) {
     for (const order of orders) {

@@ -34,11 +34,11 @@ export interface Exchange {
 /** The contract of one consumer with one provider while its consumer tests write it. */
 export interface ConsumerContract extends AsyncDisposable {
   /**
-   * Serves the answer of an exchange at an address of its own while the consumer's real code asks there.
+   * Serves the answer of an exchange at a separate URL while the consumer's real code calls it.
    * @throws naming the consumer, when it did not ask what the exchange says, or could not live with the answer
    */
   expectExchange(exchange: Exchange, ask: (url: string) => Promise<void>): Promise<void>
-  /** Compares what the consumer has asked for with the committed contract, or takes it over when told to. */
+  /** Compares the consumer's calls with the committed contract, or updates the contract on request. */
   compareWithCommitted(env: NodeJS.ProcessEnv): Promise<void>
 }
 

@@ -23,7 +23,7 @@ afterAll(() => stack.disposeAsync())
 const contract = stack.use(await openConsumerContract('gateway', 'fulfilment'))
 const database = stack.use(await testDatabase(process.env))
 
-/** Where the gateway finds fulfilment: the address of the exchange that is going on. */
+/** Where the gateway finds fulfilment: the URL of the current exchange. */
 let fulfilmentUrl = ''
 const gateway = stack.use(
   await startGateway({

@@ -105,7 +105,7 @@ interface TokenSource {
 
 type TokenMaker = (source: TokenSource, call: ServiceCall) => Promise<string>
 
-/** Tokens as the gateway of each contract makes them, and what fulfilment must be told to take them. */
+/** Tokens as the gateway of each contract makes them, and the settings with which fulfilment accepts them. */
 const GATEWAYS: Readonly<Record<'today' | '0.1.0', { makeToken: TokenMaker; binding: TokenBinding }>> = {
   today: {
     makeToken: ({ secret, clock }, call) => testServiceTokens(secret, { clock }).issue(call),

@@ -25,7 +25,7 @@ export interface Pact {
 }
 
 /**
- * The interactions of a pact in a form of their own order, without the versions of tools: two of these are equal when
+ * The interactions of a pact in a fixed order, without the versions of tools: two of these are equal when
  * consumers ask for the same.
  */
 export async function readPact(file: string): Promise<Pact> {

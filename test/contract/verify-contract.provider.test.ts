@@ -7,7 +7,7 @@ import { type StateHandler, verifyContract } from './verify-contract.ts'
 
 const STATE = 'the shop is open'
 
-/** A contract of one interaction, verified against a server that answers as told. */
+/** A contract of one interaction, verified against a server with fixed answers. */
 async function verify(states: Record<string, StateHandler>, status = 200): Promise<void> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'pacts-'))
   await using served = await serveApi({ '/shop': [status, { open: true }] })

@@ -60,7 +60,7 @@ export async function verifyContract({ contract, url, states, filter }: Verified
     () => [],
     (error: unknown) => describeVerification(error),
   )
-  // A state that is missing or fails does not fail the verification by itself.
+  // A state that is missing or fails does not make the verification fail.
   if (failed.length > 0) throw new Error(`A state that ${who} counts on did not come about:\n${failed.join('\n')}`)
   if (broken.length > 0) throw new Error(`${provider.name} breaks what it owes to ${who}:\n${broken.join('\n')}`)
   if (entered.length !== needed.length) {

@@ -7,7 +7,7 @@ import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 
 const { regex } = MatchersV3
 
-/** A kind of provider that delivers to the gateway: how it speaks, and how the gateway is told of it. */
+/** A kind of provider that delivers to the gateway: how it signs, and how the gateway is configured for it. */
 export interface WebhookSender {
   /** Its name as a consumer, and in the path that it delivers to. */
   readonly name: string
@@ -26,7 +26,7 @@ export interface WebhookSender {
 /** The largest body that the gateway takes from the senders here. */
 export const MAX_BYTES = 1_024
 
-/** The bytes of a body: whoever writes it, and however often it was read in between, they are the same. */
+/** The bytes of a body. They do not depend on the writer, nor on how often the body was parsed in between. */
 export function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body, inOrder))
 }

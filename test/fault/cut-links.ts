@@ -9,7 +9,7 @@ interface Party {
 
 /**
  * A network between the nodes of a set and their clients: each node is reached through a proxy, and what one process sends
- * to another can be kept back. Nobody is told: connections stay open, as they do when packets are lost. Knows a process by
+ * to another can be held back. Neither side notices: connections stay open, as they do when packets are lost. Knows a process by
  * the sockets it holds, so it needs Linux and no rights beyond those over the processes themselves.
  */
 export interface CutLinks extends AsyncDisposable {

@@ -24,7 +24,7 @@ async function unsettledByMetric(stack: Stack): Promise<number> {
 
 const REFUSED_OF_TEN = new Set([1, 4, 7])
 
-/** Once it is told to, answers three of ten calls for fulfilment with a 500 of its own and hands on the others. */
+/** Once switched on, answers three of ten calls to fulfilment with a 500 and forwards the others. */
 async function startUnreliableFront(target: () => number) {
   let isUnreliable = false
   let calls = 0
@@ -60,7 +60,7 @@ async function startUnreliableFront(target: () => number) {
   }
 }
 
-/** Delivers an event that nobody handles every 50 ms until so many others are done. */
+/** Delivers an event without a handler every 50 ms until this number of other events is done. */
 async function deliverUntilDone(stack: Stack, count: number): Promise<DeliveryReport[]> {
   const reports: DeliveryReport[] = []
   const deadline = performance.now() + SETTLED_WITHIN_MS
@@ -75,7 +75,7 @@ async function deliverUntilDone(stack: Stack, count: number): Promise<DeliveryRe
 }
 
 describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => {
-  it(`FP-06: is away while ${BACKLOG} events come in: accepts go on, all are applied once afterwards, none is dead`, async () => {
+  it(`FP-06: is unavailable while ${BACKLOG} events come in: they are accepted, applied once afterwards, and none is dead`, async () => {
     await using stack = await startStack()
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 2_000, parallel: 100 })
     const orders = await createOrders(stack, BACKLOG / 5)
@@ -105,10 +105,10 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     expect(meanwhile.map(({ status }) => status)).toEqual(meanwhile.map(() => 200))
     await stack.untilSettled()
     expect(await unsettledByMetric(stack)).toBe(0)
-    // No stampede, neither against what is away nor when it is back: most were tried once, when they could succeed.
+    // No stampede, neither during the outage nor after it: most were tried once, when they could succeed.
     expect(waited).toBeGreaterThan(BACKLOG / 2)
     const triedTwice = { 'attempts.1': { $exists: true } }
-    // Those of the probes while it was away, and as many again for the time in which it started.
+    // Those of the probes during the outage, and the same number for the time of the start.
     expect(await stack.events.countDocuments(triedTwice)).toBeLessThanOrEqual(2 * (BACKLOG - waited))
     const others = await stack.events.countDocuments({ ...triedTwice, 'attempts.code': { $ne: 'unavailable' } })
     expect(others, 'events that were tried twice without need').toBe(0)
@@ -209,7 +209,7 @@ describe.concurrent('a call to fulfilment', () => {
   })
 })
 
-describe('a wait between two tries', () => {
+describe('a wait between two attempts', () => {
   it('FP-21: survives a restart of the gateway: not begun anew, not cut short', async () => {
     const patient = { RETRY_BASE_MS: '60000', RETRY_CAP_MS: '60000' }
     await using stack = await startStack({ gateway: patient })

@@ -20,8 +20,8 @@ const SETTLED_WITHIN_MS = 60_000
 /** Before the first kill and after the last: the starts, the rest of the load, what is left to settle, the closing check. */
 const AROUND_MS = 300_000
 /**
- * A kill with its load and its restart takes 14 s on two busy cores. Starts, elections and the end of the backlog have deadlines of
- * their own, which say what was waited for; this one grows with the cycles, so that no slow machine meets it, and ends what hangs.
+ * A kill with its load and its restart takes 14 s on two busy cores. Starts, elections and the end of the backlog have
+ * separate deadlines with better messages. This one grows with the cycles, so that no slow machine reaches it; it ends what hangs.
  */
 const LONGEST_CYCLE_MS = 60_000
 const VICTIMS = {
@@ -52,7 +52,7 @@ interface Figures {
   readonly killedUnderLoad: number
 }
 
-/** Tells how much load there really was: a busy machine sends less than it is asked to. */
+/** Reports the real load: a busy machine sends less than requested. */
 function tellFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted, killedUnderLoad }: Figures): void {
   const seconds = (healthyAt - begunAt) / 1_000
   const counted = Object.entries(Object.groupBy(answers, String)).map(([answer, all]) => `${all?.length} x ${answer}`)

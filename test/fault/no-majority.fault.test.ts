@@ -95,7 +95,7 @@ describe('a primary that has lost both secondaries', () => {
     expect(items.length, 'events shown to an operator').toBeGreaterThan(0)
     expect(items.filter(({ eventId }) => ids.has(eventId))).toEqual([])
 
-    // These were claimed on the primary, and the gateway was told that no majority holds the claim.
+    // These were claimed on the primary, and the gateway learned that no majority holds the claim.
     const claimed = await events.countDocuments({ ...waiting, state: 'processing' }, { readConcern: 'local' })
     stack.fulfilment.pause()
     frozen.resume()

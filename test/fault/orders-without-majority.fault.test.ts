@@ -4,7 +4,7 @@ import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 const IN_TIME_MS = 10_000
-// The primary must not step down while the majority is away, or it would refuse all writes by itself.
+// The primary must not step down without the majority, or it would refuse all writes immediately.
 const ELECTION_TIMEOUT_MS = 120_000
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -30,7 +30,7 @@ async function startOnPatientNodes(resources: AsyncDisposableStack) {
     async loseThePrimary(): Promise<void> {
       await primary.kill('SIGKILL')
       await startOthers()
-      // Nobody waits for the long election timeout: a node is told to stand for election, until it wins.
+      // Instead of the long election timeout, a node is asked to run for election until it wins.
       const standForElection = () => adminCommand(others[0]?.port ?? 0, { replSetStepUp: 1 })
       await until(
         () => standForElection().then(isOk, () => false),
@@ -66,7 +66,7 @@ interface Write {
   readonly ifMatch?: string
 }
 
-describe('orders while the majority of the database is away', () => {
+describe('orders without a majority of the database', () => {
   it('rests no answer on a write that can be rolled back: 503 each time, old reads, one content for an ETag', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, takeMajorityAway, loseThePrimary } = await startOnPatientNodes(resources)

@@ -34,7 +34,7 @@ interface Told {
   slowestMs: number
 }
 
-/** An event that nothing handles, of about so many KiB. */
+/** An event without a handler, of about this size in KiB. */
 function anEvent(sizeKib: number) {
   const eventId = `evt_${randomUUID()}`
   const event = { id: eventId, type: 'invoice.created', data: { object: { id: 'in_1' } } }
@@ -78,7 +78,7 @@ async function overload(stack: Stack): Promise<Told> {
   return told
 }
 
-/** Reads the resident memory of a process, in MiB, every half second until it is told to stop. */
+/** Reads the resident memory of a process, in MiB, every half second until it is stopped. */
 function watchMemory(pid: number) {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentMib(pid)), 500)

@@ -48,7 +48,7 @@ function countOf(stack: Stack, filter: object): Promise<number> {
 }
 
 describe('a receiver of receipts that', () => {
-  it('FP-14: is away holds up no payment; each receipt arrives once it is back, under one key', async () => {
+  it('FP-14: is unavailable delays no payment; each receipt arrives once it is back, under one key', async () => {
     let isAway = true
     let refused = 0
     await using receiver = await startReceiver(() => {

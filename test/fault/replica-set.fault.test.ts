@@ -21,7 +21,7 @@ async function startOnThreeNodes(resources: AsyncDisposableStack) {
   let least = 0
 
   /**
-   * One round: a load of its own, the fault in the midst of it, and the wait until all of the load is accepted. Yields
+   * One round: a new load, the fault during it, and the wait until all of the load is accepted. Yields
    * the milliseconds from the fault until an event was taken that had not been sent before.
    */
   const round = async ({ orders, accepted }: typeof KILLED, strike: (primary: MongodUnderTest) => Promise<unknown>) => {
@@ -58,7 +58,7 @@ describe('a primary of three that goes under load', () => {
   it('FP-22: by a step-down: accepts resume within 15 s, nothing is lost and nothing happens twice', async () => {
     await using resources = new AsyncDisposableStack()
     const { round, nothingIsLost } = await startOnThreeNodes(resources)
-    // Who steps down may close the connection that told it to.
+    // A node that steps down may close the connection of the command.
     const stepDown = ({ port }: MongodUnderTest) =>
       adminCommand(port, { replSetStepDown: 20, force: true }).catch(() => null)
     expect(await round(STEPPED_DOWN, stepDown)).toBeLessThan(RESUMED_WITHIN_MS)

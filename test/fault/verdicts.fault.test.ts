@@ -65,7 +65,7 @@ describe('an event that cannot succeed', () => {
     expect(seen.beside).toBeLessThan(seen.without * 1.5 + 20)
   })
 
-  it('FP-10: replayed once its cause is mended it is done, with one effect and an entry in the audit', async () => {
+  it('FP-10: replayed after its cause is fixed it is done, with one effect and an entry in the audit log', async () => {
     const order = (await createOrders(stack, 1))[0] ?? expect.unreachable()
     const event = paymentOf(order, { amount: order.amountDue + 500 })
     await using source = newSource()
@@ -76,12 +76,12 @@ describe('an event that cannot succeed', () => {
       () => stack.events.find({ eventId, state: 'dead' }).toArray(),
       (found) => found.length === 1,
     )
-    const items = [{ sku: 'mended', quantity: 1, unitAmount: event.amount }]
+    const items = [{ sku: 'corrected', quantity: 1, unitAmount: event.amount }]
     const headers = { 'content-type': 'application/merge-patch+json', 'if-match': '"1"' }
     const patch = { method: 'PATCH', headers, body: JSON.stringify({ items }) }
     expect(await stack.orders.send(`/${order.id}`, patch)).toMatchObject({ status: 200 })
 
-    const replay = { ids: [String(record?._id)], reason: 'the amount was mended' }
+    const replay = { ids: [String(record?._id)], reason: 'the amount was corrected' }
     expect(await callOperator(stack, 'events.replay', replay)).toMatchObject({ matched: 1 })
     await untilEqual(() => stack.events.countDocuments({ eventId, state: 'done' }), 1)
     await stack.untilSettled()
@@ -176,7 +176,7 @@ it('I1 to I11 hold over all of these', async () => {
   expect(
     await stack.orderRecords.countDocuments({ 'applied.eventId': { $in: poison.map(({ eventId }) => eventId) } }),
   ).toBe(0)
-  // The version of an order that was mended by hand counts that change too.
+  // The version of an order that was corrected by hand counts that change too.
   const byHand = mended.map((id) => `I3 ${id} has version 3 after 1 events`)
   const row = { struck: { 'an event that could not succeed': poison.length }, volume: 1_000 }
   expect(await closingCheck(stack, log, row)).toEqual(byHand)

@@ -47,7 +47,7 @@ describe('two gateways on one inbox', () => {
    * without all three events are settled twice (I9), and fulfilment's markers still allow one effect.
    */
   it(`FP-12: share a backlog of ${BACKLOG}: each event has one effect, and each of them settles a tenth`, async () => {
-    // Slow calls of few events: the backlog outlasts the longest wait between two probes of whoever finds it last.
+    // Slow calls of few events: the backlog lasts longer than the longest wait between two probes of any process.
     await using between = await startFaultProxy()
     between.delay(CALL_TAKES_MS / 2)
     const settings = { DISPATCH_BATCH: '20', FULFILMENT_URL: `http://127.0.0.1:${between.port}` }

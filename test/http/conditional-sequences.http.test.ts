@@ -111,8 +111,8 @@ function callOf({ method, path, note, key, ifMatch, ifNoneMatch }: ModelRequest,
 }
 
 /**
- * The states in which the service may be after requests that were under way together: one for each order in which they
- * could have come one by one and been told what they were told (linearizability). None: something went wrong.
+ * The states in which the service may be after concurrent requests: one for each order in which they
+ * could have come one by one with the same answers (linearizability). None: something went wrong.
  */
 function explain(states: readonly ModelState[], sent: readonly Sent[]): ModelState[] {
   const waiting = sent.filter((one) => isWaiting(one, sent))

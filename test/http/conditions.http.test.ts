@@ -39,7 +39,7 @@ describe('If-Match', () => {
     expect(answer.headers.etag).not.toBe(etag)
   })
 
-  it('D02 an old tag does not, and the answer tells the current one', async () => {
+  it('D02 an old tag does not, and the answer has the current one', async () => {
     const order = await changedOrder()
     expect(await put(order.target, { 'if-match': order.old })).toMatchObject({
       status: 412,
@@ -206,7 +206,7 @@ describe('If-None-Match', () => {
     expect((await call({ target })).text).toBe(answers.find(({ status }) => status === 201)?.text)
   })
 
-  it('D19 304 for whoever has the current version', async () => {
+  it('D19 304 for a client with the current version', async () => {
     const { target, etag } = await makeOrder(system)
     const get = await call({ target })
     const { status, headers } = await call({ target, headers: { 'if-none-match': etag, 'cache-control': 'no-cache' } })
@@ -214,7 +214,7 @@ describe('If-None-Match', () => {
     for (const name of ['cache-control', 'vary', 'content-location']) expect(headers[name]).toBe(get.headers[name])
   })
 
-  it('D20 200 for whoever has an old one', async () => {
+  it('D20 200 for a client with an old version', async () => {
     const { target, old, text } = await changedOrder()
     expect(await call({ target, headers: { 'if-none-match': old } })).toMatchObject({ status: 200, text })
   })

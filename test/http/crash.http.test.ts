@@ -9,7 +9,7 @@ import { startStack } from '../support/stack/stack.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-// Both proxies stand where replies get lost: between the services, and between fulfilment and its database.
+// Both proxies are where replies get lost: between the services, and between fulfilment and its database.
 const betweenServices = stack.use(await startFaultProxy())
 const beforeDatabase = stack.use(await startFaultProxy())
 const mongoUri = new URL(process.env.TEST_MONGODB_URI ?? '')
@@ -40,7 +40,7 @@ async function send(method: string, path: string, { headers = {}, body }: { head
   return told
 }
 
-/** Sends the same request again and again, as its answers tell it to, until it is through. */
+/** Sends the same request repeatedly, as its answers ask, until it succeeds. */
 async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
   for (let tries = 0; tries < 60; tries += 1) {
     const told = await request().catch(() => null)
@@ -54,7 +54,7 @@ async function sendUntilThrough(request: () => Promise<Told>): Promise<Told> {
 const post = (key: string, customerId: string) => () =>
   send('POST', '', { headers: { 'idempotency-key': key }, body: orderContent({ customerId }) })
 
-/** One order, and the same answer for ever. */
+/** One order, and always the same answer. */
 async function expectOneOrder(answer: Told, { key, customerId }: { key: string; customerId: string }): Promise<void> {
   expect(answer.status).toBe(201)
   const again = await post(key, customerId)()
@@ -103,7 +103,7 @@ describe('kill -9 of fulfilment', () => {
     await system.fulfilment.kill('SIGKILL')
     expect((await first).status).toBe(503)
     await system.fulfilment.restart()
-    // The driver may send a swallowed command once more; whoever holds the key is dead in either case.
+    // The driver may send a swallowed command once more; the holder of the key is dead in either case.
     await expect.poll(async () => (await post(key, customerId)()).status).toBe(409)
     await database.collection('idempotency_keys').updateOne({ key }, { $set: { leaseUntil: new Date(0) } })
     const answer = await sendUntilThrough(post(key, customerId))
@@ -181,7 +181,7 @@ it('a reply that is lost between the services is 503 in time, and the retry gets
   await expectOneOrder(answer, { key, customerId })
 })
 
-it('while fulfilment is away everything of the orders is 503 with a time to come again', async () => {
+it('without fulfilment, all requests for orders are 503 with a Retry-After', async () => {
   await system.fulfilment.kill('SIGTERM')
   for (const [method, path, options] of [
     ['GET', '/a', {}],

@@ -419,7 +419,7 @@ describe('time', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  /** Holds bodies open that announce so many octets and bring the rest of them but one; resolves when all have begun. */
+  /** Holds bodies open that announce `octets` and send `brought` of them; resolves when all have begun. */
   async function holdBodies(count: number, octets: number, brought: number): Promise<void> {
     const { headers, ...rest } = system.delivery('{}')
     const head = write({ ...rest, headers: { ...headers, 'content-length': `${octets}` }, body: '' })

@@ -6,7 +6,7 @@ export interface FuzzSoil {
   /** The value of Authorization that opens its doors, so that strange things get deep. */
   readonly authorization: string
   readonly bodies: readonly string[]
-  /** Requests that are in order, to be spoiled. */
+  /** Valid requests, to be tampered with. */
   readonly good: readonly Buffer[]
 }
 
@@ -91,7 +91,7 @@ const VALUES = [
   '(((((((((',
 ]
 
-/** A request as octets, of every degree of strangeness: in order but odd, spoiled a little or much, or noise. */
+/** A request as octets, more or less strange: valid but odd, slightly or heavily broken, or noise. */
 export function strangeRequests(soil: FuzzSoil): fc.Arbitrary<Buffer> {
   return fc.oneof(
     { weight: 8, arbitrary: oddRequest(soil) },
@@ -173,7 +173,7 @@ const HARSH = [
 interface Spoiling {
   /** What is put in. */
   readonly splinters: readonly string[]
-  /** Whether only the body is spoiled; its length is set right then. */
+  /** Whether only the body is broken; its length is correct then. */
   readonly fromBody: boolean
 }
 

@@ -52,7 +52,7 @@ describe('HEAD', () => {
     }
   })
 
-  it('B03 is 304 for whoever has the current version', async () => {
+  it('B03 is 304 for a client with the current version', async () => {
     const { target, etag } = await makeOrder(system)
     const answer = await call({ method: 'HEAD', target, headers: { 'if-none-match': etag } })
     expect(answer).toMatchObject({ status: 304, headers: { etag } })
@@ -109,7 +109,7 @@ describe('CORS', () => {
     expect([get.status, grantsOf(get.headers), namesOf(get.headers.vary)]).toEqual([200, [], ['origin']])
   })
 
-  it('B08 no origin is granted anything where webhooks arrive or health is told', async () => {
+  it('B08 no origin is granted anything at the webhook and health endpoints', async () => {
     for (const target of [WEBHOOK, '/healthz']) {
       const preflight = await call({ method: 'OPTIONS', target, headers: asked, principal: null })
       expect([preflight.status, grantsOf(preflight.headers)]).toEqual([204, []])

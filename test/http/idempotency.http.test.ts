@@ -239,7 +239,7 @@ describe('Idempotency-Key', () => {
     },
   )
 
-  it('E16 a replay tells the past and changes nothing of the present', async () => {
+  it('E16 a replay returns the old answer and changes nothing', async () => {
     const key = newKey()
     const first = await post(key)
     const target = first.headers.location ?? ''

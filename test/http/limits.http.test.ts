@@ -10,7 +10,7 @@ import { type HttpSystem, ORIGIN, startHttpSystem, WEBHOOK } from '../support/ht
 const ONE_WINDOW = '86400'
 const anEvent = () => ({ id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } })
 
-/** The one limit that an answer tells of, read as structured fields (RFC 9651). */
+/** The one limit in an answer, read as structured fields (RFC 9651). */
 function limitsOf({ headers }: HttpAnswer) {
   const [limit, ...others] = parseList(headers.ratelimit ?? '')
   const [policy] = parseList(headers['ratelimit-policy'] ?? '')
@@ -58,7 +58,7 @@ describe('requests of a principal', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it('R04 errors, replays and 304 tell the standing too', async () => {
+  it('R04 errors, replays and 304 show the limit too', async () => {
     await using system = await startHttpSystem({
       gateway: { RATE_LIMIT_API: '100', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW },
     })
@@ -98,7 +98,7 @@ describe('deliveries', () => {
     return { ...rest, headers: { ...headers, 'webhook-signature': 'v1,AAAA', 'x-forwarded-for': address } }
   }
 
-  it('R09 BP-45 a flood of forged ones is told 429, and costs no authentic one its 200, from the same address either', async () => {
+  it('R09 BP-45 a flood of forged ones gets 429; authentic ones get 200, also from the same address', async () => {
     await using system = await startHttpSystem({ gateway: limits })
     const flood = callTogether(system, 200, () => forged(system, '203.0.113.7'))
     const genuine = callTogether(system, 30, () => system.delivery(anEvent(), { 'x-forwarded-for': '203.0.113.7' }))
@@ -106,7 +106,7 @@ describe('deliveries', () => {
     expect(countStatuses(await flood)).toEqual({ 401: 20, 429: 180 })
     expect(await system.events.countDocuments()).toBe(30)
     const metrics = await (await fetch(`http://127.0.0.1:${system.adminPort}/metrics`)).text()
-    // The operator sees all that show a signature, also those that are only told to come later.
+    // The operator sees all that have a signature, also those that are only asked to retry later.
     expect(metrics).toMatch(/^oncehook_verification_failures_total\{[^}]*reason="signature_mismatch"\} 200$/m)
 
     const bare = { method: 'POST', target: WEBHOOK, headers: { 'x-forwarded-for': '203.0.113.7' }, body: '{}' }
@@ -136,7 +136,7 @@ describe('deliveries', () => {
     expect(statuses).toEqual([401, 401, 429])
   })
 
-  it('R12 a provider has a limit of its own', async () => {
+  it('R12 each provider has its own limit', async () => {
     await using system = await startHttpSystem({
       gateway: { RATE_LIMIT_PROVIDER: '3', RATE_LIMIT_WINDOW_SECONDS: ONE_WINDOW },
     })

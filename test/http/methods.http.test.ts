@@ -82,7 +82,7 @@ describe('methods, targets, Allow', () => {
     },
   )
 
-  it('A11 OPTIONS tells what an order takes', async () => {
+  it('A11 OPTIONS lists the methods of an order', async () => {
     const { target } = await makeOrder(system)
     for (const at of [target, unusedPath()]) {
       const { status, headers } = await call({ method: 'OPTIONS', target: at, principal: null })
@@ -99,7 +99,7 @@ describe('methods, targets, Allow', () => {
     expect([status, setOf(headers.allow)]).toEqual([204, WEBHOOK_METHODS])
   })
 
-  it('A13 OPTIONS * tells what the server implements', async () => {
+  it('A13 OPTIONS * lists what the server implements', async () => {
     const { status, headers } = await call({ method: 'OPTIONS', target: '*', principal: null })
     expect([status, setOf(headers.allow)]).toEqual([
       204,

@@ -67,7 +67,7 @@ describe.each([...SCHEMES.keys()])('oncehook send by %s', (scheme) => {
     expect(failed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('pending -> payment_failed') })
   })
 
-  it('is refused with a spoiled signature, or says that there is none', async () => {
+  it('is refused with a tampered signature, or says that there is no signature', async () => {
     const { exitCode, stdout, stderr } = await send(scheme, '--corrupt', 'signature')
     const signsNothing = ['flutterwave', 'mercadopago', 'mollie-classic'].includes(scheme)
     expect({ exitCode, told: stdout + stderr }).toEqual({

@@ -82,7 +82,7 @@ describe('GET /api/openapi.json', () => {
 })
 
 describe('the document', () => {
-  it('describes every method of every resource, each under a name of its own', () => {
+  it('describes every method of every resource, each under a unique name', () => {
     const described = operations.map(({ path, method }) => `${method} ${path}`)
     const known = RESOURCES.flatMap(({ template, methods, takenBySome = [] }) =>
       [...methods, ...takenBySome].map((one) => `${one.toLowerCase()} ${template}`),

@@ -13,7 +13,7 @@ export interface ModelRequest {
   readonly key?: string
 }
 
-/** What a client may be told. */
+/** The answers that a client may get. */
 export interface ModelAnswer {
   readonly status: number
   readonly version?: number
@@ -37,7 +37,7 @@ export interface ModelState {
 /** Nothing is known. */
 export const EMPTY: ModelState = { orders: new Map(), keys: new Map() }
 
-/** What one request does to the service when it has it to itself, and what it is told. `text` is what it was told in fact. */
+/** What one request does to the service if it is alone, and its answer. `text` is the real answer. */
 export function step(state: ModelState, request: ModelRequest, text: string): readonly [ModelState, ModelAnswer] {
   if (request.path === null) return post(state, request, text)
   const order = state.orders.get(request.path)

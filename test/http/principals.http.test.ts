@@ -224,7 +224,7 @@ describe('a principal that may touch only its own orders', () => {
 })
 
 describe('a change', () => {
-  it('names its principal on the order, in the log of both services and in the audit', async () => {
+  it('names its principal on the order, in the log of both services and in the audit log', async () => {
     const { target, etag, id } = await put('ownOne')
     expect(await storedOrder(id)).toMatchObject({ createdBy: 'shop ü', changedBy: 'shop ü' })
     const patched = await callAs('all', {
@@ -293,7 +293,7 @@ describe.each<[string, Holder]>([
 })
 
 describe('an order that is made by POST', () => {
-  it('names its principal in the audit, once however often its key is repeated', async () => {
+  it('names its principal in the audit log, once however often its key is repeated', async () => {
     const headers = { 'idempotency-key': '"a-key-of-the-audit"' }
     const post = () => callAs('ownOne', { method: 'POST', target: ORDERS, headers, body: orderContent() })
     const [made, again] = [await post(), await post()]
@@ -309,7 +309,7 @@ describe('an order that is made by POST', () => {
     ])
   })
 
-  it('is in the audit also where the answer to its first request got lost on the way', async () => {
+  it('is in the audit log even if the answer to its first request was lost', async () => {
     const key = randomUUID()
     const order = orderContent()
     const request = { method: 'POST', target: ORDERS, mediaType: 'application/json', body: { json: order } }

@@ -76,7 +76,7 @@ describe('what a body must be', () => {
     expect((await post(orderContent({ note: '\u{1F600}' }))).json.note).toBe('\u{1F600}')
   })
 
-  it('G13 a member name that occurs twice is refused', async () => {
+  it('G13 a property that occurs twice is refused', async () => {
     const body = JSON.stringify(orderContent())
     for (const twice of [
       body.replace('{', '{"currency":"EUR",'),

@@ -51,7 +51,7 @@ describe.each([...simulated])('the route of a provider of %s', (scheme, { signer
   const settings = request(event('any', 'payment.succeeded'), 0).settings ?? {}
   const provider = createPaymentProvider(deps, { url, signer, secret: secret.signWith, settings })
 
-  /** Makes an order and tells of its payment. */
+  /** Makes an order and delivers its payment. */
   async function pay(one: PaymentEvent): Promise<number | null> {
     await makeOrder(one.orderId)
     const object = signer.describeObject?.(one)

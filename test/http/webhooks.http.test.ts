@@ -9,7 +9,7 @@ afterAll(() => stack.disposeAsync())
 const system = stack.use(await startHttpSystem({ gateway: { MAX_WEBHOOK_BYTES: '100000' } }))
 const { call, deliver, delivery, events } = system
 
-/** An event that nobody handles, with the given members in place of its own. */
+/** An event without a handler, with these properties replaced. */
 function anEvent(members: object = {}): { id: string; type: string; data: { object: { id: string } } } {
   return { id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } }, ...members }
 }
@@ -166,7 +166,7 @@ describe('the webhook receiver', () => {
     expect((await expectNoTrace(() => deliver(body))).status).toBe(400)
   })
 
-  it('F13 refuses a member name that occurs twice, wherever it is', async () => {
+  it('F13 refuses a property that occurs twice, wherever it is', async () => {
     const event = JSON.stringify(anEvent())
     for (const body of [
       event.replace('{', '{"id":"evt_other",'),

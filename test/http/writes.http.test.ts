@@ -125,7 +125,7 @@ describe('PUT', () => {
     expect((await call({ target })).text).toBe(text)
   })
 
-  it('C14 a deleted id goes on with a later version', async () => {
+  it('C14 a deleted id continues with a later version', async () => {
     const { target, etag } = await makeOrder(system)
     await call({ method: 'DELETE', target })
     const again = await call({ method: 'PUT', target, body: orderContent() })

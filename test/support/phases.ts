@@ -8,13 +8,13 @@ export function limitOf(limits: PhaseLimits<string>, aroundMs: number): number {
   return Object.values(limits).reduce((sum, ms) => sum + ms, aroundMs)
 }
 
-/** Runs the phases of a test; whatever goes wrong in one is told with the phase and with how things stand. */
+/** Runs the phases of a test. A failure is reported with its phase and the current state. */
 export class Phases<Name extends string> {
   readonly #limits: PhaseLimits<Name>
   readonly #describe: () => Promise<readonly string[]>
   readonly #over: string[] = []
 
-  /** `describe` tells how things stand, a line each; it may take some seconds. */
+  /** `describe` reports the current state, in lines; it may take some seconds. */
   constructor(limits: PhaseLimits<Name>, describe: () => Promise<readonly string[]>) {
     this.#limits = limits
     this.#describe = describe

@@ -20,7 +20,7 @@ interface EventMembers {
   readonly data?: unknown
 }
 
-/** A whole event that nothing handles, with the given members in place of its own; undefined leaves one out. */
+/** A complete event without a handler, with these properties replaced; undefined leaves one out. */
 function anEvent(members: EventMembers = {}): object {
   return {
     id: `evt_${randomUUID()}`,

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const SERVICES = { gateway: 'gateway-user', fulfilment: 'fulfilment-user' } as const
 
-/** A stack whose services sign in as users of their own, by addresses in files. */
+/** A stack whose services sign in as separate users, with URLs in files. */
 async function startSignedIn(resources: AsyncDisposableStack) {
   const server = resources.use(await startSecuredMongod(process.env))
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-uris-'))

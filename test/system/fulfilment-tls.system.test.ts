@@ -71,7 +71,7 @@ async function payOneOrder(stack: Stack): Promise<void> {
 }
 
 describe('fulfilment with TLS', () => {
-  it('demands a client certificate of its authority for calls, not for probes, and the gateway shows one', async () => {
+  it('requires a client certificate of its authority for calls, not for probes, and the gateway sends one', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, port } = await startSecured(resources, {
       fulfilment: { ...(await ofServer()), CLIENT_CA: authority.ca },

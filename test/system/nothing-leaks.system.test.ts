@@ -43,7 +43,7 @@ async function metricsOf(port: number): Promise<string> {
 }
 
 describe('a stack that has seen everything', () => {
-  it('tells no secret, no signature and nothing of a body in any log line, error or metric', async () => {
+  it('writes no secret, no signature and no part of a body into any log line, error or metric', async () => {
     await using stack = await startStack()
     const { gateway, fulfilment, place } = stack
     await deliverAllSorts(stack)
@@ -96,7 +96,7 @@ describe('the search for leaks itself', () => {
     expect(leaks.join()).not.toContain(planted)
   })
 
-  it('finds nothing in what may be told', () => {
+  it('finds nothing in what may be shown', () => {
     const line = { msg: 'webhook.recorded', eventId: 'evt_1', secretId: 'current', orderId: 'ord_1', port: 27_099 }
     expect(findLeaks(JSON.stringify(line), forbidden)).toEqual([])
   })

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '../..')
 
-/** What a person has in a terminal: no MongoDB of their own, and ports that disturb nobody. */
+/** What a user has in a terminal: no MongoDB, and free ports. */
 function terminal(data: string): NodeJS.ProcessEnv {
   const { MONGODB_URI: _, ...inherited } = process.env
   return { ...inherited, ONCEHOOK_DATA: data, GATEWAY_PORT: '0', ADMIN_PORT: '0', FULFILMENT_PORT: '0' }

@@ -40,7 +40,7 @@ async function replaysOf(stack: Stack): Promise<number[]> {
 }
 
 describe('a replay', () => {
-  it('goes on after its process was killed between two slices, with one effect for each event', async () => {
+  it('continues after its process was killed between two slices, with one effect per event', async () => {
     await using stack = await startStack()
     const orders = await makeOrders(stack, 30)
     for (const order of orders) await stack.deliver(paymentOf(order, { amount: 1 }))
@@ -125,7 +125,7 @@ describe('a restore of a backup', () => {
     })
     const after = await Promise.all(orders.map(({ id }) => stack.orders.read(id)))
     expect(after.map(withoutTimes)).toEqual(before.map(withoutTimes))
-    // Sent again, under their old keys: whoever keeps to the keys has ten.
+    // Sent again, under their old keys: a receiver that respects the keys has ten.
     const sent = await stack.receipts()
     expect([sent.length, new Set(sent.map(({ key }) => key)).size]).toEqual([20, 10])
 

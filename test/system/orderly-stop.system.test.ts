@@ -39,7 +39,7 @@ describe('FP-11: SIGTERM under load', () => {
     const { ending, log } = await stopUnderLoad(stack, stack[name])
     expect(ending).toMatchObject({ code: 0, signal: null })
     expect(stack[name].lines.filter(({ msg }) => msg === 'service.stage-failed')).toEqual([])
-    // By its own log: how late a busy machine tells the signal, and notices the end, is not its doing.
+    // By its own log: a busy machine may deliver the signal late, or notice the end late.
     expect(stopTookMs(stack[name])).toBeLessThan(10_000)
     const row = { struck: { 'an orderly stop': Number(ending.code === 0) }, volume: 2 * ORDERS }
     expect(await closingCheck(stack, log, row)).toEqual([])
@@ -101,7 +101,7 @@ it('SIGTERM answers a delivery that waits for a database which does not answer',
   await stack.gateway.restart()
 })
 
-it('SIGTERM ends fulfilment with 0 while its database is slow and calls are under way', async () => {
+it('SIGTERM ends fulfilment with 0 while its database is slow and calls are in progress', async () => {
   await using proxy = await startFaultProxy()
   proxy.leadTo(Number(new URL(process.env.TEST_MONGODB_URI ?? '').port))
   const MONGODB_URI = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`

@@ -26,7 +26,7 @@ function standardWebhooks(secrets: object[]): object {
   return { scheme: 'standard-webhooks', effects: [], secrets }
 }
 
-/** The good settings with some in place of their own; null takes one away. */
+/** The valid settings with some replaced; null removes one. */
 function settingsOf(service: Service, changed: Readonly<Record<string, string | null>>): Settings {
   const merged = Object.entries({ ...GOOD[service], ...changed })
   return Object.fromEntries(merged.filter((entry): entry is [string, string] => entry[1] !== null))
@@ -78,7 +78,7 @@ describe.each(SERVICES)('%s', (service) => {
     },
   )
 
-  it('names every wrong setting at once, each on a line of its own', async () => {
+  it('names every wrong setting at once, each on a separate line', async () => {
     const both = {
       MONGODB_URI: [null, 'is not set'],
       ENCRYPTION_KEYS_FILE: ['/nowhere/canary-of-keys', 'cannot be read (ENOENT)'],
@@ -111,7 +111,7 @@ describe.each(SERVICES)('%s', (service) => {
     ])
   })
 
-  it('FP-30: refuses to start on a MongoDB that stands alone', async () => {
+  it('FP-30: refuses to start on a standalone MongoDB', async () => {
     await using standalone = await startStandaloneMongod()
     expect(await refusal(service, { MONGODB_URI: standalone.uri })).toEqual([
       'MONGODB_URI names a standalone server: a replica set is required, one member is enough',
@@ -139,7 +139,7 @@ describe.each(SERVICES)('%s', (service) => {
     expect(more).toEqual([])
   })
 
-  it('FP-29: refuses to start when duplicates stand in the way of its unique index', async () => {
+  it('FP-29: refuses to start if duplicates prevent its unique index', async () => {
     const { db, setting, collection, index, twice } = ownDatabase(service, 'twice')
     await db.collection<{ _id: string }>(collection).insertMany(['a', 'b'].map((_id) => ({ _id, ...twice })))
     const problems = await refusal(service, setting)
@@ -184,7 +184,7 @@ const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, c
   'no-variable': [{ env: 'NOT_SET_AT_ALL' }, 'cannot be read'],
 }
 
-describe('fulfilment, for what only it is told,', () => {
+describe('fulfilment, for its own settings,', () => {
   it('refuses to start with a file for receipts that cannot be one, and says what to set', async () => {
     expect(await refusal('fulfilment', { RECEIPT_SINK: `file:${import.meta.filename}/receipts.jsonl` })).toEqual([
       expect.stringMatching(
@@ -194,7 +194,7 @@ describe('fulfilment, for what only it is told,', () => {
   })
 })
 
-describe('gateway, for what only it is told,', () => {
+describe('gateway, for its own settings,', () => {
   it('BP-47: refuses to start with providers whose secrets are none, and names each', async () => {
     const weak = Object.entries(WEAK_PROVIDER_SECRETS)
     const providers = weak.map(([name, [value]]) => [name, standardWebhooks([{ id: 'only', value }])])

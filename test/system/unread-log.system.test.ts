@@ -54,7 +54,7 @@ async function stopInOrder(service: ReplacedService): Promise<void> {
 
 /**
  * On one database node, and not on three as other rows: what an unread log could hold up is the process that writes it, before
- * anything reaches the database. The statements to it are the same, whoever reads the log.
+ * anything reaches the database. The statements to it do not depend on who reads the log.
  */
 describe('FP-35: a service whose log nobody reads', () => {
   it('loses lines, not deliveries, and counts them; the reader finds the rest, and how many were lost', async () => {
@@ -62,7 +62,7 @@ describe('FP-35: a service whose log nobody reads', () => {
     using pipe = openUnreadPipe()
     await using gateway = await replaceService(stack, 'gateway', { stdout: pipe.writeEnd })
     expect(await deliverUntilLost(stack)).toBeGreaterThan(0)
-    // Those of deliveries that were under way then.
+    // Those of deliveries that were in progress then.
     const dropped = await untilSteady(() => droppedLines(stack.place.adminPort))
 
     pipe.read()

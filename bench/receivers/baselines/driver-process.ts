@@ -5,7 +5,7 @@ import { Tally } from '../../load/tally.ts'
 import { DURABLE } from '../receiver.ts'
 import type { DriverOrder } from './driver.ts'
 
-// The driver by itself: the records of the naive receiver, made before the clock runs; no HTTP, no signature.
+// The driver alone: the records of the naive receiver, made before the clock runs; no HTTP, no signature.
 
 const { DRIVER_MONGODB_URI = '', DRIVER_DB = '' } = process.env
 const IN_FLIGHT = 64

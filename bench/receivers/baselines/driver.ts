@@ -9,10 +9,10 @@ import type { Setup } from '../receiver.ts'
 /** `insertOne` with 64 in flight, or one `insert` command of 64 after the other. */
 export type DriverWay = 'one by one' | 'in groups'
 
-/** What the driver's process is told to do, one thing at a time. */
+/** Commands to the driver's process, one at a time. */
 export type DriverOrder = { readonly prepare: number } | { readonly way: DriverWay; readonly forMs: number }
 
-/** The driver of the database by itself, in a process of its own and with a database of its own. */
+/** The database driver alone, in a separate process and with a separate database. */
 export interface Driver extends AsyncDisposable {
   readonly pid: number
   prepare(count: number): Promise<void>

@@ -3,7 +3,7 @@ import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import type { Setup } from '../receiver.ts'
 import type { ServiceRun } from './service.ts'
 
-/** How both services are run for one measurement, with databases of their own. */
+/** How both services run for one measurement, with separate databases. */
 export interface SystemRun {
   /** Where deliveries are posted. */
   readonly url: string

@@ -9,7 +9,7 @@ import { fillStored } from './fill-stored.ts'
 
 const DAY_MS = 86_400_000
 
-it('fills a store with records like the template, each with an id, a body and instants of its own', async () => {
+it('fills a store with records like the template, each with its own id, body and times', async () => {
   await using database = await testDatabase(process.env)
   const { db } = database
   await ensureIndexes(db, [EVENT_INDEXES])

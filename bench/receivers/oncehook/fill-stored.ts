@@ -8,7 +8,7 @@ const DAYS_MS = 80 * 86_400_000
 
 /**
  * Stores `count` records like the template, a settled event as the gateway stored it: each with ids, a body, a digest
- * and instants of its own, spread over the last 80 days in order.
+ * and its own times, spread over the last 80 days in order.
  */
 export async function fillStored(db: Db, template: EventDocument, count: number): Promise<void> {
   const began = Date.now() - DAYS_MS

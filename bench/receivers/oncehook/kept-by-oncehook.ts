@@ -12,7 +12,7 @@ export async function storedOf(gateway: Db, eventIds: readonly string[]): Promis
 
 const CHUNK = 10_000
 
-/** Those of the ids that are settled as done and whose order is paid by the payment that the event tells of. */
+/** The ids whose events are done and whose orders were paid by the payment that the event reports. */
 export async function appliedOf(
   { gateway, fulfilment }: { readonly gateway: Db; readonly fulfilment: Db },
   eventIds: readonly string[],

@@ -3,7 +3,7 @@ import { describeSystem } from './describe-system.ts'
 import { storedOf } from './kept-by-oncehook.ts'
 import { startService } from './service.ts'
 
-/** Starts the gateway alone: fulfilment is away, and everything waits for it as it would then. */
+/** Starts the gateway alone: fulfilment is unavailable, so everything waits for it. */
 export const startAccepting: StartReceiver = async (setup, run) => {
   const system = await describeSystem(setup, run)
   const gateway = await startService(system.gateway)

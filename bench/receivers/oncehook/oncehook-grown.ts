@@ -12,7 +12,7 @@ export interface GrownStore {
   readonly template: EventDocument
 }
 
-/** Makes a store with the gateway's own indexes and so many settled records, and leaves it there. */
+/** Makes a store with the gateway's own indexes and this number of settled records, and keeps it. */
 export async function growStore(setup: Setup, { database, records, template }: GrownStore): Promise<void> {
   const { gateway } = await describeSystem(setup, database)
   const env = { ...gateway.env, GATEWAY_DB: database }

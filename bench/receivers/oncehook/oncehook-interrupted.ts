@@ -5,7 +5,7 @@ import { insertOrders } from './insert-orders.ts'
 import { appliedOf } from './kept-by-oncehook.ts'
 import { type Service, startService } from './service.ts'
 
-/** Both services, of which fulfilment has gone away: the gateway goes on accepting. */
+/** Both services, after fulfilment has stopped: the gateway continues to accept deliveries. */
 export interface Interrupted extends Receiver {
   /** Where the events wait. */
   readonly gatewayDb: Db

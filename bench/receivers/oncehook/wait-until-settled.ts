@@ -5,12 +5,12 @@ import type { Db } from 'mongodb'
 const POLL_MS = 20
 const TIMEOUT_MS = 120_000
 
-/** Waits until the gateway has nothing pending and nothing under way. */
+/** Waits until the gateway has nothing pending and nothing in progress. */
 export async function waitUntilSettled(gateway: Db): Promise<void> {
   const events = gateway.collection<EventDocument>(EVENTS)
   const deadline = performance.now() + TIMEOUT_MS
   for (;;) {
-    // One state a query, for each has an index of its own.
+    // One query per state, because each state has its own index.
     const open = (await events.findOne({ state: 'processing' })) ?? (await events.findOne({ state: 'pending' }))
     if (open === null) return
     if (performance.now() > deadline) throw new Error('Events were not settled within two minutes')

@@ -4,7 +4,7 @@ import { createECDH, createPrivateKey, type KeyObject, sign, verify } from 'node
 export const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
 const OTHER_KEY = Buffer.alloc(32, 7)
 
-// RFC 8410 section 7: what stands before the seed in PKCS #8.
+// RFC 8410 section 7: the bytes before the seed in PKCS #8.
 const ED25519_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function ed25519(seed: Buffer): KeyObject {
@@ -14,7 +14,7 @@ function ed25519(seed: Buffer): KeyObject {
 const own = ed25519(KEY)
 const other = ed25519(OTHER_KEY)
 
-/** Stands in place of a secret where another key signs. */
+/** Used instead of a secret if another key signs. */
 export const ANOTHER = 'another'
 
 /** Signs with Ed25519 from the seed `KEY`, or from another. */
@@ -75,7 +75,7 @@ function verifies(hash: string, text: Buffer, { key, signature }: { key: KeyObje
   }
 }
 
-/** A signature whose base64 has padding and both symbols, so that every way to spoil these can be tried. */
+/** A signature whose base64 has padding and both symbols, so that every way to break these can be tried. */
 function signSpoilable(hash: string, text: Buffer, key: KeyObject): Buffer {
   for (;;) {
     const signature = sign(hash, text, key)

@@ -7,21 +7,21 @@ import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
  */
 export interface Recipe {
   readonly scheme: string
-  /** Stands behind what every vector says, where a scheme has several recipes. */
+  /** A suffix of each vector's reason, for schemes with several recipes. */
   readonly mark?: string
   readonly settings?: Readonly<Record<string, unknown>>
   readonly secret: string
   /** The header of the signature, as the provider writes it. */
   readonly header: string
   readonly encoding: 'hex' | 'base64'
-  /** What stands before the signature in its header. */
+  /** The text before the signature in its header. */
   readonly prefix?: string
   readonly prefixOptional?: true
   /** The header of the time, where the time is signed and has its own. */
   readonly timeHeader?: string
   /** The header of the signature is a list that also holds the time. */
   readonly list?: { readonly separator: string; readonly time: string; readonly signature: string }
-  /** The header of the signature is a list, its members separated by blanks. */
+  /** The header of the signature is a list, separated by spaces. */
   readonly blankSeparated?: true
   /** Times in milliseconds count beside those in seconds. */
   readonly millisecondsToo?: true
@@ -37,9 +37,9 @@ export interface Recipe {
   readonly bodyAt?: (at: number) => Buffer
   /** The hash of the HMAC. Default: sha256. */
   readonly algorithm?: string
-  /** The key that a secret stands for. Default: its text. */
+  /** The key that a secret means. Default: its text. */
   readonly keyOf?: (secret: string) => Buffer
-  /** Signs a text in place of an HMAC, and another secret to sign with by mistake. */
+  /** Signs a text instead of an HMAC, and another secret to sign with by mistake. */
   readonly signer?: { readonly sign: (text: Buffer, secret: string) => Buffer; readonly another: string }
   /** The lines of a delivery, where they are not made of a signature alone. */
   readonly write?: (otherwise: Otherwise) => readonly HeaderLine[]
@@ -60,7 +60,7 @@ export interface Otherwise {
   readonly algorithm?: string
   /** The key of an HMAC, whatever the secret is. */
   readonly key?: Buffer
-  /** Signed in place of the recipe's text. */
+  /** Signed instead of the recipe's text. */
   readonly text?: readonly (string | Buffer)[]
 }
 

@@ -1,7 +1,7 @@
 /** A header line as it is sent, one character a byte (ISO 8859-1). */
 export type HeaderLine = readonly [name: string, value: string]
 
-/** One delivery and what a verifier has to say of it, as it stands in a file of `contracts/vectors`. */
+/** One delivery and the expected result of its verification, as in a file of `contracts/vectors`. */
 export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'
@@ -11,7 +11,7 @@ export interface Vector {
   readonly secret: string
   /** When the secret ended, ISO 8601. */
   readonly notAfter?: string
-  /** Seconds since 1970 at which the delivery is judged. */
+  /** Seconds since 1970 at which the delivery is verified. */
   readonly now: number
   readonly headers: readonly HeaderLine[]
   /** The query of the request's target, without the question mark. */

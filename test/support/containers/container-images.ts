@@ -9,7 +9,7 @@ import { runDocker } from './run-docker.ts'
 /** Put on every container that a test starts, so that what a killed run leaves can be found and removed. */
 export const TEST_LABEL = { 'oncehook.test': '1' }
 
-// The image that docker/local/build.sh makes stands in where the official one is neither here nor to be had. Our own come from
+// If the official image is neither here nor available, the one of docker/local/build.sh replaces it. Our own come from
 // docker/build.sh, and count only when their label names a commit of the same sources.
 const IMAGES = {
   mongo: { setting: 'MONGO_IMAGE', official: 'mongo:8.0', local: 'oncehook-local/mongo:6.0.5' },
@@ -50,7 +50,7 @@ export async function mongosImage(context: TestContext): Promise<string> {
 /** What proxies are made from. */
 export interface ProxyImage {
   readonly name: string
-  /** A program that stands in for toxiproxy on an image of Node.js: its file here. */
+  /** A program that replaces toxiproxy on an image of Node.js: its file here. */
   readonly program?: string
 }
 
@@ -93,7 +93,7 @@ async function searchImage(kind: ImageKind): Promise<{ readonly name: string } |
 
 /**
  * Pulls the images of others that are neither here nor made here. A first pull takes minutes: this is for before the tests, outside
- * of their time limits. What cannot be had is missed by the tests that need it.
+ * of their time limits. Tests that need a missing image are skipped.
  */
 export async function pullImages(): Promise<void> {
   const engine = await findEngine()

@@ -61,7 +61,7 @@ export interface ProviderHabits {
 }
 
 /**
- * The whole system in containers of a network of its own: provider -> gateways -> fulfilments, both on a MongoDB replica set,
+ * The whole system in containers on a separate network: provider -> gateways -> fulfilments, both on a MongoDB replica set,
  * with a proxy on every edge. Disposing of it stops the services by SIGTERM, removes everything, and throws when a service
  * crashed, ended otherwise than with 0, ran out of memory or let out a secret, a signature or a body, or when anything remains.
  */
@@ -75,7 +75,7 @@ export interface ContainerStack extends AsyncDisposable {
   readonly orderRecords: Collection<OrderRecord>
   /** How often each gateway gave each answer, as `gateway1 200`; `none` where it gave none. */
   readonly answers: ReadonlyMap<string, number>
-  /** What of this stack's secrets, signatures and bodies stands in a text, in words that do not repeat it. */
+  /** Names the secrets, signatures and bodies of this stack that a text contains, without repeating them. */
   leaksIn(text: string): string[]
   /** The provider acme, which delivers to every gateway in turn. */
   provider(habits?: ProviderHabits): PaymentProvider
@@ -222,7 +222,7 @@ interface EdgeParts {
   readonly mongo: MongoNodes
 }
 
-/** Two proxies: each mongod keeps its name and port for whoever connects to it, so the edges to it must not share one. */
+/** Two proxies: each mongod keeps its name and port for all clients, so the edges to it must not share a proxy. */
 async function startEdges(resources: AsyncDisposableStack, { options, network, mongo }: EdgeParts) {
   const image = options.images.proxy
   const toMongo = (edge: Edge) =>

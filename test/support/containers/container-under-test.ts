@@ -57,7 +57,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     this.#state = 'paused'
   }
 
-  /** Lets it go on. */
+  /** Resumes it. */
   async resume(): Promise<void> {
     await this.#handle.unpause()
     this.#state = 'running'
@@ -71,7 +71,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     await gone
   }
 
-  /** Tells it to stop, by SIGTERM, and answers its exit code: 137 when it took longer than 20 s. */
+  /** Stops it with SIGTERM and returns its exit code: 137 if it took longer than 20 s. */
   async stop(): Promise<number> {
     this.#state = 'gone'
     await this.#handle.stop({ t: STOPS_WITHIN_S })
@@ -126,7 +126,7 @@ export class ContainerUnderTest implements AsyncDisposable {
 
 const LINES_TOLD = 20
 
-/** A container that fails to start is removed at once: its last lines are all that tells why. */
+/** A container that fails to start is removed at once: only its last lines show why. */
 async function startOrTellWhy({ name, container }: ContainerParts): Promise<StartedTestContainer> {
   let output: Readable | undefined
   let written = ''
@@ -146,7 +146,7 @@ async function startOrTellWhy({ name, container }: ContainerParts): Promise<Star
 
 const FRAME_HEAD_BYTES = 8
 
-/** The engine sends each piece of output behind a head of eight bytes, whose last four tell its length. */
+/** The engine sends each piece of output after a head of eight bytes; the last four are its length. */
 function withoutFrames(log: Buffer): string {
   const pieces: Buffer[] = []
   for (let at = 0; at + FRAME_HEAD_BYTES <= log.length; ) {

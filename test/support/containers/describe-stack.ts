@@ -5,7 +5,7 @@ import type { ContainerStack } from './container-stack.ts'
 const LINES_TOLD = 12
 const LOOK_MS = 5_000
 
-/** How a stack and its load stand, for a test that failed: answers, events, receipts, and what each service wrote last. */
+/** The state of a stack and its load, for a failed test: answers, events, receipts, and the last lines of each service. */
 export async function describeStack(stack: ContainerStack, source: WebhookSource): Promise<string[]> {
   const { offered, accepted, left, waiting } = source
   const states = (field: string) => [{ $group: { _id: field, count: { $sum: 1 } } }]
@@ -38,7 +38,7 @@ function tailOf(written: string, { leaksIn }: ContainerStack): string {
   return leaks.length === 0 ? `\n  ${tail}` : `not shown (${leaks.join(', ')})`
 }
 
-/** What a look finds. The database or the engine may be what is away. */
+/** The result of a look. The database or the engine may be unavailable. */
 async function looked(look: () => Promise<string>): Promise<string> {
   const found = await withTimeout(look(), LOOK_MS).catch((error: unknown) => `not known (${String(error)})`)
   return found === TIMED_OUT ? `not known within ${LOOK_MS / 1_000} s` : found

@@ -10,7 +10,7 @@ import { LoopbackContainer } from './loopback-container.ts'
 export type Edge = 'provider-gateway' | 'gateway-mongo' | 'gateway-fulfilment' | 'fulfilment-mongo'
 
 /**
- * What goes wrong on an edge. `latencyMs`: each answer comes so much later. `slowKBs`: requests pass at so many KB a second.
+ * What goes wrong on an edge. `latencyMs`: the delay of each answer. `slowKBs`: the rate of requests, in KB per second.
  * `cut`: connections are reset as soon as they are used. `half-open`: requests arrive and take effect, and no answer ever
  * comes back.
  */

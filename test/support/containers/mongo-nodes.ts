@@ -37,14 +37,14 @@ export interface MongoNodesOptions {
   readonly image: string
   readonly network: ContainerNetwork
   readonly count: 1 | 3
-  /** What it is in a sharded cluster. Default: a set of its own, with no part in one. */
+  /** Its role in a sharded cluster. Default: a separate set without one. */
   readonly role?: keyof typeof ROLES
 }
 
 // The name of a set is also that of its nodes, with a number behind it.
 const ROLES = {
   alone: { set: REPLICA_SET, node: 'mongo', flags: [], config: {} },
-  // Fail points: what a mongos leaves out of its replies shows only while replication stands still.
+  // Fail points: what a mongos omits from its replies shows only while replication is stopped.
   shard: { set: REPLICA_SET, node: 'mongo', flags: ['--shardsvr', ...TEST_COMMANDS], config: {} },
   config: { set: 'config', node: 'config', flags: ['--configsvr'], config: { configsvr: true } },
 } as const

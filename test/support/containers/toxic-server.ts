@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// A program: a TCP proxy whose faults are set over HTTP in the language of toxiproxy, as far as these tests speak it. It stands
+// A program: a TCP proxy whose faults are set over HTTP, with the part of toxiproxy's API that these tests use. It is used
 // in where no image of toxiproxy can be had, alone in a container that has nothing but Node.js.
 
 type Direction = 'upstream' | 'downstream'

@@ -8,7 +8,7 @@ export interface HttpAnswer {
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
   /** The body as JSON; null where there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: what came over the wire is looked at, not trusted
+  // biome-ignore lint/suspicious/noExplicitAny: received data is inspected, not trusted
   readonly json: any
 }
 

@@ -6,7 +6,7 @@ import type { HttpCall, HttpSystem } from './http-system.ts'
 /** Where all orders are. */
 export const ORDERS = '/api/orders'
 
-/** An order over EUR 3.00, with the given members in place of its own. */
+/** An order over EUR 3.00, with these properties replaced. */
 export function orderContent(members: object = {}): object {
   const items = [{ sku: 'book', quantity: 2, unitAmount: 150 }]
   return { customerId: 'cus_1', currency: 'EUR', items, ...members }
@@ -34,7 +34,7 @@ export async function makeOrder({ call }: Pick<HttpSystem, 'call'>, members: obj
   return { id: target.slice(ORDERS.length + 1), target, etag: headers.etag ?? '', text }
 }
 
-/** Sends so many requests together, each on a connection of its own. */
+/** Sends this number of requests together, each on a separate connection. */
 export function callTogether(
   { call }: Pick<HttpSystem, 'call'>,
   count: number,

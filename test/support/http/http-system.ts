@@ -50,9 +50,9 @@ export interface HttpSystem extends AsyncDisposable {
   readonly lines: readonly Record<string, unknown>[]
   /** Sends octets to the public port. */
   send(octets: Octets, deadlineMs?: number): Promise<RawExchange>
-  /** Sends one request on a connection of its own and returns its final answer, which is looked at by `expectSound`. */
+  /** Sends one request on a separate connection and returns its final answer, checked by `expectSound`. */
   call(call: HttpCall): Promise<HttpAnswer>
-  /** The octets of a request, for tests that send several on one connection or spoil them. */
+  /** The octets of a request, for tests that send several on one connection or tamper with them. */
   write(call: HttpCall): Buffer
   /** Delivers an event, signed for exactly these octets. */
   deliver(body: string | Buffer | object, headers?: HttpCall['headers']): Promise<HttpAnswer>

@@ -18,7 +18,7 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** Sends a request on a connection of its own. A body that is announced and not given is never sent. */
+/** Sends a request on a separate connection. A body that is announced but not given is never sent. */
 export async function sendRaw(
   url: string,
   { method = 'POST', path, headers = [], ...sent }: RawRequest,

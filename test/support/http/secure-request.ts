@@ -3,7 +3,7 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { RawAnswer, RawRequest } from './raw-request.ts'
 
-/** A server that ends TLS with a certificate of its own. */
+/** A server that terminates TLS with its own certificate. */
 export interface SecureServer {
   /** `https://host:port`. */
   readonly url: string
@@ -11,7 +11,7 @@ export interface SecureServer {
   readonly certificate: string
 }
 
-/** Sends a request over TLS on a connection of its own, to a server that shows exactly this certificate for this host. */
+/** Sends a request over TLS on a separate connection, to a server that shows exactly this certificate for this host. */
 export async function sendSecure(
   { url, certificate }: SecureServer,
   { method = 'POST', path, headers = [], body = Buffer.alloc(0) }: RawRequest,

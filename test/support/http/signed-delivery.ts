@@ -5,7 +5,7 @@ import type { RawRequest } from './raw-request.ts'
 export interface SignedDelivery {
   readonly body: Uint8Array
   readonly secret: string
-  /** The id in the signed header; the event's own stands in the body. */
+  /** The id in the signed header; the event's own id is in the body. */
   readonly messageId?: string
   /** Milliseconds; now unless said otherwise. */
   readonly signedAt?: number
@@ -24,7 +24,7 @@ export function signedDelivery(delivery: SignedDelivery): RawRequest & { readonl
   return { path: '/api/webhooks/acme', headers: [['content-type', contentType], ...signature], body }
 }
 
-/** The same request with this header in place of its own; null takes it away. */
+/** The same request with this header replaced; null removes it. */
 export function withHeader(request: RawRequest, name: string, value: string | null): RawRequest {
   const others = (request.headers ?? []).filter(([present]) => present.toLowerCase() !== name)
   return { ...request, headers: value === null ? others : [...others, [name, value]] }

@@ -26,7 +26,7 @@ export async function createOrdersAfterFault(stack: Pick<Stack, 'orders'>, count
 
 /**
  * For every order a payment that failed and one that succeeded, the success three times; some events that nothing
- * handles, some that are spoiled. The orders follow each other in rounds, so that a fault finds all kinds in flight.
+ * handles, some that are tampered with. The orders follow each other in rounds, so that a fault finds all kinds in flight.
  */
 export function addMixedLoad(source: WebhookSource, orders: readonly ApiOrder[]): void {
   const payments = orders.map((order) => paymentOf(order))

@@ -12,7 +12,7 @@ interface OrdersAnswer {
 
 /** A client of `/api/orders`. */
 export interface OrdersApi {
-  /** Makes an order over EUR 20.00, with the given members in place of its own. Throws unless it is answered 201. */
+  /** Makes an order over EUR 20.00, with these properties replaced. Throws unless the answer is 201. */
   create(members?: object): Promise<ApiOrder>
   /** Throws unless it is answered 200. */
   read(id: string): Promise<ApiOrder>

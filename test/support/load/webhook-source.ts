@@ -7,20 +7,20 @@ import type { TamperedPart } from '@oncehook/simulator/tampering'
 export interface SentEvent {
   readonly event: PaymentEvent
   readonly message: Message
-  /** Spoiled on purpose: it must never be accepted, and is not sent again. */
+  /** Tampered with on purpose: it must never be accepted, and is not sent again. */
   readonly tampered: TamperedPart | undefined
   readonly answers: (number | null)[]
 }
 
-/** How the source sends: deliveries begun in a second, and how many may be under way. */
+/** How the source sends: deliveries begun per second, and how many may be in progress. */
 export interface SourcePace {
   readonly perSecond: number
   readonly parallel: number
-  /** So many repetitions a second go beside the others; unset, they are part of `perSecond`, and slow down what is new. */
+  /** Repetitions per second in addition to the others. Unset: they are part of `perSecond`, and slow down new deliveries. */
   readonly repetitionsPerSecond?: number
 }
 
-/** Deliveries that wait for their turn at a pace of their own; what came too late is caught up with. */
+/** Deliveries that wait for their turn at a separate pace; late ones are caught up with. */
 interface Lane {
   readonly queue: SentEvent[]
   readonly everyMs: number
@@ -29,7 +29,7 @@ interface Lane {
 
 /**
  * A provider that keeps its promise: it delivers every event until it is answered 200, at a steady pace, and remembers
- * what it sent and what it was told. Its log is what the closing check compares everything else with.
+ * what it sent and the answers. The closing check compares everything else with its log.
  */
 export class WebhookSource implements AsyncDisposable {
   readonly #provider: PaymentProvider
@@ -83,12 +83,12 @@ export class WebhookSource implements AsyncDisposable {
     this.#queue.push(sent)
   }
 
-  /** Resolves as soon as so many deliveries have been answered with 200. Throws when a run ends before. */
+  /** Resolves when this number of deliveries has been answered with 200. Throws if a run ends before. */
   async untilAccepted(count: number): Promise<void> {
     await this.#until(() => this.#accepted >= count)
   }
 
-  /** Resolves as soon as at most so many deliveries are yet to be sent or answered. */
+  /** Resolves when at most this number of deliveries is still to be sent or answered. */
   async untilLeft(count: number): Promise<void> {
     await this.#until(() => this.left <= count)
   }

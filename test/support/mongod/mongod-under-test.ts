@@ -11,7 +11,7 @@ import { isListening } from '../../../scripts/ports/port.ts'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { until } from '../until.ts'
 
-/** A node that is told to stop waits 15 s for a successor otherwise. */
+/** Otherwise a node that stops waits 15 s for a successor. */
 export const HURRY: readonly string[] = ['--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100']
 
 // Recovery after a kill is a matter of seconds, but of many where the machine is busy with other things.
@@ -164,7 +164,7 @@ const BY_HAND = { ...SETTINGS, electionTimeoutMillis: 600_000, heartbeatTimeoutS
 const PRIMARY = 1
 const SECONDARY = 2
 
-/** Chooses ports and folders for so many nodes. None is started yet: the first `begin` makes them a set. */
+/** Chooses ports and folders for this number of nodes. None is started yet: the first `begin` makes them a set. */
 export async function prepareReplicaSet(
   count: 1 | 3,
   { electionsByHand = false, environments = [], reachedAt }: ReplicaSetOptions = {},

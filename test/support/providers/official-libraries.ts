@@ -190,7 +190,7 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
   },
 ]
 
-/** Told not to, it reports errors to nobody. */
+/** Keeps it from reporting errors over the network. */
 function toCashfree(secret: string): Cashfree {
   return new Cashfree(CFEnvironment.SANDBOX, 'unused', secret, undefined, undefined, undefined, false)
 }

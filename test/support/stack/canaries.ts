@@ -37,7 +37,7 @@ export interface Forbidden {
   readonly databaseAddresses: readonly string[]
 }
 
-/** Tells what of the forbidden is in a text, in words that do not repeat it. */
+/** Names the forbidden values that a text contains, without repeating them. */
 export function findLeaks(text: string, { secrets, signatures, databaseAddresses }: Forbidden): string[] {
   const leaks = secretTexts(secrets)
     .filter(([, value]) => text.includes(value))

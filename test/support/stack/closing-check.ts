@@ -9,7 +9,7 @@ import { STACK_LEASE_MS } from './stack-settings.ts'
 export interface RowEvidence {
   /** How often each fault struck, by its name. At least one name, and none may have a 0. */
   readonly struck: Readonly<Record<string, number>>
-  /** At least so many deliveries were answered 200. */
+  /** The least number of deliveries answered with 200. */
   readonly volume: number
   /** `LEASE_MS` of the gateways. Default: that of the stacks. */
   readonly leaseMs?: number
@@ -23,13 +23,13 @@ interface CheckedStack extends Pick<Stack, 'events' | 'orderRecords' | 'receipts
 }
 
 /**
- * Compares what a source sent and was told with the inbox, the orders and the receipts, once all is settled, and lists
+ * Compares what a source sent, and the answers, with the inbox, the orders and the receipts, once all is settled, and lists
  * every broken promise in a sentence. These are the invariants:
  * I1 every event answered 200 has one record, byte for byte, settled; I2 no record twice; I3 an event is applied once and
  * the version counts what was applied; I4 one receipt for a paid order, none otherwise; I5 access for a paid order, none
  * otherwise; I6 no effect without a record; I7 no record and no effect from a delivery that was refused; I8 no record is in
  * process under a lease that ended more than a lease ago, and none was left alone for long while all was being settled; I9 a settled record changes only by a replay, a revival or a
- * closing that the audit names; I10 no service ended unasked, crashed or let out what it must not; I11 the fault struck and
+ * closing that the audit log names; I10 no service ended unasked, crashed or let out what it must not; I11 the fault struck and
  * the volume was reached.
  */
 export async function closingCheck(
@@ -57,7 +57,7 @@ export async function closingCheck(
   ]
 }
 
-// A closed event has failed for good: an operator has said so.
+// A closed event has failed permanently: an operator decided so.
 const SETTLED = new Set(['done', 'unhandled', 'closed'])
 
 function checkEvent({ event, message, answers, tampered }: SentEvent, records: readonly EventRecord[]): string[] {
@@ -129,8 +129,8 @@ async function checkLeases(stack: CheckedStack, leaseMs: number): Promise<string
 }
 
 /**
- * Every verdict of an event is among its attempts: a second one takes a replay, or a revival by a repeated delivery. The
- * audit names each of these, and who closed a closed event.
+ * Every result of an event is among its attempts. A second result needs a replay, or a revival by a repeated delivery. The
+ * audit log names each of these, and who closed a closed event.
  */
 async function checkReplays({ events }: CheckedStack, records: readonly WithId<EventRecord>[]): Promise<string[]> {
   const problems: string[] = []

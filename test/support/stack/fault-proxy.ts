@@ -12,7 +12,7 @@ interface Fault {
   readonly swallows: 'request' | 'reply'
 }
 
-/** A TCP proxy between two parts that loses what it is told to lose and stands still at that place, or is slow, or breaks. */
+/** A TCP proxy between two parts that can lose chosen messages and then stop, be slow, or break. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
   /** Where connections lead to from now on. */
@@ -21,9 +21,9 @@ export interface FaultProxy extends AsyncDisposable {
   strike(fault: Fault): Promise<void>
   /** Keeps the reply to the next request that carries a text, and what follows on its connection, until it is released. */
   holdReply(marker: string): HeldReply
-  /** From now on everything takes so many milliseconds longer, in either direction. */
+  /** Delays everything by this number of milliseconds from now on, in both directions. */
   delay(ms: number): void
-  /** Resets so many in a hundred of the open connections, one at least where any is open, and tells how many. */
+  /** Resets this percentage of the open connections, at least one if any is open. Returns their number. */
   breakSome(percent: number): number
 }
 

@@ -11,7 +11,7 @@ export interface HeldReply {
 export interface HeldReplies {
   /** Holds the reply to the next request that carries a text, and what follows on its connection. */
   hold(marker: string): HeldReply
-  /** To be told of every piece of a request. */
+  /** Call it with every piece of a request. */
   noteRequest(client: Socket, chunk: Buffer): void
   /** What a piece of a reply has to wait for. */
   gateOf(client: Socket): Promise<void> | undefined

@@ -4,7 +4,7 @@ import { STACK_LEASE_MS } from './stack-settings.ts'
 
 // A lease, a round of takeovers, one slow call; the rest is for a machine that is busy with other things.
 const GRACE_MS = 15_000
-// A timestamp of the server tells whole seconds only.
+// A timestamp of the server has whole seconds only.
 const TIMESTAMP_STEP_MS = 1_000
 
 /**

@@ -16,12 +16,12 @@ export interface Replacement {
   readonly stderr?: number
 }
 
-/** A service as anybody would start it, in place of that of a stack. Disposing of it starts that one again. */
+/** A service as a user would start it, instead of the one of a stack. Disposing of it starts that one again. */
 export interface ReplacedService extends AsyncDisposable {
   readonly child: ChildProcess
   /** Where its probes and metrics are. */
   readonly port: number
-  /** Tells it to stop, by SIGTERM, and waits until it is gone. */
+  /** Stops it with SIGTERM and waits until it is gone. */
   stop(): Promise<Ending>
 }
 

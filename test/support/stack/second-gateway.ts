@@ -4,7 +4,7 @@ import { ServiceUnderTest, type Settings } from './service-under-test.ts'
 import type { Stack } from './stack.ts'
 import { gatewaySettings } from './stack-settings.ts'
 
-/** One more gateway on the inbox of a stack. Disposing of it stops it and throws where it ended by itself. */
+/** One more gateway on the inbox of a stack. Disposing of it stops it, and throws if it had ended unexpectedly. */
 interface SecondGateway extends AsyncDisposable {
   readonly gateway: ServiceUnderTest
   /** The stack's provider acme, delivering here. */

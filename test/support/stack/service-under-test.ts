@@ -12,7 +12,7 @@ export type Settings = Readonly<Record<string, string>>
 /** One line of a service's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string }
 
-/** How a process ended, and how many milliseconds after it was told to. */
+/** How a process ended, and how many milliseconds after the signal. */
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -26,7 +26,7 @@ const LEAVE_WITH_PARENT = pathToFileURL(join(import.meta.dirname, '../../../scri
 const READY_MS = 60_000
 const GONE_MS = 30_000
 
-/** A service of ours as a process of its own, through all its lives: killed, frozen, started again on the same port. */
+/** A service as a separate process, which a test can kill, freeze and start again on the same port. */
 export class ServiceUnderTest implements AsyncDisposable {
   readonly name: string
   /** All that it has logged, life after life. */
@@ -96,7 +96,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     this.#alive().child.kill('SIGSTOP')
   }
 
-  /** Lets it go on. */
+  /** Resumes it. */
   resume(): void {
     this.#alive().child.kill('SIGCONT')
   }
@@ -141,7 +141,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   }
 }
 
-/** What a process that ends by itself left behind. */
+/** The exit code and output of a process that ended without a signal. */
 export interface RunToEnd {
   readonly code: number | null
   readonly stdout: string
@@ -156,7 +156,7 @@ export interface Program {
   readonly settings: Settings
 }
 
-/** Runs a program until it ends by itself, within a minute. */
+/** Runs a program to its end, for a minute at most. */
 export async function runToEnd({ name, args = [], settings }: Program): Promise<RunToEnd> {
   const child = spawn(process.execPath, [join(PACKAGES, name, 'src/main.ts'), ...args], {
     env: { PATH: process.env.PATH, ...settings },

@@ -57,7 +57,7 @@ function signerOf(scheme: string): Signer {
 }
 
 /**
- * The same signer, whose bodies can be recognised wherever they turn up, and have blanks that no serialiser would write
+ * The same signer, whose bodies can be recognised anywhere, and have spaces that no serialiser would write
  * again: who stores anything but the bytes as they came is found out.
  */
 function marked(signer: Signer, paddingBytes: number): Signer {

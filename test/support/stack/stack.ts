@@ -22,13 +22,13 @@ const DROPPED_WITHIN_MS = 10_000
 export interface StackOptions {
   readonly gateway?: Settings
   readonly fulfilment?: Settings
-  /** A MongoDB of the test's own in place of that of the run. */
+  /** The test's own MongoDB instead of that of the run. */
   readonly mongoUri?: string
 }
 
 /**
- * Gateway and fulfilment as real processes on the mongod of this test run, with databases, secrets and a receipts file of
- * their own. Disposing of it stops both and throws when a process ended by itself, crashed, or let out a secret, a
+ * Gateway and fulfilment as real processes on the mongod of this test run, with their own databases, secrets and receipts
+ * file. Disposing of it stops both and throws when a process ended unexpectedly, crashed, or let out a secret, a
  * signature or a body.
  */
 export interface Stack extends AsyncDisposable {
@@ -55,7 +55,7 @@ export interface Stack extends AsyncDisposable {
   untilReady(): Promise<void>
   /** What must not have happened to a service until now, in a sentence each: an end unasked, a crash, a leak. */
   problems(): string[]
-  /** What of this stack's secrets, signatures and bodies stands in a text, in words that do not repeat it. */
+  /** Names the secrets, signatures and bodies of this stack that a text contains, without repeating them. */
   leaksIn(text: string): string[]
 }
 
@@ -109,7 +109,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   }
 }
 
-/** A payment of an order, in full, with the given members in place of its own. */
+/** A full payment of an order, with these properties replaced. */
 export function paymentOf(order: ApiOrder, members: Partial<PaymentEvent> = {}): PaymentEvent {
   return {
     id: `evt_${randomUUID()}`,
@@ -144,7 +144,7 @@ export async function choosePlace(
   }
 }
 
-/** Without a majority this would wait for ever: a test that failed while its nodes were away would not end. */
+/** Without a majority this would wait forever: a failed test whose nodes are unavailable would not end. */
 async function dropDatabase(client: MongoClient, name: string): Promise<void> {
   await withTimeout(client.db(name).dropDatabase(), DROPPED_WITHIN_MS)
 }

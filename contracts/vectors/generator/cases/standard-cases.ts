@@ -106,7 +106,7 @@ export function standardV1aCases(recipe: Recipe): Vector[] {
   ]
 }
 
-/** GitLab's signing token: as version 1, and the token itself in clear never counts for a signature. */
+/** GitLab's signing token: as version 1. The token itself never counts as a signature. */
 export function gitlabSigningCases(recipe: Recipe): Vector[] {
   const fetch = { fetch: { baseUrl: 'http://127.0.0.1:9', token: 'a_token_of_the_api' } }
   const inClear = (why: string, token: string, more: Delivered = {}): Vector =>

@@ -60,7 +60,7 @@ function vector(verdict: Vector['verdict'], why: string, body: string | Buffer):
 const accepted = (why: string, ...items: Json[]): Vector => vector('accepted', why, bodyOf(...items))
 const refused = (why: string, ...items: (Json | null)[]): Vector => vector('refused', why, bodyOf(...items))
 
-/** Adyen's payments: a signature in every item, of which one bad one spoils all. */
+/** Adyen's payments: every item has a signature, and one bad signature refuses the whole delivery. */
 export function adyenVectors(): Vector[] {
   const independent = 'E8U6TS+BMtnUL6ExMAhkKYJJhPUM5eCKXZSaWOSnYdU='
   if (signatureOf(ITEM).toString('base64') !== independent) throw new Error('adyen: not what others have signed')

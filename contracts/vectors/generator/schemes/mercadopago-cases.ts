@@ -8,7 +8,7 @@ export function manifestOf(time: string, id = '123456', requestId = REQUEST_ID):
   return `id:${id};request-id:${requestId};ts:${time};`
 }
 
-/** Mercado Pago: the id stands in the query, in lower case in what is signed; the time may be in milliseconds. */
+/** Mercado Pago: the id is in the query, and in lower case in the signed text; the time may be in milliseconds. */
 export function mercadopagoCases(recipe: Recipe): Vector[] {
   const time = String(NOW)
   const over = (text: string, query = recipe.query, at = time): Delivered => ({

@@ -20,9 +20,9 @@ interface Sent {
   readonly time?: string
   readonly url?: string
   readonly algorithm?: string
-  /** Signed in place of the usual text. */
+  /** Signed instead of the usual text. */
   readonly text?: string
-  /** In place of the signature. */
+  /** Instead of the signature. */
   readonly signature?: Buffer | string
 }
 

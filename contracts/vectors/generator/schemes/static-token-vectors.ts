@@ -2,12 +2,12 @@ import { createHash, createHmac } from 'node:crypto'
 import { KEY } from '../keys.ts'
 import { API, type HeaderLine, NOW, type Vector } from '../vector.ts'
 
-/** A provider that sends its secret in clear. */
+/** A provider that sends its secret as it is. */
 interface StaticToken {
   readonly header: string
   readonly token: string
   readonly body: Buffer
-  /** Stands behind what every vector says. */
+  /** A suffix of each vector's reason. */
   readonly mark: string
   /** Headers of other providers, which do not count. */
   readonly foreign: readonly string[]
@@ -31,7 +31,7 @@ const GITLAB: StaticToken = {
   foreign: ['verif-hash', 'X-Hub-Signature-256'],
 }
 
-/** Flutterwave: the secret hash in clear. */
+/** Flutterwave: the secret hash itself. */
 export function flutterwaveVectors(): Vector[] {
   return staticTokenVectors(FLUTTERWAVE)
 }

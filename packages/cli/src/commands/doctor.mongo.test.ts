@@ -37,7 +37,7 @@ describe('doctor', () => {
     expect(stdout).toContain(`ok      gateway         ${url} answers\n`)
   })
 
-  it('tells of failed events, a backlog, parked receipts and secrets about to end, with what to do', async () => {
+  it('reports failed events, a backlog, parked receipts and secrets that expire soon, with what to do', async () => {
     const secret = { ...PROVIDERS.acme.secrets[0], notAfter: new Date(Date.now() + 86_400_000).toISOString() }
     const ended = { ...PROVIDERS.shop.secrets[0], notAfter: '2020-01-01T00:00:00Z' }
     await system.writeProviders({
@@ -83,7 +83,7 @@ describe('doctor', () => {
     expect(of('clock')?.level).toBe(level)
   })
 
-  it('tells of a token that is not accepted, and prints none', async () => {
+  it('reports a token that is not accepted, and prints no token', async () => {
     const wrong = `${operatorToken}-wrong`
     const { exitCode, of, findings, stdout } = await examine({ operatorToken: wrong })
     expect(of('operator token')).toMatchObject({ level: 'failure', says: 'The token was rejected' })
@@ -116,7 +116,7 @@ describe('doctor', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('names a dependency that is away, and goes on', async () => {
+  it('names a dependency that is unavailable, and continues', async () => {
     await system.fulfilment.close()
     const { exitCode, of } = await examine()
     expect(of('fulfilment')).toMatchObject({ level: 'failure', says: 'The gateway cannot reach fulfilment' })

@@ -110,7 +110,7 @@ beforeAll(async () => {
 })
 
 describe('encryption at rest', () => {
-  it('leaves nothing of a person in clear, in any collection of either database', async () => {
+  it('leaves no personal data unencrypted in any collection of either database', async () => {
     expect(await countText(database.db, CANARY)).toEqual({})
     expect(await countText(fulfilmentDb, CANARY)).toEqual({})
     expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key old' })
@@ -134,7 +134,7 @@ describe('encryption at rest', () => {
     expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key new' })
   })
 
-  it('is rotated after a dry run, also what was in clear, and the old key can leave the file', async () => {
+  it('is rotated after a dry run, plaintext records included, and the old key can leave the file', async () => {
     // As a process without keys stores them.
     const raw = new Binary(Buffer.from(`{"name":"${CANARY}"}`))
     await system.events.insertOne(
@@ -171,7 +171,7 @@ describe('encryption at rest', () => {
     expect(await list.text()).toContain(CANARY)
   })
 
-  it('is rotated to the end by a second command where the first was killed', async () => {
+  it('is completed by a second command if the first was killed', async () => {
     await write('newest', 'new')
     const records = Array.from({ length: 1_200 }, () =>
       sampleRecord({ raw: new Binary(Buffer.from(CANARY)), headers: { a: CANARY } }),

@@ -111,7 +111,7 @@ describe('overview', () => {
 })
 
 describe('audit list', () => {
-  it('shows who did what and why, and how to go on', async () => {
+  it('shows who did what and why, and how to see the next page', async () => {
     const { key } = await parkedReceipt()
     await run(['receipts', 'release', key, ...why])
     await run(['events', 'replay', '--all', '--no-wait', '--reason', 'all of them'])

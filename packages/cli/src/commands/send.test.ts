@@ -179,7 +179,7 @@ describe('oncehook send', () => {
     expect(document.orders).toMatchObject([{ after: { status: 'paid' } }])
   })
 
-  it('makes as many payments as it is told, at the rate it is told', async () => {
+  it('makes the given number of payments at the given rate', async () => {
     await using here = await startHere()
     const { exitCode, stdout } = await here.send('--count', '12', '--rate', '200')
     expect(exitCode).toBe(0)

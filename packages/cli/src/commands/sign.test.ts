@@ -78,7 +78,7 @@ describe('oncehook sign', () => {
     expect(curl.stdout).toContain(`--data-raw '${stdout}'`)
   })
 
-  it('tells of the query that belongs to the address', async () => {
+  it('names the query that belongs to the URL', async () => {
     const args = ['--scheme', 'mercadopago', '--secret-env', 'test_secret', '--event-id', 'req']
     const source = '{"data":{"id":"123456"}}'
     const { exitCode, stdout, stderr } = await sign(args, source)
@@ -98,7 +98,7 @@ describe('oncehook sign', () => {
     })
   })
 
-  it('signs bodies that are not JSON, under an id of its own', async () => {
+  it('signs bodies that are not JSON, under a new id', async () => {
     const { stdout } = await sign(['--secret-env', fakeSecret], Buffer.from([0xff, 0x00]))
     expect(stdout).toMatch(/^webhook-id: evt_\w+$/m)
   })
@@ -151,7 +151,7 @@ describe('oncehook sign', () => {
     expect(stderr).toContain(message)
   })
 
-  it('asks for a file when a body cannot stand in a command line', async () => {
+  it('asks for a file if a body cannot be part of a command line', async () => {
     const args = ['--secret-env', fakeSecret, '--curl', '--url', 'http://127.0.0.1:8080']
     expect(await sign(args, Buffer.from([0xff]))).toMatchObject({
       exitCode: 2,

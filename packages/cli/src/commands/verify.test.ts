@@ -141,7 +141,7 @@ describe('oncehook verify', () => {
   })
 
   it.each(readVectorFiles().map(({ scheme, cases }) => [scheme, cases] as const))(
-    'says of the vectors of %s what the gateway says',
+    'gives the same result as the gateway for the vectors of %s',
     async (scheme, cases) => {
       const refused = cases.findIndex(({ verdict }) => verdict === 'refused')
       for (const vector of [...cases.filter(({ verdict }) => verdict === 'accepted'), cases[refused]!]) {
@@ -222,7 +222,7 @@ describe('oncehook explain', () => {
   const readEnv = () => fakeSecret
   const args = ['--scheme', 'standard-webhooks', '--secret-env', 'ACME', ...at, ...signed]
 
-  it('names the reason and what to do, exits with 1, and tells no secret', async () => {
+  it('names the reason and what to do, exits with 1, and prints no secret', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from(pretty) })
     expect(exitCode).toBe(1)
     expect(stdout).toBe(

@@ -24,7 +24,7 @@ const event = {
   occurredAt: NOW,
 }
 
-/** A delivery that is right, and everything needed to spoil it. */
+/** A valid delivery, and everything needed to tamper with it. */
 async function deliver(scheme: string, body?: string, more: object = {}) {
   const signer = signers.get(scheme)!
   const secret = await makeDevelopmentSecret(scheme, NOW)
@@ -413,7 +413,7 @@ describe('explain', () => {
     expect(causes[0]).toMatchObject({ cause: 'secret_unreadable', says: expect.stringContaining('s1') })
   })
 
-  it.each(signing)('has no reason of its own when %s signed with a secret that nobody knows', async (scheme) => {
+  it.each(signing)('finds no other cause if %s signed with an unknown secret', async (scheme) => {
     const [one, other] = [await deliver(scheme), await deliver(scheme)]
     const { causes } = await explain({ ...one, value: other.value, settings: other.settings })
     expect(causes.filter(({ proved }) => proved)).toEqual([])

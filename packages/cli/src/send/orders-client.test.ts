@@ -29,7 +29,7 @@ describe('createOrdersClient', () => {
     expect(second).toEqual({ created: false, order: first.order })
   })
 
-  it('tells a refusal with its status and its words, never with the token', async () => {
+  it('reports a refusal with its status and message, never with the token', async () => {
     await using gateway = await startFakeGateway()
     const failure = await connect(gateway.url, 'a token that is wrong')
       .ensure('ord_1', draft)
@@ -38,7 +38,7 @@ describe('createOrdersClient', () => {
     expect(failure.message).toBe('PUT /api/orders/ord_1 returned 401 {"code":"unauthenticated"}')
   })
 
-  it('tells that nobody answers', async () => {
+  it('reports that no server answers', async () => {
     const failure = await connect('http://127.0.0.1:9')
       .read('ord_1')
       .catch((error) => error)

@@ -37,7 +37,7 @@ function plan(options: Partial<SendOptions>) {
 }
 
 describe('planPayment', () => {
-  it('tells of a payment of what the order costs, under ids of its own', () => {
+  it('plans a payment of what the order costs, under new ids', () => {
     expect(plan({})).toMatchObject({
       paymentId: 'pay_r4nd0m',
       events: [
@@ -53,7 +53,7 @@ describe('planPayment', () => {
     })
   })
 
-  it('takes another sum when it is told to', () => {
+  it('takes another amount on request', () => {
     expect(plan({ amount: 5, currency: 'USD' }).events).toMatchObject([{ amount: 5, currency: 'USD' }])
   })
 
@@ -68,7 +68,7 @@ describe('planPayment', () => {
     expect(plan({ scheme: 'shopify' })).toMatchObject({ paymentId: 'ord_1', events: [{ paymentId: 'ord_1' }] })
   })
 
-  it('tells several things of one payment, each by an event of its own', () => {
+  it('plans several events of one payment, each with its own id', () => {
     const { events } = plan({ eventId: 'evt_1', sequence: ['failed', 'succeeded', 'refund.created'] })
     expect(events.map(({ id, type }) => [id, type])).toEqual([
       ['evt_1_1', 'payment.failed'],
@@ -90,7 +90,7 @@ describe('toEffect', () => {
     expect(toEffect(types, { signer: hmac, settings: {} })).toBe(effect)
   })
 
-  it('knows the names that a scheme has of its own', () => {
+  it('knows the names that only one scheme has', () => {
     expect(toEffect(['payment_intent.succeeded'], { signer: stripe, settings: {} })).toBe('paid')
     expect(toEffect(['payment.failed'], { signer: stripe, settings: {} })).toBe('payment_failed')
     expect(toEffect(['payment_intent.succeeded'], { signer: hmac, settings: {} })).toBe('none')

@@ -15,7 +15,7 @@ const pending: Order = {
 const paid: Order = { ...pending, version: 2, status: 'paid' }
 const until = ({ status }: Order): boolean => status === 'paid'
 
-/** A clock that only sleeping moves, and an API that gives one answer after the other, the last for ever. */
+/** A clock that moves only by sleeping, and an API that gives the answers in order and then repeats the last one. */
 function watchFrom(...answers: (Order | number)[]) {
   const state = { time: 0, reads: 0 }
   const read = async (): Promise<Order> => {

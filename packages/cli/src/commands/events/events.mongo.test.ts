@@ -48,7 +48,7 @@ async function insertDead(count: number, provider: string): Promise<void> {
 }
 
 describe('events list', () => {
-  it('shows events in columns, newest first, and how to go on', async () => {
+  it('shows events in columns, newest first, and how to see the next page', async () => {
     const first = await deadEvent()
     const second = await deadEvent()
     const { exitCode, stdout } = await run(['events', 'list', '--state', 'dead', '--limit', '1'])
@@ -111,7 +111,7 @@ describe('events list', () => {
 })
 
 describe('events show', () => {
-  it('tells everything about an event but its body, its signature and any secret', async () => {
+  it('shows everything about an event except its body, its signature and any secret', async () => {
     const { id, eventId, orderId } = await deadEvent()
     // Operators see an event as a majority holds it, a moment after its last change.
     const isDead = { timeout: 10_000 }
@@ -209,7 +209,7 @@ describe('events replay', () => {
     expect(document).toMatchObject({ ended: 'settled', state: 'finished', matched: 1, done: 0, failed: 1 })
   })
 
-  it('takes dead events only, unless told otherwise', async () => {
+  it('takes only dead events by default', async () => {
     const provider = 'mixed'
     await insertDead(3, provider)
     await system.events.insertMany([
@@ -242,7 +242,7 @@ describe('events replay', () => {
     expect(shown.join('')).toContain('6 of 6 settled, 0 dead again')
   })
 
-  it('does not wait when told so, and shows how it stands later', async () => {
+  it('does not wait with --no-wait, and shows its progress later', async () => {
     const provider = 'unwatched'
     await insertDead(2, provider)
     const { document } = await runJson(['events', 'replay', '--provider', provider, '--no-wait', ...why])
@@ -266,7 +266,7 @@ describe('events replay', () => {
     }
   }
 
-  it('goes on in the gateway after Ctrl-C', async () => {
+  it('continues in the gateway after Ctrl-C', async () => {
     const provider = 'left'
     await insertDead(6, provider)
     const args = ['events', 'replay', '--provider', provider, '--rate', '2', ...why]
@@ -297,7 +297,7 @@ describe('events replay', () => {
   })
 
   it('gives up waiting after the time that was set', async () => {
-    // A pending one could be under way just when the replay looks.
+    // A pending event could be in progress at the moment of the replay.
     const settled = { state: 'dead', reason: 'some_reason' } as const
     const record = sampleRecord({ type: 'payment.succeeded', orderId: 'ord_nobody_makes', ...settled })
     const { _id, eventId } = record
@@ -393,7 +393,7 @@ describe('the gateway and its token', () => {
 })
 
 describe('events close and events release', () => {
-  it('close an event that failed, with the reason, which `events show` tells', async () => {
+  it('closes a failed event with a reason, which `events show` prints', async () => {
     const { id } = await deadEvent()
     const closed = await run(['events', 'close', id, '--reason', 'refunded by hand'])
     expect(closed).toMatchObject({ exitCode: 0, stdout: 'Closed: no redelivery revives the event\n' })
