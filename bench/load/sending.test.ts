@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { createSchedule } from './schedule.ts'
 import { sendClosed } from './send-closed.ts'
 import { sendOpen } from './send-open.ts'
 
@@ -69,14 +70,21 @@ describe('sendOpen', () => {
   })
 
   it('leaves out what falls due after it is cut, and sends what was due before', async () => {
-    await using server = await serve(stallingOnce(5, 300))
-    const plan = { kind: 'open', connections: 1, perSecond: 100, graceMs: 30_000 } as const
     const cut = new AbortController()
-    setTimeout(() => cut.abort(), 200)
-    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(500), now }, cut.signal)
-    // About 20 were due by then, most of them behind the stall.
+    let dueBefore = 0
+    await using server = await serve((response, number) => {
+      if (number === 10) {
+        cut.abort()
+        dueBefore = schedule.dueBy(now())
+      }
+      accept(response, number)
+    })
+    const plan = { kind: 'open', connections: 1, perSecond: 100, graceMs: 30_000 } as const
+    const schedule = createSchedule({ at: now(), count: 5_000, perSecond: plan.perSecond })
+    const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(5_000), now }, cut.signal)
     expect(report.acknowledged.length).toBeGreaterThanOrEqual(10)
-    expect(report.acknowledged.length).toBeLessThan(500)
+    // This schedule began a moment before the sender's.
+    expect(report.acknowledged.length).toBeLessThanOrEqual(dueBefore)
     expect(report.failed).toEqual({})
   })
 
@@ -98,9 +106,16 @@ describe('sendClosed', () => {
   })
 
   it('begins nothing after its time and waits for deliveries in progress', async () => {
-    await using server = await serve((response, number) => void setTimeout(accept, 1_200, response, number))
+    let instant = 0
+    const held: ServerResponse[] = []
+    await using server = await serve((response) => {
+      held.push(response)
+      if (held.length < 3) return
+      instant = 1_000
+      for (const one of held) accept(one, 0)
+    })
     const plan = { kind: 'closed', connections: 3, forMs: 1_000 } as const
-    const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(1_000), now })
+    const report = await sendClosed({ plan, url: server.url, deliveries: deliveries(1_000), now: () => instant })
     expect(report.acknowledged).toHaveLength(3)
     expect(report.failed).toEqual({})
   })

@@ -127,7 +127,7 @@ describe('a log whose pipe nobody reads', () => {
       const toldAt = performance.now()
       logging.child.send([end])
       expect(await logging.ended).toEqual([end === 'crash' ? 78 : 0, null])
-      expect(performance.now() - toldAt).toBeLessThan(3_000)
+      expect(performance.now() - toldAt).toBeLessThan(30_000)
     },
     60_000,
   )

@@ -351,6 +351,6 @@ describe('parseStrictJson', () => {
     ['names', `{${Array.from({ length: 100_000 }, (_, at) => `"a${at}":0`).join(',')}}`],
     ['names in escapes', `{${Array.from({ length: 50_000 }, (_, at) => `"\\u0061${at}":0`).join(',')}}`],
   ])('takes linear time for %s', (_what, text) => {
-    expect(milliseconds(text, { exactNumbers: true })).toBeLessThan(3_000)
+    expect(milliseconds(text, { exactNumbers: true })).toBeLessThan(15_000)
   })
 })

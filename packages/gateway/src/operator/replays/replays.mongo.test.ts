@@ -23,6 +23,6 @@ it('gives up a count in time, so that the answer says that the search is too wid
   })
   // The code of an expired time limit. A network error would be retried, and end after 11 s as `unavailable`.
   await expect(counted).rejects.toMatchObject({ code: 50 })
-  expect(performance.now() - startedAt).toBeLessThan(8_000)
+  expect(performance.now() - startedAt).toBeLessThan(16_000)
   await connection.close()
 })
