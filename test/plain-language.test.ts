@@ -78,7 +78,7 @@ function commentsOf(source: string): string {
 
 /** The titles of tests, on their lines. */
 function titlesOf(source: string): string {
-  const lines = source.split('\n').map((line) => /^\s*(?:it|describe)\b.*?\((['`])(.*)\1,/.exec(line)?.[2] ?? '')
+  const lines = source.split('\n').map((line) => /^\s*(?:it\b|describe\b|\]).*?\((['`])(.*)\1,/.exec(line)?.[2] ?? '')
   return lines.join('\n')
 }
 

@@ -14,7 +14,7 @@ import { flutterwaveVectors, gitlabTokenVectors } from './schemes/static-token-v
 import type { Vector } from './vector.ts'
 
 const ABOUT =
-  'Deliveries and what a verifier has to say of them. secret: as the provider shows it, empty where it has none; notAfter: when it ended, if it did; now: seconds since 1970 at which the delivery is judged, with a window of 300 s unless settings say otherwise; headers: lines in the order sent, one character a byte (ISO 8859-1); query: of the request\'s target, without the question mark; body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" carry only headers that are signed or sign.'
+  'Deliveries and the expected result of their verification. secret: as the provider shows it; empty if there is none. notAfter: when it expired, if it did. now: the time of verification, in seconds since 1970; the tolerance is 300 s unless the settings differ. headers: lines in the order sent, one character per byte (ISO 8859-1). query: of the request target, without the question mark. body: base64 of the bytes. Accepted deliveries whose why begins with "signed as" have only headers that are signed or carry the signature.'
 
 /** The vectors of a recipe: the delivery that others have signed too, every negative class, and its own ones. */
 function vectorsOf(recipe: Recipe): Vector[] {

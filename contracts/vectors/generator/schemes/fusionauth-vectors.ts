@@ -47,28 +47,28 @@ const RECIPE: Recipe = {
 export function fusionauthVectors(): Vector[] {
   return [
     accepted(RECIPE, 'signed as the provider signs'),
-    judged('accepted', 'with a key id in the header', { head: { ...HEAD, kid: 'k1' } }),
-    judged('accepted', 'with times that count now', { claims: { ...CLAIMS, iat: NOW, exp: NOW + 60, nbf: NOW } }),
-    judged('accepted', 'ended 290 s ago, within the tolerance', { claims: { ...CLAIMS, exp: NOW - 290 } }),
+    vectorWith('accepted', 'with a key id in the header', { head: { ...HEAD, kid: 'k1' } }),
+    vectorWith('accepted', 'with times that count now', { claims: { ...CLAIMS, iat: NOW, exp: NOW + 60, nbf: NOW } }),
+    vectorWith('accepted', 'ended 290 s ago, within the tolerance', { claims: { ...CLAIMS, exp: NOW - 290 } }),
     ...headerCases(),
     ...partCases(),
-    ...HEADS.map(([why, head, hash]) => judged('refused', why, { head, ...(hash === undefined ? {} : { hash }) })),
-    ...CLAIMS_REFUSED.map(([why, claims]) => judged('refused', why, { claims })),
-    judged('refused', 'its own key in the header', {
+    ...HEADS.map(([why, head, hash]) => vectorWith('refused', why, { head, ...(hash === undefined ? {} : { hash }) })),
+    ...CLAIMS_REFUSED.map(([why, claims]) => vectorWith('refused', why, { claims })),
+    vectorWith('refused', 'its own key in the header', {
       head: { ...HEAD, jwk: { kty: 'oct', k: Buffer.alloc(32, 'k').toString('base64url') } },
       key: 'k'.repeat(32),
     }),
-    judged('refused', 'signed with another secret', { key: 'another_secret' }),
-    judged('refused', 'signed with the empty key', { key: '' }),
-    judged('refused', 'signed with the secret and a line feed behind it', { key: `${SECRET}\n` }),
-    judged('refused', 'signed with the secret in base64', { key: Buffer.from(SECRET).toString('base64') }),
+    vectorWith('refused', 'signed with another secret', { key: 'another_secret' }),
+    vectorWith('refused', 'signed with the empty key', { key: '' }),
+    vectorWith('refused', 'signed with the secret and a line feed behind it', { key: `${SECRET}\n` }),
+    vectorWith('refused', 'signed with the secret in base64', { key: Buffer.from(SECRET).toString('base64') }),
     written('the HMAC of the body, no token', createHmac('sha256', SECRET).update(BODY).digest('hex')),
     ...secretCases(RECIPE),
     ...bodyCases(RECIPE),
   ]
 }
 
-function judged(verdict: Vector['verdict'], why: string, token: Token): Vector {
+function vectorWith(verdict: Vector['verdict'], why: string, token: Token): Vector {
   const headers: HeaderLine[] = [[HEADER, tokenOf(token)]]
   return verdict === 'accepted' ? accepted(RECIPE, why, { headers }) : refused(RECIPE, why, { headers })
 }

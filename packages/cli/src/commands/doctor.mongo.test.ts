@@ -78,7 +78,7 @@ describe('doctor', () => {
     [3_600_000, 'failure'],
     [20_000, 'warning'],
     [1_000, 'ok'],
-  ])('judges a clock that is %d ms away', async (awayMs, level) => {
+  ])('reports a clock that is %d ms off', async (awayMs, level) => {
     const { of } = await examine({ now: () => Date.now() + awayMs })
     expect(of('clock')?.level).toBe(level)
   })

@@ -6,8 +6,8 @@ import type { ExitCode } from '../exit-code.ts'
 import { findAddressedSystem, findGateway, toWebhookUrl } from '../options/gateway-address.ts'
 import { writeJson, writeLines } from '../output.ts'
 import { checkBatch } from '../send/check-batch.ts'
+import { checkSend } from '../send/check-send.ts'
 import { deliverPayments } from '../send/deliver-payments.ts'
-import { judgeSend } from '../send/judge-send.ts'
 import { offerObjects } from '../send/offer-objects.ts'
 import { createOrdersClient } from '../send/orders-client.ts'
 import { planPayment, readTypes, toEffect } from '../send/plan-payment.ts'
@@ -31,10 +31,10 @@ async function send(given: SendOptions, context: CliContext): Promise<ExitCode> 
   const options = given.corrupt === undefined ? given : { ...given, tamper: given.corrupt }
   checkSendOptions(options)
   const run = await carryOut(options, context)
-  const verdict = judgeSend(run)
-  if (options.json) writeJson(context, toSendDocument(run, verdict))
-  else writeLines(context, [...describeRun(run), verdict.summary])
-  return verdict.result === 'done' ? 0 : 1
+  const sendResult = checkSend(run)
+  if (options.json) writeJson(context, toSendDocument(run, sendResult))
+  else writeLines(context, [...describeRun(run), sendResult.summary])
+  return sendResult.result === 'done' ? 0 : 1
 }
 
 async function carryOut(options: SendOptions, context: CliContext): Promise<SendRun> {

@@ -15,9 +15,9 @@ export const addVerifyCommand: AddCommand = (program, { context, finish }) => {
 
 async function verify(file: string | undefined, options: DeliveryOptions, context: CliContext): Promise<ExitCode> {
   // Loaded here, so that other commands do not wait for the verifiers.
-  const { judgeGiven, describeVerdict, toVerdictDocument } = await import('../verify/judge-given.ts')
-  const judged = await judgeGiven(file, options, context)
-  if (options.json) writeJson(context, toVerdictDocument(judged))
-  else writeLines(context, describeVerdict(judged))
-  return judged.verdict.accepted ? 0 : 1
+  const { verifyGiven, describeResult, toResultDocument } = await import('../verify/verify-given.ts')
+  const verified = await verifyGiven(file, options, context)
+  if (options.json) writeJson(context, toResultDocument(verified))
+  else writeLines(context, describeResult(verified))
+  return verified.result.accepted ? 0 : 1
 }

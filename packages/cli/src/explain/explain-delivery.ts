@@ -1,5 +1,5 @@
 import { UsageError } from '../exit-code.ts'
-import type { GivenCase } from '../verify/judge-given.ts'
+import type { GivenCase } from '../verify/verify-given.ts'
 import { SCHEMES } from '../verify/schemes.ts'
 import { type Attempt, findSignerOf } from './attempt.ts'
 import type { Cause, Variation } from './cause.ts'

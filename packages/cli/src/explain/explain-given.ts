@@ -2,7 +2,7 @@ import type { CliContext } from '../cli-context.ts'
 import { CommandFailure } from '../exit-code.ts'
 import { toPrintable } from '../output.ts'
 import type { DeliveryOptions } from '../verify/delivery-options.ts'
-import { readGiven } from '../verify/judge-given.ts'
+import { readGiven } from '../verify/verify-given.ts'
 import { type Explanation, explainDelivery } from './explain-delivery.ts'
 import { describeWithheld, findWithheld, type Withheld } from './find-withheld.ts'
 

@@ -1,5 +1,5 @@
 import { createProvider, type PaymentFacts } from '@oncehook/webhooks/providers'
-import type { GivenCase } from '../verify/judge-given.ts'
+import type { GivenCase } from '../verify/verify-given.ts'
 import { SCHEMES } from '../verify/schemes.ts'
 
 /** Why an authentic delivery has no effect. */

@@ -1,6 +1,6 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
 import { toDuration, toPrintable } from '../output.ts'
-import type { Verdict } from './judge-send.ts'
+import type { SendResult } from './check-send.ts'
 import type { Order } from './orders-client.ts'
 import type { PlannedPayment } from './plan-payment.ts'
 import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from './send-run.ts'
@@ -9,9 +9,9 @@ import { countEvents, type Delivered, type PaymentOutcome, type SendRun } from '
 const mostLines = 8
 
 /** The output of `send --json`. */
-export function toSendDocument(run: SendRun, verdict: Verdict): object {
+export function toSendDocument(run: SendRun, sendResult: SendResult): object {
   return {
-    ...verdict,
+    ...sendResult,
     provider: run.provider,
     scheme: run.scheme,
     url: run.url,

@@ -4,8 +4,8 @@ import { CommandFailure, UsageError } from '../exit-code.ts'
 import type { KnownProvider } from './known-providers.ts'
 import { SCHEMES } from './schemes.ts'
 
-/** The verdict of the gateway about a delivery. */
-export type GatewayVerdict =
+/** How the gateway would verify a delivery. */
+export type VerificationResult =
   | { readonly accepted: true; readonly secretId: string; readonly signedId: string | null; readonly counts: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
@@ -25,17 +25,17 @@ const MAX_BYTES = 16_000_000
  * @throws UsageError if the gateway would not start with these settings
  * @throws CommandFailure if a required certificate cannot be fetched
  */
-export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<GatewayVerdict> {
+export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<VerificationResult> {
   const { delivery, now, fetch } = checked
   const provider = createProvider({ ...known, maxBytes: MAX_BYTES }, SCHEMES)
   if ('problems' in provider) {
     const problems = provider.problems.map((problem) => `PROVIDERS.${known.name}: ${problem}`)
     throw new UsageError(`The gateway would not start: ${problems.join('; ')}`)
   }
-  const verdict = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
+  const result = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })
-  if ('refused' in verdict) return { accepted: false, refusal: verdict.refused }
-  const { secretId, signedId = null } = verdict
+  if ('refused' in result) return { accepted: false, refusal: result.refused }
+  const { secretId, signedId = null } = result
   return { accepted: true, secretId, signedId, counts: provider.confirm === undefined }
 }

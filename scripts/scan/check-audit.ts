@@ -15,7 +15,7 @@ const reportShape = z.object({
 const refusalShape = z.object({ message: z.string() })
 
 /** Decides about what `npm audit --json` printed. Where the registry has no advisories, the scan is skipped with its reason. */
-export function judgeAudit(output: string, isRequired: boolean): ScanResult {
+export function checkAudit(output: string, isRequired: boolean): ScanResult {
   const parsed = parse(output)
   const report = reportShape.safeParse(parsed)
   if (!report.success) {

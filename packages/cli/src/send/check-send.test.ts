@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgeSend } from './judge-send.ts'
+import { checkSend } from './check-send.ts'
 import type { Order } from './orders-client.ts'
 import type { Delivered, PaymentOutcome, SendRun } from './send-run.ts'
 
@@ -48,7 +48,7 @@ function run(rest: Partial<SendRun>): SendRun {
   }
 }
 
-describe('judgeSend', () => {
+describe('checkSend', () => {
   it.each([
     [
       'no answer',
@@ -114,7 +114,7 @@ describe('judgeSend', () => {
       },
       { result: 'done', summary: 'nothing changed: order ord_1 already had this state' },
     ],
-  ] as const)('judges %s', (_, rest, { result, summary }) => {
-    expect(judgeSend(run(rest))).toEqual({ result, summary: expect.stringContaining(summary) })
+  ] as const)('summarizes %s', (_, rest, { result, summary }) => {
+    expect(checkSend(run(rest))).toEqual({ result, summary: expect.stringContaining(summary) })
   })
 })

@@ -4,19 +4,19 @@ import { type DeliveryOptions, refuseSecretArgument } from './delivery-options.t
 import { findKnownProviders, type KnownProviders } from './known-providers.ts'
 import { type GivenDelivery, readDelivery } from './read-delivery.ts'
 import { findSignedTime, type SignedTime } from './signed-time.ts'
-import { type GatewayVerdict, verifyDelivery } from './verify-delivery.ts'
+import { type VerificationResult, verifyDelivery } from './verify-delivery.ts'
 
-/** A delivery with its provider and its verdict. */
-export interface JudgedDelivery extends GivenDelivery, KnownProviders {
+/** A delivery, its provider, and the result of its verification. */
+export interface GivenVerification extends GivenDelivery, KnownProviders {
   /** Milliseconds. */
   readonly now: number
   readonly fetch: typeof globalThis.fetch
   readonly signedTime: SignedTime | null
-  readonly verdict: GatewayVerdict
+  readonly result: VerificationResult
 }
 
 /** The delivery and provider of the options, before verification. */
-export type GivenCase = Omit<JudgedDelivery, 'verdict'>
+export type GivenCase = Omit<GivenVerification, 'result'>
 
 /**
  * Reads the delivery and the provider of the options.
@@ -39,42 +39,39 @@ export async function readGiven(
  * @throws UsageError
  * @throws CommandFailure
  */
-export async function judgeGiven(
+export async function verifyGiven(
   file: string | undefined,
   options: DeliveryOptions,
   context: CliContext,
-): Promise<JudgedDelivery> {
+): Promise<GivenVerification> {
   const given = await readGiven(file, options, context)
-  return { ...given, verdict: await verifyDelivery(given.asked, given) }
+  return { ...given, result: await verifyDelivery(given.asked, given) }
 }
 
 /** The output of `verify`. */
-export function describeVerdict({ asked, verdict, signedTime }: JudgedDelivery): string[] {
+export function describeResult({ asked, result, signedTime }: GivenVerification): string[] {
   const who = `${asked.name} (${asked.settings.scheme})`
-  if (!verdict.accepted) {
-    return [
-      `Refused    by ${who}: ${verdict.refusal}`,
-      'Run `oncehook explain` with the same arguments to find out why',
-    ]
+  if (!result.accepted) {
+    return [`Refused    by ${who}: ${result.refusal}`, 'Run `oncehook explain` with the same arguments to find out why']
   }
   return [
-    `Accepted   by ${who}, secret ${toPrintable(verdict.secretId)}`,
-    `Signed id  ${verdict.signedId === null ? 'none' : toPrintable(verdict.signedId)}`,
+    `Accepted   by ${who}, secret ${toPrintable(result.secretId)}`,
+    `Signed id  ${result.signedId === null ? 'none' : toPrintable(result.signedId)}`,
     `Signed at  ${toTime(toIso(signedTime))}`,
-    ...(verdict.counts ? [] : ['Not enough is signed: the gateway must first confirm the event with the provider']),
+    ...(result.counts ? [] : ['Not enough is signed: the gateway must first confirm the event with the provider']),
   ]
 }
 
 /** The output of `verify --json`. */
-export function toVerdictDocument({ asked, verdict, signedTime }: JudgedDelivery): object {
+export function toResultDocument({ asked, result, signedTime }: GivenVerification): object {
   const { name: provider, settings } = asked
   const scheme = settings.scheme
-  return verdict.accepted
-    ? { result: 'accepted', provider, scheme, ...pick(verdict), signedAt: toIso(signedTime) }
-    : { result: 'refused', provider, scheme, refusal: verdict.refusal }
+  return result.accepted
+    ? { result: 'accepted', provider, scheme, ...pick(result), signedAt: toIso(signedTime) }
+    : { result: 'refused', provider, scheme, refusal: result.refusal }
 }
 
-function pick({ secretId, signedId, counts }: GatewayVerdict & { accepted: true }): object {
+function pick({ secretId, signedId, counts }: VerificationResult & { accepted: true }): object {
   return { secretId, signedId, mustBeConfirmed: !counts }
 }
 

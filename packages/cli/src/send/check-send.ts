@@ -8,30 +8,30 @@ import {
 } from './send-run.ts'
 
 /** The result of a `send`: `done` only if its effect was seen. */
-export interface Verdict {
+export interface SendResult {
   readonly result: 'done' | 'refused' | 'failed'
   /** One sentence. */
   readonly summary: string
 }
 
 /** Summarizes a `send` in one sentence. Tampered deliveries are `refused` if all got 401. */
-export function judgeSend(run: SendRun): Verdict {
+export function checkSend(run: SendRun): SendResult {
   const lost = run.deliveries.filter(({ status }) => status === null)
   const rejected = run.deliveries.filter((delivery) => delivery.status !== null && !isAccepted(delivery))
   const changed = run.payments.filter(({ order, after }) => order.version !== after.version)
   if (lost.length > 0) {
     return { result: 'failed', summary: `${count(lost, run)} not answered by ${run.url} (${lost[0]?.failure})` }
   }
-  if (run.tampered) return judgeTampered({ ...run, tampered: run.tampered }, rejected, changed)
-  if (rejected.length > 0) return judgeRejected(run, rejected)
-  return judgeEffect(run)
+  if (run.tampered) return checkTampered({ ...run, tampered: run.tampered }, rejected, changed)
+  if (rejected.length > 0) return checkRejected(run, rejected)
+  return checkEffect(run)
 }
 
-function judgeTampered(
+function checkTampered(
   run: SendRun & { tampered: string },
   rejected: readonly Delivered[],
   changed: readonly PaymentOutcome[],
-): Verdict {
+): SendResult {
   if (rejected.length < run.deliveries.length) {
     return { result: 'failed', summary: `A delivery was accepted although its ${run.tampered} was tampered with` }
   }
@@ -44,14 +44,14 @@ function judgeTampered(
   }
 }
 
-function judgeRejected(run: SendRun, rejected: readonly Delivered[]): Verdict {
+function checkRejected(run: SendRun, rejected: readonly Delivered[]): SendResult {
   const status = rejected[0]?.status ?? 0
   return status >= 500
     ? { result: 'failed', summary: `${count(rejected, run)} answered ${status}: a provider would retry` }
     : { result: 'refused', summary: `${count(rejected, run)} refused with ${status}` }
 }
 
-function judgeEffect(run: SendRun): Verdict {
+function checkEffect(run: SendRun): SendResult {
   const { effect, payments } = run
   const paidByAnother = payments.find((payment) => effect === 'paid' && isPaidByAnother(payment))
   if (paidByAnother) {
