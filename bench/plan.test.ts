@@ -11,7 +11,7 @@ function trialsOf(...args: string[]): string[] {
 }
 
 describe('readPlan', () => {
-  it('takes the main rows in less than four minutes, and all rows in less than twenty', () => {
+  it('plans the main rows in less than four minutes, and all rows in less than twenty', () => {
     const minutesOf = (...args: string[]) =>
       readPlan(args, PHASES).phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
     expect(rowsOf()).toEqual(expect.arrayContaining(['accept', 'duplicates', 'settle']))
@@ -24,7 +24,7 @@ describe('readPlan', () => {
     expect(rowsOf('--rows', 'memory,duplicates')).toEqual(['duplicates', 'memory'])
   })
 
-  it('runs a trial once a round, whatever number of rows needs it', () => {
+  it('runs a trial once per round, however many rows need it', () => {
     const names = trialsOf('--full')
     expect(new Set(names).size).toBe(names.length)
     expect(trialsOf('--rows', 'duplicates')).toContain('accepting')
@@ -37,7 +37,7 @@ describe('readPlan', () => {
     expect(phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0)).toBeCloseTo(60_000)
   })
 
-  it('refuses what it does not know and says what it does', () => {
+  it('refuses unknown arguments and lists the known ones', () => {
     expect(() => rowsOf('--rows', 'accept,speed')).toThrow(/There is no row speed; rows: accept, /)
     for (const args of [['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'x'], ['--fast'], ['--rows']]) {
       expect(() => rowsOf(...args)).toThrow(PlanError)
@@ -49,7 +49,7 @@ describe('readPlan', () => {
     expect(() => rowsOf('--publish')).toThrow(/Only figures of the full form/)
   })
 
-  it('gives every run and every scenario a unique name', () => {
+  it('gives every trial and every row a unique name', () => {
     const rows = PHASES.flatMap((phase) => phase.rows)
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     const trials = new Set(rows.flatMap((row) => [...row.trials, ...(row.more ?? [])]))

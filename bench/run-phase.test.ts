@@ -25,7 +25,7 @@ function trialOf(name: string, outcome: (run: string) => Outcome): Trial {
   return { name, title: name, run: async ({ run }) => outcome(run) }
 }
 
-it('takes each run once per round, in turn, under unique names', async () => {
+it('takes each trial once per round, in turn, under unique names', async () => {
   const order: string[] = []
   const note = (run: string): Outcome => {
     order.push(run)
@@ -36,7 +36,7 @@ it('takes each run once per round, in turn, under unique names', async () => {
   expect(order).toEqual(['one-1-0', 'two-1-0', 'one-2-0', 'two-2-0'])
 })
 
-it('takes a disturbed measurement again, at most twice, and keeps what it lost', async () => {
+it('repeats a disturbed measurement, at most twice, and keeps its losses', async () => {
   let taken = 0
   const disturbed = (): Outcome => {
     taken += 1
@@ -50,7 +50,7 @@ it('takes a disturbed measurement again, at most twice, and keeps what it lost',
   expect(run.said[0]).toMatch(/1 acknowledged and not found; disturbed, so once more$/)
 })
 
-it('continues with the others if a run fails, and says so', async () => {
+it('continues with the others if a trial fails, and says so', async () => {
   const failing = trialOf('failing', () => {
     throw new Error('It ended with 1')
   })

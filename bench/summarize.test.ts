@@ -90,7 +90,7 @@ describe('summarize', () => {
     expect(goals.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured'])
   })
 
-  it('counts what was lost wherever it was lost', () => {
+  it('counts all losses, also in disturbed rounds', () => {
     const losing = [round(1_000, 4_000, { lost: 2 }), round(1_000, 4_000, { foreignShare: 0.9, lost: 4 })]
     expect(summarize([resultOf(losing, [measured(ours, {}, { lost: 1 })])]).lost).toBe(7)
   })

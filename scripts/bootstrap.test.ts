@@ -54,7 +54,7 @@ describe('bootstrap', { timeout: 60_000 }, () => {
     expect(await result(start(folder.path))).toMatchObject({ code: 7, stdout: '[]\n', stderr: '' })
   })
 
-  it('installs again when the lock file is newer than what is installed', async () => {
+  it('installs again if the lock file is newer than the installation', async () => {
     await using folder = await clone('')
     await result(start(folder.path))
     const later = new Date(Date.now() + 60_000)
@@ -94,7 +94,7 @@ describe('bootstrap', { timeout: 60_000 }, () => {
     expect(await ended).toMatchObject({ code: 0, signal: null })
   })
 
-  it('takes the script along when npm is killed outright', async () => {
+  it('ends the script if npm is killed', async () => {
     await using folder = await clone(
       'process.on("SIGTERM", () => { console.log("told"); process.exit(0) }); setInterval(() => {}, 1e6); console.log("up")',
     )

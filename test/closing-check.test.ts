@@ -95,7 +95,7 @@ const audited = (run: Run, entry: Document) => run.events.db.collection('audit')
 const idOf = async (run: Run) => String((await run.events.findOne(ONE))?._id)
 
 describe('the closing check', () => {
-  it('reports nothing where nothing is wrong', async () => {
+  it('reports nothing if nothing is wrong', async () => {
     expect(await report(() => undefined)).toEqual([])
   })
 
@@ -237,7 +237,7 @@ describe('the closing check', () => {
 })
 
 describe('the watch of leases', () => {
-  it('notes an event that nobody takes after its lease, and none that is renewed or settled in time', async () => {
+  it('reports an event that no process claims after its lease, and none that is renewed or settled in time', async () => {
     await using database = await testDatabase(process.env)
     const events = database.db.collection<EventRecord & { fence: number }>('events')
     const claim = { ...recordOf(sent('evt_1')), state: 'processing', leaseUntil: longAgo(), fence: 1 } as const

@@ -20,7 +20,7 @@ describe('docs/configuration.md', () => {
   it.each([
     ['Gateway', gatewaySchema.shape],
     ['Fulfilment', fulfilmentSchema.shape],
-  ])('names every setting of %s with its default, and none that does not exist', (heading, shape) => {
+  ])('lists every setting of %s with its default, and no others', (heading, shape) => {
     const listed = documented(heading)
     expect(Object.keys(listed).toSorted()).toEqual(Object.keys(shape).toSorted())
     for (const [name, setting] of Object.entries(shape)) {

@@ -22,7 +22,7 @@ async function readCatalogues(): Promise<Map<string, { status: number; says: str
 }
 
 describe('docs/errors.md', () => {
-  it('lists every code with its status and its sentence, and none that does not exist', async () => {
+  it('lists every code with its status and message, and no others', async () => {
     const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
     const rows = text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+?) \| .+ \|$/gm)
     const listed = Array.from(rows, ([, code, status, says]) => [code, { status: Number(status), says }])

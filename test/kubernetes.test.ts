@@ -75,7 +75,7 @@ describe('the Kubernetes manifests', () => {
   it.each([
     ['gateway', gatewaySchema],
     ['fulfilment', fulfilmentSchema],
-  ])('set what the %s knows, and secrets by files that are mounted', (name, schema) => {
+  ])('use only settings that the %s knows, and mounted files for secrets', (name, schema) => {
     const mounts: { mountPath: string }[] = containerOf(name).volumeMounts
     for (const [setting, value] of Object.entries(named('ConfigMap', name).data ?? {})) {
       expect(Object.keys(schema.shape)).toContain(setting.replace(/_FILE$/, ''))

@@ -119,7 +119,7 @@ describe('docs/metrics.md', () => {
 })
 
 describe('the metrics', () => {
-  it('count what happened', async () => {
+  it('count events correctly', async () => {
     const metrics = await scrape(system.gateway.adminUrl)
     for (const line of [
       /oncehook_deliveries_total\{provider="acme",outcome="recorded"\} 2/,

@@ -345,7 +345,7 @@ async function movedColon(): Promise<Both> {
   return { ...both, delivery, sent: toSent(delivery, both.sent) }
 }
 
-describe('what an official library lets through and we refuse', () => {
+describe('deliveries that an official library accepts and we refuse', () => {
   it.each(HOLES.map((one) => [one.name, one.what, one] as const))(
     '%s: a delivery %s',
     async (name, _, { scheme, pass }) => {
@@ -356,7 +356,7 @@ describe('what an official library lets through and we refuse', () => {
     },
   )
 
-  it('stripe and paddle refuse what is right: the new secret of two, and six seconds of delay', async () => {
+  it('stripe and paddle refuse valid deliveries: the new one of two secrets, and a delay of six seconds', async () => {
     const late = await simulate('paddle', { now: NOW - 6_000 })
     const paddle = OFFICIAL_LIBRARIES.find(({ scheme }) => scheme === 'paddle') as OfficialLibrary
     expect(await paddle.verify({ ...late.sent, now: NOW })).toBe(false)

@@ -9,7 +9,7 @@ function phasesOf(describe = async (): Promise<readonly string[]> => ['Events: 3
 }
 
 describe('Phases', () => {
-  it('answers what a phase does', async () => {
+  it('returns the result of a phase', async () => {
     expect(await phasesOf().run('load', async () => 7)).toBe(7)
   })
 

@@ -182,7 +182,7 @@ describe('standard webhooks with a pair of keys', () => {
 })
 
 describe('gitlab with a clear token', () => {
-  it('counts by what its API says', async () => {
+  it('has an effect according to its API', async () => {
     await using api = await startObjectApi({ port: 0, token: API_TOKEN })
     const signer = signers.get('gitlab')!
     const provider = readProvider({

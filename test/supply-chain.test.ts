@@ -32,7 +32,7 @@ describe('workflows', () => {
   })
 })
 
-it('the compose file takes a MongoDB in support, and no zlib on its wire', () => {
+it('the compose file uses a supported MongoDB, without zlib compression', () => {
   const text = readFileSync(join(repository, 'docker/compose.yaml'), 'utf8')
   const { services } = parse(text, { merge: true }) as {
     services: Record<string, { image: string; command: string[] }>
@@ -56,7 +56,7 @@ describe('docker/pin-images.sh', () => {
       env: { PATH: `${folder}:${process.env.PATH}`, ENV_FILE: file },
     })
 
-  it('writes what a registry says, notices a tag that moved, and changes nothing where none answers', async () => {
+  it('writes the digests of a registry, notices a tag that moved, and changes nothing without an answer', async () => {
     writeFileSync(file, 'COMPOSE_PROJECT_NAME=oncehook\nMONGO_IMAGE=mongo:6.0\n')
     writeFileSync(digests, 'a'.repeat(64))
     await pin()
@@ -77,7 +77,7 @@ describe('docker/pin-images.sh', () => {
   })
 })
 
-it('npm run sbom lists what services run, by the versions of the lock file, and nothing that only tests need', {
+it('npm run sbom lists the packages that services run, with the versions of the lock file, and no test packages', {
   timeout: 120_000,
 }, async () => {
   const file = join(folder, 'sbom.json')

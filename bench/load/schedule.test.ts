@@ -23,7 +23,7 @@ describe('createSchedule', () => {
     )
   })
 
-  it('refuses a rate that is none', () => {
+  it('refuses an invalid rate', () => {
     for (const perSecond of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => createSchedule({ at: 0, count: 1, perSecond })).toThrow(RangeError)
     }

@@ -49,7 +49,7 @@ function deliveries(count: number) {
 const now = (): number => performance.timeOrigin + performance.now()
 
 describe('sendOpen', () => {
-  it('counts the time that deliveries wait for a stalled server, also of those it could not send meanwhile', async () => {
+  it('counts the wait for a stalled server, also for deliveries that it could not send meanwhile', async () => {
     await using server = await serve(stallingOnce(20, 600))
     const plan = { kind: 'open', connections: 2, perSecond: 200, graceMs: 30_000 } as const
     const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(200), now })
@@ -61,7 +61,7 @@ describe('sendOpen', () => {
     expect(report.latency.max).toBeGreaterThanOrEqual(590)
   })
 
-  it('counts what was not answered and what was never sent as failed', async () => {
+  it('counts unanswered and unsent deliveries as failed', async () => {
     await using server = await serve((response, number) => void (number <= 3 && accept(response, number)))
     const plan = { kind: 'open', connections: 2, perSecond: 100, graceMs: 2_000 } as const
     const report = await sendOpen({ plan, url: server.url, deliveries: deliveries(30), now })
@@ -69,7 +69,7 @@ describe('sendOpen', () => {
     expect(report.failed).toEqual({ unanswered: 2, unsent: 25 })
   })
 
-  it('leaves out what falls due after it is cut, and sends what was due before', async () => {
+  it('leaves out deliveries that are due after the cut, and sends those that were due before', async () => {
     const cut = new AbortController()
     let dueBefore = 0
     await using server = await serve((response, number) => {

@@ -40,7 +40,7 @@ describe('signDeliveries', () => {
     }
   })
 
-  it('repeats an event with the same body, and always another signature', () => {
+  it('repeats an event with the same body and a new signature', () => {
     const deliveries = signDeliveries({ ...batch, mix: 'repeated', count: 1_000 }, Date.now())
     const byEvent = Map.groupBy(deliveries.map(partsOf), ({ body }) => body)
     expect(byEvent.size).toBe(50)

@@ -10,7 +10,7 @@ describe('medianOf', () => {
 })
 
 describe('spreadOf', () => {
-  it('holds the median and both ends', () => {
+  it('contains the median and both ends', () => {
     expect(spreadOf([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 })
   })
 })

@@ -34,7 +34,7 @@ describe('drawLatencyPicture', () => {
     expect(picture).toContain('<title>2,000/s: p99 1000.0 ms, 7 failed</title>')
   })
 
-  it('is well-formed whatever the titles say, and the same for the same figures', () => {
+  it('is well-formed for any title, and the same for the same figures', () => {
     expect(picture).toContain('first &amp; &lt;second&gt;')
     const opened = picture.match(/<(?!\/)[a-z]+/g)?.length
     const closed = picture.match(/\/>|<\/[a-z]+>/g)?.length

@@ -62,7 +62,7 @@ describe('a closed trial', () => {
     expect(outcome.figures.perSecond).toBeGreaterThan(0)
   })
 
-  it('sees what a receiver acknowledged and did not keep, in the warm-up too', async () => {
+  it('notices acknowledged deliveries that a receiver did not keep, also in the warm-up', async () => {
     const asked: number[] = []
     const forgetful = subjectThat(
       () => 200,

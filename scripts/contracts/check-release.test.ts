@@ -43,13 +43,13 @@ function withProcedure(changed: object): FulfilmentDescription {
 const READER = 'the consumer gateway of 0.1.0, which reads an order: orders.get'
 
 describe('checkRelease', () => {
-  it('says nothing of what is as it was, or gained something', () => {
+  it('reports nothing for procedures that are unchanged or extended', () => {
     expect(check(description)).toEqual([])
     const more = { ...output, properties: { ...output.properties, more: { type: 'string' } } }
     expect(check(withProcedure({ output: more }))).toEqual([])
   })
 
-  it('says who counts on a procedure that is gone, or of another kind', () => {
+  it('names the consumers of a procedure that was removed or has another kind', () => {
     const { 'orders.list': list = { kind: '', input: {}, output: {} } } = description.procedures
     expect(check({ ...description, procedures: { 'orders.list': list } })).toEqual([
       `${READER}, the procedure is gone`,
@@ -71,7 +71,7 @@ describe('checkRelease', () => {
     ])
   })
 
-  it('says whose refusal means something else', () => {
+  it('names the procedure whose refusal changed', () => {
     const errors = { order_not_found: { status: 410, retry: 'later' } }
     expect(check({ ...description, errors })).toContain(
       'the consumer gateway of 0.1.0, which reads a missing order: orders.get, the code order_not_found was status 404, is 410',
@@ -79,7 +79,7 @@ describe('checkRelease', () => {
     expect(check({ ...description, errors: {} })).toContain('any caller of 0.1.0: the code order_not_found is gone')
   })
 
-  it('says what a procedure that no known consumer calls has promised', () => {
+  it('reports broken promises of a procedure that no known consumer calls', () => {
     const { 'orders.get': get = { kind: '', input: {}, output: {} } } = description.procedures
     expect(check({ ...description, procedures: { 'orders.get': get } })).toEqual([
       'any caller of 0.1.0: orders.list, the procedure is gone',

@@ -34,7 +34,7 @@ describe('compareSchemas', () => {
     ['output', z.int().nullable(), z.int()],
     ['output', z.array(z.string()).max(9), z.array(z.string()).max(5)],
     ['output', z.string(), z.string().regex(/^a/)],
-  ] as const)('lets pass a harmless change of an %s (%#)', (direction, before, now) => {
+  ] as const)('allows a harmless change of an %s (%#)', (direction, before, now) => {
     expect(breaksOf(direction, before, now)).toEqual([])
   })
 

@@ -8,7 +8,7 @@ function failure(interaction: string, mismatch: object): Error {
 const INTERACTION = 'Verifying a pact between gateway and fulfilment Given there is an order - asks for it'
 
 describe('describeVerification', () => {
-  it('names the interaction and each thing that is answered otherwise', () => {
+  it('names the interaction and each difference in its answer', () => {
     const mismatches = [
       { type: 'StatusMismatch', mismatch: 'expected 412 but was 409' },
       { type: 'BodyMismatch', path: '$.version', mismatch: 'Expected "2" (String) to be equal to 2 (Integer)' },
@@ -21,7 +21,7 @@ describe('describeVerification', () => {
     ])
   })
 
-  it('says what kept an interaction from being asked', () => {
+  it('says why an interaction could not be tried', () => {
     expect(describeVerification(failure(INTERACTION, { type: 'error', message: 'connection refused' }))).toEqual([
       '- Given there is an order - asks for it: connection refused',
     ])

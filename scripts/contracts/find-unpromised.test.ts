@@ -42,7 +42,7 @@ describe('findUnpromised', () => {
     [order.extend({ payment: z.strictObject({ key: z.string() }).nullable() }), '$.payment.id: removed member'],
     [order.extend({ metadata: z.record(z.string(), z.int()) }), '$.metadata.colour: was of type string, is integer'],
     [order.extend({ items: z.array(z.strictObject({ code: z.string() })).max(9) }), '$.items[0].sku: removed member'],
-  ])('names what is promised no longer (%#)', (schema, found) => {
+  ])('names what is no longer promised (%#)', (schema, found) => {
     expect(unpromised(schema)).toContain(found)
   })
 

@@ -22,7 +22,7 @@ const unavailable = { name: 'the cache', find: () => Promise.reject(new Error('t
 const candidate = (name: string, path: string) => ({ name, find: () => path, expected: true })
 
 describe('findMongod', () => {
-  it('takes the first server that runs', async () => {
+  it('uses the first server that runs', async () => {
     await using folder = await folderWith({ mongod: 'echo "db version v7.0.2"' })
     const asked = search({ MONGOD_BINARY: join(folder.path, 'mongod') })
     expect(await findMongod(asked)).toEqual({ binary: join(folder.path, 'mongod'), version: '7.0.2' })
@@ -46,7 +46,7 @@ describe('findMongod', () => {
     ])
   })
 
-  it('names every way with its reason and what to do when none works', async () => {
+  it('names every way with its reason, and what to do, if none works', async () => {
     await using folder = await folderWith({
       broken: 'echo "libcurl.so.4: cannot open shared object file" >&2; exit 127',
     })

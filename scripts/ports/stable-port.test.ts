@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { stablePort } from './stable-port.ts'
 
-it('gives no port twice before anybody listens there', async () => {
+it('returns no port twice, even before a server listens there', async () => {
   const ports: number[] = []
   for (let count = 0; count < 500; count += 1) ports.push(await stablePort())
   expect(new Set(ports).size).toBe(500)

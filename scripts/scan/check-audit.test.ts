@@ -19,7 +19,7 @@ describe('a scan', () => {
   it.each([
     [REFUSED, 'Skipped: no advisories could be read (405 Method Not Allowed)'],
     ['', 'Skipped: no advisories could be read (the registry does not answer)'],
-  ])('says why it is skipped, and fails only where it is required', (output, line) => {
+  ])('says why it is skipped, and fails only if it is required', (output, line) => {
     expect(checkAudit(output, false)).toEqual({ lines: [line], exitCode: 0 })
     expect(checkAudit(output, true)).toEqual({ lines: [line], exitCode: 1 })
   })

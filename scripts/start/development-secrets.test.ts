@@ -36,7 +36,7 @@ describe('readDevelopmentSecrets', () => {
     expect(JSON.parse(await readFile(data.file, 'utf8'))).toEqual(made)
   })
 
-  it('takes the right to read from everybody else', async () => {
+  it('makes the file readable only for its user', async () => {
     await using data = await folder()
     readDevelopmentSecrets(data.file, randomBytes)
     await chmod(data.file, 0o644)

@@ -168,7 +168,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(system.lines.join('\n')).toContain('the gateway ended (its settings are wrong)')
   })
 
-  it('leaves no service behind when it is killed, and the next start takes over its MongoDB', async () => {
+  it('leaves no service behind when it is killed, and the next start uses its MongoDB', async () => {
     await using folder = await clone()
     const killed = start(folder.path)
     await killed.ready

@@ -32,7 +32,7 @@ function settings(env: NodeJS.ProcessEnv): SystemSettings {
 }
 
 describe('the environments of the services', () => {
-  it('share the service token secret and the database, and nothing else that is secret', () => {
+  it('share the service token secret and the database, and no other secret', () => {
     const system = settings({})
     const gateway = gatewayEnvironment(system)
     const fulfilment = fulfilmentEnvironment(system)
@@ -48,7 +48,7 @@ describe('the environments of the services', () => {
     expect(JSON.parse(gateway.API_TOKENS ?? '')).toEqual(system.secrets.apiTokens)
   })
 
-  it('give the gateway each provider secret by the name that the providers file refers to', () => {
+  it('give the gateway each provider secret under the name in the providers file', () => {
     const system = settings({})
     const gateway = gatewayEnvironment(system)
     const providers = toProvidersFile(system.secrets)
@@ -67,7 +67,7 @@ describe('the environments of the services', () => {
     [{ SERVICE_TOKEN_SECRETS: '["one"]' }, 'SERVICE_TOKEN_SECRET'],
     [{ PROVIDERS: '{}' }, 'PROVIDERS_FILE'],
     [{ MONGODB_URI_FILE: '/run/uri' }, 'MONGODB_URI'],
-  ])('leave to the user what the user set: %j', (env, untouched) => {
+  ])('keep the settings of the user: %j', (env, untouched) => {
     expect(gatewayEnvironment(settings(env))).toMatchObject(env)
     expect(gatewayEnvironment(settings(env))).not.toHaveProperty(untouched)
   })

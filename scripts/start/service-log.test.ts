@@ -28,7 +28,7 @@ describe('describeLogLine', () => {
     ['TypeError: x is not a function', 'TypeError: x is not a function'],
     ['{ broken', '{ broken'],
     ['', undefined],
-  ])('shows of %j what a person should see', (line, shown) => {
+  ])('shows the part of %j that a person should see', (line, shown) => {
     expect(describeLogLine(line)).toBe(shown)
   })
 })
@@ -57,7 +57,7 @@ describe('ServiceLog', () => {
     expect(file.said.slice(20)).toEqual([`[gateway] … and 5 more such lines: see ${file.path}`, '[gateway] warn later'])
   })
 
-  it('begins anew at each start, and sets a full file aside once', async () => {
+  it('starts a new file at each start, and keeps one full file', async () => {
     await using file = await log(10)
     await writeFile(file.path, 'from the last start')
     const service = file.open()

@@ -13,7 +13,7 @@ const tests = {
 const checks = { passed: 3, failed: 0, skipped: 0, reasons: new Map<string, number>() }
 
 describe('the closing lines of npm test', () => {
-  it('say why anything was skipped, then the counts alone', () => {
+  it('say why tests were skipped, then only the counts', () => {
     expect(describeTally(addTallies(checks, tests))).toEqual([
       'Skipped 2 tests: no Docker engine answers',
       'Skipped 1 test: marked so',
@@ -21,7 +21,7 @@ describe('the closing lines of npm test', () => {
     ])
   })
 
-  it('count what was skipped as failed where CI is set', () => {
+  it('count skipped tests as failed if CI is set', () => {
     expect(describeTally(countSkippedAsFailed(tests))).toEqual([
       'Failed, because CI is set and nothing may be skipped: 2 tests: no Docker engine answers',
       'Failed, because CI is set and nothing may be skipped: 1 test: marked so',
@@ -29,7 +29,7 @@ describe('the closing lines of npm test', () => {
     ])
   })
 
-  it('count as skipped, where CI is set too, what this machine can get nowhere', () => {
+  it('count tests as skipped, even if CI is set, if this machine cannot get what they need', () => {
     const reason = `${NOT_TO_BE_HAD}the image has no mongos`
     const withOneMore = { ...tests, skipped: 4, reasons: new Map([...tests.reasons, [reason, 1]]) }
     expect(describeTally(countSkippedAsFailed(withOneMore))).toEqual([

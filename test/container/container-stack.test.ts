@@ -48,7 +48,7 @@ describe('the built images', { timeout: 300_000 }, () => {
     expect((await receiptFolders()).filter((folder) => !foldersBefore.includes(folder))).toEqual([])
   })
 
-  it('that do not start leave nothing behind either', async (context) => {
+  it('that fail to start leave nothing behind either', async (context) => {
     const images = await containerImages(context)
     const start = startContainerStack({ images, ...ONE_OF_EACH, gateway: { SERVICE_TOKEN_SECRET: 'changeme' } })
     await expect(start).rejects.toThrow(

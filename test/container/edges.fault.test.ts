@@ -86,7 +86,7 @@ async function paid({ stack, ids }: Sight): Promise<number> {
 describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
   const edge = 'provider-gateway'
 
-  it('latency is added to the answer and to nothing else', async (context) => {
+  it('latency delays the answer and nothing else', async (context) => {
     const look = async (sight: Sight) => expectSlow(sight, LATENCY.latencyMs)
     await endure(context, { edge, trouble: LATENCY, look })
   })
@@ -96,7 +96,7 @@ describe('trouble between provider and gateway:', { timeout: 240_000 }, () => {
     await endure(context, { edge, trouble: 'cut', look })
   })
 
-  it('half-open: what was stored without an answer is a duplicate when it comes again: 200, one record', async (context) => {
+  it('half-open: a delivery stored without an answer is a duplicate when repeated: 200, one record', async (context) => {
     const look = async ({ stack, ids, reports }: Sight) => {
       expect(reports.map(({ failure }) => failure)).toEqual(all('timeout'))
       await until(
@@ -133,7 +133,7 @@ describe('trouble between gateway and MongoDB:', { timeout: 240_000 }, () => {
     await endure(context, { edge, trouble: 'cut', look })
   })
 
-  it('half-open: what is stored but not confirmed is answered 500 within 10 s, and 200 when it comes again', async (context) => {
+  it('half-open: a delivery stored but not confirmed is answered 500 within 10 s, and 200 when repeated', async (context) => {
     const look = async ({ stack, ids, reports }: Sight) => {
       expect(statuses(reports)).toEqual(all(500))
       expect(await stack.events.countDocuments({ eventId: { $in: [...ids] } }), 'stored').toBeGreaterThan(0)
@@ -155,7 +155,7 @@ describe('trouble between gateway and fulfilment:', { timeout: 240_000 }, () => 
     await endure(context, { edge, trouble: LATENCY, look })
   })
 
-  it('a cut is no business of the provider: events wait and are applied when the way is free', async (context) => {
+  it('a cut does not affect the provider: events wait and are applied when the connection is back', async (context) => {
     const look = async (sight: Sight) => {
       await expectTries(sight, { code: 'unavailable' })
       expect(await paid(sight)).toBe(0)
@@ -163,7 +163,7 @@ describe('trouble between gateway and fulfilment:', { timeout: 240_000 }, () => 
     await endure(context, { edge, trouble: 'cut', look })
   })
 
-  it('half-open: a call that nobody answers is given up after 10 s and made again', async (context) => {
+  it('half-open: an unanswered call is given up after 10 s and repeated', async (context) => {
     const look = (sight: Sight) => expectTries(sight, { code: 'unavailable', ms: { $gte: 9_500 } })
     await endure(context, { edge, trouble: 'half-open', look })
   })
@@ -182,7 +182,7 @@ describe('trouble between fulfilment and MongoDB:', { timeout: 240_000 }, () => 
     await endure(context, { edge, trouble: LATENCY, look })
   })
 
-  it('a cut: events wait and are applied when the way is free', async (context) => {
+  it('a cut: events wait and are applied when the connection is back', async (context) => {
     const look = async (sight: Sight) => {
       await expectTries(sight, { code: 'unavailable' })
       expect(await paid(sight)).toBe(0)

@@ -80,7 +80,7 @@ describe.for(KINDS)('the image of %s', (kind) => {
     })
   })
 
-  it('holds its sources and production dependencies in its layers, and no secret, cache or test', async (context) => {
+  it('contains its sources and production dependencies, and no secret, cache or test', async (context) => {
     const name = await image(context)
     const folder = await mkdtemp(join(tmpdir(), 'oncehook-image-'))
     await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }

@@ -9,7 +9,7 @@ async function isPrimary(client: MongoClient): Promise<void> {
 }
 
 describe('MongoDB in a container', () => {
-  it('keeps what a majority acknowledged when it is killed and started again', async (context) => {
+  it('keeps majority-acknowledged writes when it is killed and restarted', async (context) => {
     await using mongo = await startMongoContainer(await containerImage('mongo', context))
     await using client = new MongoClient(mongo.uri, { serverSelectionTimeoutMS: 20_000 })
     const events = client.db('test').collection<{ _id: number }>('events')

@@ -6,7 +6,7 @@ import { createOrders } from '../support/load/mixed-load.ts'
 import { paymentOf } from '../support/stack/stack.ts'
 
 describe('the replacement for toxiproxy', { timeout: 300_000 }, () => {
-  it('delays, slows down, cuts and swallows, and is out of the way again each time', async (context) => {
+  it('delays, slows down, cuts and drops, and recovers each time', async (context) => {
     const images = { ...(await containerImages(context)), proxy: await ownProxyImage(context) }
     await using stack = await startContainerStack({ images, gateways: 1, fulfilments: 1, mongos: 1 })
     const [order] = await createOrders(stack, 1)

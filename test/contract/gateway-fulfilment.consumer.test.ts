@@ -156,7 +156,7 @@ const pending = (name: string, version = 1) => state('there is an order', { orde
 const paid = (name: string) => state('an order was paid', { name })
 const absent = (name: string) => state('there is no order', { orderId: `ord_${name}` })
 
-describe('the gateway, which hands on payments', () => {
+describe('the gateway as a sender of payments', () => {
   it('asks for the versions of orders', async () => {
     const orderIds = ['ord_present', 'ord_absent']
     const call = { does: 'asks for the versions of orders', procedure: 'payments.versions', kind: 'query' } as const
@@ -320,10 +320,10 @@ function withoutMoney({ amount: _, currency: __, ...event }: Event): Event {
   return event
 }
 
-describe('the gateway, which erases what is kept of a person', () => {
+describe('the gateway as an eraser of personal data', () => {
   const kind = 'mutation'
 
-  it('asks which orders hold something of a customer, not in the address', async () => {
+  it('asks for the orders of a customer, but not in the URL', async () => {
     const does = 'asks which orders hold something of a customer'
     const states = [state('there is an order of a customer', { orderId: 'ord_of_one', customerId: 'cus_one' })]
     const answer = data({ orders: [{ id: 'ord_of_one', isSettled: true }], isComplete: boolean(true) })
@@ -344,7 +344,7 @@ describe('the gateway, which erases what is kept of a person', () => {
   })
 })
 
-describe('the gateway, which rotates keys of encryption', () => {
+describe('the gateway as a rotator of encryption keys', () => {
   it('asks which keys there are', async () => {
     const answer = data({ firstKey: null, keys: [], missing: [], leaving: [] })
     const call = {
@@ -382,7 +382,7 @@ describe('the gateway, which rotates keys of encryption', () => {
     })
   })
 
-  it('lets keys go that nothing is encrypted by', async () => {
+  it('retires keys that are no longer used', async () => {
     const answer = data({ retired: [], inUse: [] })
     const call = { does: 'lets keys of encryption go', procedure: 'encryption.retire', kind: 'mutation' } as const
     const input = { key: 'first' }
@@ -392,7 +392,7 @@ describe('the gateway, which rotates keys of encryption', () => {
   })
 })
 
-describe('the gateway, which answers for orders', () => {
+describe('the gateway as a client of orders', () => {
   const FINGERPRINT = '1kQrVWMl7nCF9gxomY2Cxc6qxsKEJtVBswohiHhVmcE='
   const idempotency = (key: string) => ({ idempotency: { principal: 'shop', key, fingerprint: FINGERPRINT } })
   const create = (call: Pick<Call, 'does' | 'input' | 'answer'> & Partial<Call>): Call => ({
@@ -667,7 +667,7 @@ describe('the gateway, which answers for orders', () => {
   })
 })
 
-describe('the gateway, which shows receipts to operators', () => {
+describe('the gateway as a reader of receipts', () => {
   const RECEIPT = {
     ...{ key: 'rcp_parked', orderId: 'ord_parked', paymentId: 'pay_parked', amount: 1999, currency: 'EUR' },
     ...{ paidAt: time(), state: 'parked', attempts: 2, sentAt: null },

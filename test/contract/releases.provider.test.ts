@@ -15,7 +15,7 @@ describe('fulfilment', () => {
   })
 })
 
-it('asks the providers what the consumers of every release ask', () => {
+it('verifies the providers against the consumers of every release', () => {
   expect(releases.length).toBeGreaterThan(0)
   const verified = ['gateway', 'fulfilment'].flatMap((provider) => contractsOf(provider).map(({ name }) => name))
   for (const version of releases) {

@@ -43,7 +43,7 @@ describe('verifyContract', () => {
     )
   })
 
-  it('fails when nobody brings a state about', async () => {
+  it('fails if no handler sets up a state', async () => {
     await expect(verify({})).rejects.toThrow(/^Nobody brings about for the consumer customer .*: the shop is open$/)
   })
 

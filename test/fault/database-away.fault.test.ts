@@ -111,7 +111,7 @@ describe('the database', () => {
     expect(problems.filter((problem) => !problem.startsWith('I6'))).toEqual([])
   })
 
-  it('FP-19: whose connections break again and again: some 500s, nothing lost and nothing twice', async () => {
+  it('FP-19: whose connections break repeatedly: some 500s, nothing lost and nothing twice', async () => {
     await using resources = new AsyncDisposableStack()
     const { proxy, stack } = await startStackBehindProxy(resources)
     await using source = sourceOf(stack, 100)

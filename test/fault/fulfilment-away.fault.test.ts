@@ -141,7 +141,7 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     expect(await closingCheck(stack, source.log, row)).toEqual([])
   })
 
-  it('FP-07: answers 500 to three calls of ten is asked again: every event has one effect', async () => {
+  it('FP-07: answers 500 to three calls of ten is called again: every event has one effect', async () => {
     let port = 0
     await using front = await startUnreliableFront(() => port)
     const settings = { FULFILMENT_URL: `http://127.0.0.1:${front.port}`, DISPATCH_BATCH: '20' }
@@ -187,7 +187,7 @@ describe.concurrent('a call to fulfilment', () => {
     expect(await closingCheck(stack, source.log, row)).toEqual([])
   })
 
-  it('P9: that did its work and was not heard is made again: the event is done, not dead, with one effect', async () => {
+  it('P9: that worked but whose answer was lost is repeated: the event is done, not dead, with one effect', async () => {
     await using between = await startFaultProxy()
     await using stack = await startStack({ gateway: { FULFILMENT_URL: `http://127.0.0.1:${between.port}` } })
     between.leadTo(stack.place.fulfilmentPort)
@@ -210,7 +210,7 @@ describe.concurrent('a call to fulfilment', () => {
 })
 
 describe('a wait between two attempts', () => {
-  it('FP-21: survives a restart of the gateway: not begun anew, not cut short', async () => {
+  it('FP-21: survives a restart of the gateway: neither restarted nor cut short', async () => {
     const patient = { RETRY_BASE_MS: '60000', RETRY_CAP_MS: '60000' }
     await using stack = await startStack({ gateway: patient })
     const [sample] = await createOrders(stack, 1)

@@ -109,7 +109,7 @@ describe('two gateways on one inbox', () => {
     expect(await closingCheck(stack, source.log, row)).toEqual([])
   })
 
-  it('FP-26: one that was frozen past its lease settles nothing when it wakes, and what it had is taken over', async () => {
+  it('FP-26: one that was frozen past its lease settles nothing when it resumes, and its events are reclaimed', async () => {
     await using stack = await startStack({ gateway: { LEASE_MS: String(LEASE_MS) } })
     await using second = await startSecondGateway(stack, { LEASE_MS: String(LEASE_MS) })
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 400, parallel: 100 })

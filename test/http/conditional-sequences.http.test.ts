@@ -71,7 +71,7 @@ interface Sent {
   readonly answer: HttpAnswer
 }
 
-it('random conditional requests of several clients are as if they had come one after the other: no update is lost, no version goes back, no key has two effects', async () => {
+it('random conditional requests of several clients have the same effect as if sent one after the other: no update is lost, no version goes back, no key has two effects', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(rounds, { minLength: 4, maxLength: 12 }), async (sequence) => {
       const run = randomUUID()

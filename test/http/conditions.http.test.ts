@@ -32,7 +32,7 @@ async function expectUnchanged({ target, text, etag }: OrderUnderTest): Promise<
 }
 
 describe('If-Match', () => {
-  it('D01 the current tag lets a PUT through', async () => {
+  it('D01 a PUT with the current tag succeeds', async () => {
     const { target, etag } = await makeOrder(system)
     const answer = await put(target, { 'if-match': etag })
     expect(answer.status).toBe(200)
@@ -49,7 +49,7 @@ describe('If-Match', () => {
     await expectUnchanged(order)
   })
 
-  it('D03 of two who read the same version the first wins', async () => {
+  it('D03 of two clients that read the same version, the first wins', async () => {
     const { target, etag } = await makeOrder(system)
     expect((await put(target, { 'if-match': etag }, 'one')).status).toBe(200)
     expect((await put(target, { 'if-match': etag }, 'two')).status).toBe(412)
@@ -82,7 +82,7 @@ describe('If-Match', () => {
     expect(await call({ target })).toMatchObject({ text: winner?.text, json: { version: 2 } })
   })
 
-  it('D05 * lets a PUT through where something is', async () => {
+  it('D05 a PUT with * succeeds if the order exists', async () => {
     const { target } = await makeOrder(system)
     expect((await put(target, { 'if-match': '*' })).status).toBe(200)
   })
@@ -155,7 +155,7 @@ describe('If-Match', () => {
     await expectUnchanged(order)
   })
 
-  it('D13 conditions come before what is wrong with a body, and after what is wrong with its type', async () => {
+  it('D13 conditions are checked before the content of a body, and after its type', async () => {
     const order = await changedOrder()
     const send = (headers: object, body: string, method = 'PUT') =>
       call({ method, target: order.target, headers: { ...headers }, body })
@@ -172,7 +172,7 @@ describe('If-Match', () => {
     await expectUnchanged(order)
   })
 
-  it('D14 what If-Match lets through may still fail by If-None-Match', async () => {
+  it('D14 a request that passes If-Match may still fail If-None-Match', async () => {
     const { target, etag } = await makeOrder(system)
     expect((await put(target, { 'if-match': etag, 'if-none-match': etag })).status).toBe(412)
     const headers = { 'if-match': etag, 'if-none-match': `W/${etag}` }
@@ -246,7 +246,7 @@ describe('If-None-Match', () => {
 })
 
 describe('DELETE and PATCH', () => {
-  it('D30 an old tag keeps a DELETE away', async () => {
+  it('D30 a DELETE with an old tag fails', async () => {
     const order = await changedOrder()
     const answer = await call({ method: 'DELETE', target: order.target, headers: { 'if-match': order.old } })
     expect(answer).toMatchObject({ status: 412, headers: { etag: order.etag } })
@@ -260,7 +260,7 @@ describe('DELETE and PATCH', () => {
     }
   })
 
-  it('D32 BP-41 an old tag keeps a PATCH away', async () => {
+  it('D32 BP-41 a PATCH with an old tag fails', async () => {
     const order = await changedOrder()
     const answer = await call({
       method: 'PATCH',
@@ -280,7 +280,7 @@ describe('DELETE and PATCH', () => {
     await expectUnchanged(order)
   })
 
-  it('D40 conditions say nothing about OPTIONS', async () => {
+  it('D40 conditions do not apply to OPTIONS', async () => {
     const headers = { 'if-match': '"7"', 'if-none-match': '*' }
     expect((await call({ method: 'OPTIONS', target: unusedPath(), headers })).status).toBe(204)
     expect((await call({ method: 'OPTIONS', target: ORDERS, headers })).status).toBe(204)

@@ -79,7 +79,7 @@ describe('kill -9 of fulfilment', () => {
     ['after the order was inserted, before it heard of it', 1, 'reply'],
     ['after the answer was stored, before it heard of it', 2, 'reply'],
     ['after the order was inserted, before the answer is stored', 2, 'request'],
-  ] as const)('%s: the retry gets the answer at once, one order', async (_, nth, swallows) => {
+  ] as const)('%s: the retry gets the answer immediately, and there is one order', async (_, nth, swallows) => {
     const { key, customerId } = names()
     const struck = beforeDatabase.strike({ marker: customerId, nth, swallows })
     const first = post(key, customerId)()
@@ -95,7 +95,7 @@ describe('kill -9 of fulfilment', () => {
   it.each([
     ['after the key was taken, before it heard of it', (key: string) => key, 'reply'],
     ['after the key was taken, before the order is inserted', (_: string, customerId: string) => customerId, 'request'],
-  ] as const)('%s: the retry makes the order when the lease is over', async (_, marker, swallows) => {
+  ] as const)('%s: the retry makes the order when the lease has expired', async (_, marker, swallows) => {
     const { key, customerId } = names()
     const struck = beforeDatabase.strike({ marker: marker(key, customerId), swallows })
     const first = post(key, customerId)()

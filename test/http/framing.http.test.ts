@@ -70,7 +70,7 @@ describe('the request line and Host', () => {
     'a?b',
     'a#b',
     '\xe9',
-  ])('H03 the Host %j is none', async (host) => {
+  ])('H03 the Host %j is invalid', async (host) => {
     expect(await statusOf(get(`Host: ${host}\r\n`))).toBe(400)
   })
 
@@ -195,7 +195,7 @@ describe('the length of a body', () => {
     'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n',
     'Transfer-Encoding: chunked\r\nContent-Length: 5\r\n',
     'Transfer-Encoding: chunked\r\nContent-Length: 0\r\n',
-  ])('H04 two ways to say it are refused: %j', async (lines) => {
+  ])('H04 two framings are refused: %j', async (lines) => {
     expect(await statusOf(post(lines, '0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'))).toBe(400)
   })
 
@@ -212,7 +212,7 @@ describe('the length of a body', () => {
     'Content-Length: two\r\n',
     'Content-Length: 1 2\r\n',
     'Content-Length:\r\n',
-  ])('H05 a length that is none is refused: %j', async (lines) => {
+  ])('H05 an invalid length is refused: %j', async (lines) => {
     expect(await statusOf(post(lines, '{}'))).toBe(400)
   })
 
@@ -261,7 +261,7 @@ describe('the length of a body', () => {
     expect([400, 408, 413]).toContain(answers[0]?.status)
   })
 
-  it('H12 what announces too much is refused at once, its body withheld', async () => {
+  it('H12 an announced body that is too large is refused before it is sent', async () => {
     for (const target of [WEBHOOK, ORDERS]) {
       const head = write({
         method: 'POST',
@@ -276,24 +276,31 @@ describe('the length of a body', () => {
   it.each([
     ['a body that is too large', WEBHOOK, {}, 413],
     ['two lines of Host', ORDERS, { host: ['a', 'b'] }, 400],
-  ] as const)('H12 who is still sending %s is answered and not reset', async (...[, target, headers, status]) => {
-    const size = 3_000_000
-    const head = { method: 'POST', target, headers: { ...headers, 'content-length': `${size}`, connection: undefined } }
-    const socket = connect(system.port, '127.0.0.1')
-    const received: Buffer[] = []
-    const errors: Error[] = []
-    socket.on('data', (chunk) => received.push(chunk)).on('error', (error) => errors.push(error))
-    const closed = new Promise((resolve) => socket.on('close', resolve))
-    socket.write(write(head))
-    socket.write(Buffer.alloc(size / 2))
-    await once(socket, 'data')
-    // What is still on its way after the answer must not become a reset, which would take the answer away.
-    socket.write(Buffer.alloc(size / 2))
-    await closed
-    expect({ errors, all: socket.bytesWritten > size }).toEqual({ errors: [], all: true })
-    const [answer] = parseAnswers(Buffer.concat(received), ['POST']).map(toHttpAnswer)
-    expect([answer?.status, answer?.headers.connection]).toEqual([status, 'close'])
-  })
+  ] as const)(
+    'H12 a client that is still sending %s is answered and not reset',
+    async (...[, target, headers, status]) => {
+      const size = 3_000_000
+      const head = {
+        method: 'POST',
+        target,
+        headers: { ...headers, 'content-length': `${size}`, connection: undefined },
+      }
+      const socket = connect(system.port, '127.0.0.1')
+      const received: Buffer[] = []
+      const errors: Error[] = []
+      socket.on('data', (chunk) => received.push(chunk)).on('error', (error) => errors.push(error))
+      const closed = new Promise((resolve) => socket.on('close', resolve))
+      socket.write(write(head))
+      socket.write(Buffer.alloc(size / 2))
+      await once(socket, 'data')
+      // What is still on its way after the answer must not become a reset, which would take the answer away.
+      socket.write(Buffer.alloc(size / 2))
+      await closed
+      expect({ errors, all: socket.bytesWritten > size }).toEqual({ errors: [], all: true })
+      const [answer] = parseAnswers(Buffer.concat(received), ['POST']).map(toHttpAnswer)
+      expect([answer?.status, answer?.headers.connection]).toEqual([status, 'close'])
+    },
+  )
 })
 
 /** The first octets that come back, and the connection gone. */
@@ -310,7 +317,7 @@ describe('Expect', () => {
   const post = (headers: HttpCall['headers'] = {}): HttpCall => ({ method: 'POST', target: ORDERS, headers })
   const deliverOf = (headers: HttpCall['headers'] = {}): HttpCall => ({ method: 'POST', target: WEBHOOK, headers })
 
-  it('H14 what is acceptable gets 100, then its answer', async () => {
+  it('H14 an acceptable request gets 100, then its answer', async () => {
     const target = unusedPath()
     const { body, ...rest } = { method: 'PUT', target, body: JSON.stringify(orderContent()) }
     const head = write({
@@ -328,7 +335,7 @@ describe('Expect', () => {
     expect((await call({ target })).status).toBe(200)
   })
 
-  it('H14 who does not wait for the 100 is served too', async () => {
+  it('H14 a client that does not wait for the 100 is served too', async () => {
     const target = unusedPath()
     const answers = await answersTo(write({ method: 'PUT', target, headers: expecting, body: orderContent() }), ['PUT'])
     expect(answers.at(-1)?.status).toBe(201)
@@ -384,7 +391,7 @@ describe('Expect', () => {
 })
 
 describe('time', () => {
-  it('H22 150 slow connections do not keep anybody away', async () => {
+  it('H22 150 slow connections keep no other client out', async () => {
     const slow = Array.from({ length: 150 }, () =>
       system.send(async (socket) => {
         socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
@@ -405,7 +412,7 @@ describe('time', () => {
     }
   })
 
-  it('H22 more slow connections than there may be do not keep anybody away either', async () => {
+  it('H22 more slow connections than allowed keep no other client out either', async () => {
     const sockets = Array.from({ length: 1_200 }, () => connect(system.port, '127.0.0.1').on('error', () => undefined))
     for (const [n, socket] of sockets.entries()) {
       if (n % 2 === 0) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n')
@@ -435,7 +442,7 @@ describe('time', () => {
     await sleep(100)
   }
 
-  it('H22 neither do those that announce more than all memory and bring nothing', async () => {
+  it('H22 nor do bodies that announce more than all memory and send nothing', async () => {
     for (const octets of [1_000_000, 40_000, 5_000, 10]) await holdBodies(55, octets, 0)
     for (let n = 0; n < 10; n += 1) {
       const event = { id: `evt_${randomUUID()}`, type: 'x', data: { object: { id: 'cus_1' } } }
@@ -443,7 +450,7 @@ describe('time', () => {
     }
   })
 
-  it('H22 nor those that fill it and never end: what has been arriving for a second gives way', async () => {
+  it('H22 nor do bodies that fill the memory and never end: those older than a second are dropped', async () => {
     for (const octets of [1_000_000, 40_000, 5_000, 10]) await holdBodies(55, octets, octets - 1)
     await sleep(1_000)
     for (let n = 0; n < 10; n += 1) {
@@ -457,7 +464,7 @@ describe('time', () => {
     expect(await statusOf('GE')).toBe(408)
   })
 
-  it('H23 a body that does not come is 408', async () => {
+  it('H23 a body that never arrives is 408', async () => {
     for (const { target, headers } of [
       system.delivery('{}'),
       { target: ORDERS, headers: { 'content-type': 'application/json' } },
@@ -468,7 +475,7 @@ describe('time', () => {
     }
   })
 
-  it('H23 a body that comes by drops is 408', async () => {
+  it('H23 a body that arrives too slowly is 408', async () => {
     const head = write({
       method: 'POST',
       target: ORDERS,
@@ -484,7 +491,7 @@ describe('time', () => {
     expect(await statusOf(drip, ['POST'])).toBe(408)
   })
 
-  it('H24 who hangs up in the middle leaves no trace', async () => {
+  it('H24 a client that hangs up during its request leaves no trace', async () => {
     const before = await system.events.countDocuments()
     const whole = write(system.delivery({ id: randomUUID(), type: 'x', data: { object: { id: 'x' } } }))
     for (const share of [0.3, 0.8, 0.99]) {
@@ -500,7 +507,7 @@ describe('time', () => {
 })
 
 describe('several requests on one connection', () => {
-  it('H25 are answered in their order, and done in their order', async () => {
+  it('H25 are answered and executed in order', async () => {
     const target = unusedPath()
     const keep = { connection: undefined }
     const octets = Buffer.concat([
@@ -521,7 +528,7 @@ describe('several requests on one connection', () => {
     '\0\xff\x01',
     'GET /healthz HTTP/1.1\r\n\r\n',
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n',
-  ])('H26 a good request is answered before the garbage behind it: %j', async (garbage) => {
+  ])('H26 a valid request is answered before the garbage after it: %j', async (garbage) => {
     const { target, text } = await makeOrder(system)
     const good = write({ target, headers: { connection: undefined } })
     const answers = await answersTo(Buffer.concat([good, Buffer.from(garbage, 'latin1')]), ['GET', 'GET'])
@@ -529,7 +536,7 @@ describe('several requests on one connection', () => {
     expect(answers[0]?.text).toBe(text)
   })
 
-  it('H26 the good request is done, whatever comes behind it and whenever', async () => {
+  it('H26 the valid request is executed, whatever follows it and whenever', async () => {
     const target = unusedPath()
     const good = write({ method: 'PUT', target, headers: { connection: undefined }, body: orderContent() })
     const answers = await answersTo(
@@ -560,7 +567,7 @@ describe('several requests on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 200])
   })
 
-  it('H27 who was answered before the body came gets no second answer when it does not come', async () => {
+  it('H27 an answer before the body is not followed by a second one if the body never arrives', async () => {
     const head = write({ target: '/healthz', headers: { connection: undefined, 'content-length': '10' } })
     expect(await statusOf(head)).toBe(200)
     const chunked = { connection: undefined, 'transfer-encoding': 'chunked' }
@@ -568,7 +575,7 @@ describe('several requests on one connection', () => {
     expect(await statusOf(broken)).toBe(200)
   })
 
-  it('H28 who stays idle keeps the connection, who is answered may ask again', async () => {
+  it('H28 an idle client keeps its connection, and may send a second request', async () => {
     const answers = await answersTo(
       async (socket) => {
         socket.write(get('Host: a\r\n'))
@@ -580,7 +587,7 @@ describe('several requests on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  it('H29 nobody keeps a connection open that we have ended', async () => {
+  it('H29 no client can keep a connection open that we have ended', async () => {
     const socket = connect({ port: system.port, host: '127.0.0.1', allowHalfOpen: true })
     socket.write('nonsense\r\n\r\n')
     socket.resume()

@@ -63,7 +63,7 @@ const patch = (id: string, members: object = {}) => ({ id, patch: { note: 'x' },
 const versionOf = async (id: string) => (await query('orders.get', { id })).json.result.data.version
 
 describe('a call of a single-order procedure', () => {
-  it('J01 with the right version carries it on', async () => {
+  it('J01 with the right version succeeds', async () => {
     const { id } = await makeOrder(system)
     const answer = await mutate('orders.patch', { input: patch(id, { ifMatch: '"1"' }) })
     expect(answer).toMatchObject({ status: 200, json: { result: { data: { version: 2 } } }, headers: { etag: '"2"' } })
@@ -87,12 +87,12 @@ describe('a call of a single-order procedure', () => {
     })
   })
 
-  it('J04 takes the version from the header', async () => {
+  it('J04 reads the version from the header', async () => {
     const { id } = await makeOrder(system)
     expect((await mutate('orders.patch', { input: patch(id), headers: { 'if-match': '"1"' } })).status).toBe(200)
   })
 
-  it('J05 is 400 where header and input differ, and changes nothing', async () => {
+  it('J05 is 400 if header and input differ, and changes nothing', async () => {
     const { id } = await makeOrder(system)
     const call = { input: patch(id, { ifMatch: '"1"' }), headers: { 'if-match': '"2"' } }
     expect((await mutate('orders.patch', call)).status).toBe(400)
@@ -120,7 +120,7 @@ describe('a call', () => {
     },
   )
 
-  it('J09 says which method a procedure takes', async () => {
+  it('J09 says which method a procedure needs', async () => {
     expect(await query('orders.put', { id: 'a' })).toMatchObject({ status: 405, headers: { allow: 'POST' } })
     expect(await mutate('orders.get', { input: { id: 'a' } })).toMatchObject({ status: 405, headers: { allow: 'GET' } })
   })
@@ -142,7 +142,7 @@ describe('a call', () => {
     expect(options.status).toBe(204)
   })
 
-  it('J19 BP-43 without a token is 401 before anything else of it is looked at', async () => {
+  it('J19 BP-43 without a token is 401 before any other check', async () => {
     for (const procedure of ['orders.patch', 'orders.nothing', 'orders.patch,orders.patch']) {
       const answer = await mutate(procedure, { input: '{', headers: { authorization: 'Bearer x' } })
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])

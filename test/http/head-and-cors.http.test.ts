@@ -66,7 +66,7 @@ describe('CORS', () => {
     'access-control-request-headers': 'content-type, idempotency-key, if-match',
   }
 
-  it('B05 B07 B14 a preflight of an allowed origin is granted what the route takes', async () => {
+  it('B05 B07 B14 a preflight of an allowed origin is granted the methods and headers of the route', async () => {
     const answer = await call({ method: 'OPTIONS', target: unusedPath(), headers: asked, principal: null })
     const { headers } = answer
     expect([answer.status, headers['access-control-allow-origin']]).toEqual([204, ORIGIN])

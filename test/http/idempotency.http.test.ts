@@ -29,7 +29,7 @@ function lasting({ status, text, headers }: HttpAnswer) {
 const DOCUMENTED = { link: expect.stringMatching(/^<[^>]+>; rel="describedby"$/) }
 
 describe('Idempotency-Key', () => {
-  it('E01 BP-42 a repeated request gets the stored answer to the byte, and makes nothing', async () => {
+  it('E01 BP-42 a repeated request gets the stored answer byte for byte, and makes no order', async () => {
     const customerId = newCustomer()
     const body = orderContent({ customerId, metadata: { 10: 'a', 9: 'b', z: 'c', a: 'é\u2028' } })
     const key = newKey()
@@ -133,7 +133,7 @@ describe('Idempotency-Key', () => {
     '"k";a=',
     '"k"a=1',
     '{"$gt":""}',
-  ])('E07 BP-52 %j is no key', async (key) => {
+  ])('E07 BP-52 %j is not a key', async (key) => {
     const customerId = newCustomer()
     expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({ status: 400, headers: DOCUMENTED })
     expect(await stored.countDocuments({ customerId })).toBe(0)
@@ -185,7 +185,7 @@ describe('Idempotency-Key', () => {
     expect((await post(key, { principal: 'bob' })).text).toBe(bob.text)
   })
 
-  it('E12 a key is a text and nothing else', async () => {
+  it('E12 a key is a string and nothing else', async () => {
     for (const key of ['"$where"', '"{\\"$gt\\":\\"\\"}"', '"__proto__"', '"a.b"', '"constructor"', '"null"']) {
       const unique = key.replace(/"$/, `${randomUUID()}"`)
       expect((await post(unique)).headers).not.toHaveProperty('idempotent-replayed')
@@ -255,13 +255,13 @@ describe('Idempotency-Key', () => {
     ['no JSON', '{'],
     ['no order', {}],
     ['an amount below nothing', orderContent({ items: [{ sku: 'a', quantity: 1, unitAmount: -1 }] })],
-  ])('E18 an invalid body takes no key: %s', async (_, invalid) => {
+  ])('E18 an invalid body uses no key: %s', async (_, invalid) => {
     const key = newKey()
     expect(await post(key, { body: invalid })).toMatchObject({ status: 400 })
     expect(await post(key)).toMatchObject({ status: 201 })
   })
 
-  it('E19 what is refused for other reasons takes no key either', async () => {
+  it('E19 a request refused for other reasons uses no key either', async () => {
     const key = newKey()
     const refused = [
       await post(key, { principal: null }),

@@ -32,7 +32,7 @@ async function untilNewWindow(seconds: number): Promise<void> {
 }
 
 describe('requests of a principal', () => {
-  it('R01 R02 R03 are counted down to a 429, and served again when it says', async () => {
+  it('R01 R02 R03 are counted down to a 429, and served again after Retry-After', async () => {
     await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '5', RATE_LIMIT_WINDOW_SECONDS: '5' } })
     const ask = () => system.call({ target: ORDERS, headers: { origin: ORIGIN } })
     await untilNewWindow(5)
@@ -75,7 +75,7 @@ describe('requests of a principal', () => {
     expect(answers.map((answer) => limitsOf(answer).left)).toEqual([98, 97, 96, 95, 94, 93])
   })
 
-  it('R05 a refused request has no effect, and takes no key', async () => {
+  it('R05 a refused request has no effect, and uses no key', async () => {
     await using system = await startHttpSystem({ gateway: { RATE_LIMIT_API: '1', RATE_LIMIT_WINDOW_SECONDS: '4' } })
     await untilNewWindow(4)
     await system.call({ target: ORDERS })
@@ -116,7 +116,7 @@ describe('deliveries', () => {
     expect((await system.call({ ...bare, headers: { 'x-forwarded-for': '203.0.113.8' } })).status).toBe(401)
   })
 
-  it('R10 addresses of one network count together, and no address can be made up', async () => {
+  it('R10 addresses of one network count together, and no address can be forged', async () => {
     await using system = await startHttpSystem({ gateway: { ...limits, RATE_LIMIT_FAILED: '3' } })
     for (let n = 1; n <= 3; n += 1) {
       expect((await system.call(forged(system, `2001:db8:1:2::${n}`))).status).toBe(401)
@@ -149,7 +149,7 @@ describe('deliveries', () => {
     expect(await system.events.countDocuments()).toBe(3)
   })
 
-  it('R13 any number of addresses takes a bounded memory, and does not keep an authentic delivery away', async () => {
+  it('R13 any number of addresses needs bounded memory, and blocks no authentic delivery', async () => {
     await using system = await startHttpSystem({ gateway: limits })
     for (let round = 0; round < 40; round += 1) {
       await callTogether(system, 50, (n) => forged(system, `10.${round}.${n}.1`))

@@ -55,7 +55,7 @@ describe('methods, targets, Allow', () => {
     }
   })
 
-  it('A05 an unknown provider is 404 whatever is sent', async () => {
+  it('A05 an unknown provider is 404 for any request', async () => {
     for (const target of [
       '/api/webhooks/unknown-provider',
       '/api/webhooks/',
@@ -130,7 +130,7 @@ describe('methods, targets, Allow', () => {
     }
   })
 
-  it('A16 twenty GETs show the same and change nothing', async () => {
+  it('A16 twenty GETs return the same and change nothing', async () => {
     const { target, text, etag } = await makeOrder(system)
     const before = await system.fulfilment.db.collection('orders').countDocuments()
     for (let n = 0; n < 20; n += 1)
@@ -187,7 +187,7 @@ describe('methods, targets, Allow', () => {
     '/api/webhooks/%e0%a4',
     '/api/orders/%e0%a4',
     '/nowhere/%FF',
-  ])('A18 the target %j is none', async (target) => {
+  ])('A18 the target %j is invalid', async (target) => {
     for (const method of ['GET', 'POST']) {
       expect(await call({ method, target })).toMatchObject({ status: 400, json: { code: 'bad_request' } })
     }
@@ -207,7 +207,7 @@ describe('methods, targets, Allow', () => {
     expect((await call({ method: 'get', target: ORDERS })).status).toBe(400)
   })
 
-  it('A21 what is refused for its method comes before what its sender may do', async () => {
+  it('A21 the method is checked before the rights of the sender', async () => {
     expect((await call({ method: 'DELETE', target: ORDERS, principal: null })).status).toBe(405)
     expect((await call({ target: `${ORDERS}/a`, principal: null })).headers['www-authenticate']).toBe('Bearer')
     expect((await call({ method: 'GET', target: WEBHOOK, principal: null })).status).toBe(405)
@@ -220,7 +220,7 @@ describe('methods, targets, Allow', () => {
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '15'])
   })
 
-  it('F01 still takes an event after all this', async () => {
+  it('F01 still accepts an event after all this', async () => {
     const event = { id: 'evt_methods', type: 'customer.created', data: { object: { id: 'cus_1' } } }
     expect(await deliver(event)).toMatchObject({ status: 200, json: { received: true } })
   })

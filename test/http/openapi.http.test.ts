@@ -63,7 +63,7 @@ async function run(operationId: string, call: HttpCall): Promise<number> {
 }
 
 describe('GET /api/openapi.json', () => {
-  it('gives the document of the public listener to anybody', async () => {
+  it('serves the document on the public listener without a token', async () => {
     const { status, headers, json } = await system.call({ target: TARGET, principal: null })
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -91,7 +91,7 @@ describe('the document', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
   })
 
-  it('refers to nothing that is not there', () => {
+  it('has no broken references', () => {
     const references = JSON.stringify(document).match(/"#\/[^"]+"/g) ?? []
     const missing = [...new Set(references)].filter((reference) => {
       const path = (JSON.parse(reference) as string).slice(2).split('/')
@@ -146,7 +146,7 @@ describe('the examples of the document', () => {
     expect(await run('receiveWebhook', system.delivery(body, { 'content-type': type }))).toBe(200)
   })
 
-  it('are refused as the document says where nobody sends them', async () => {
+  it('are refused as documented if they are missing', async () => {
     expect(await run('listOrders', { target: '/api/orders', principal: null })).toBe(401)
     expect(await run('getOrder', { target: '/api/orders/nobody' })).toBe(404)
     expect(await run('patchOrder', { method: 'PATCH', target: '/api/orders/nobody', body: {} })).toBe(404)

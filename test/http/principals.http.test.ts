@@ -107,7 +107,7 @@ describe('a token', () => {
     ])
   })
 
-  it('takes the place of another one of its principal, whose keys stay valid', async () => {
+  it('replaces another one of its principal, whose keys stay valid', async () => {
     const request = {
       method: 'POST',
       target: ORDERS,
@@ -123,7 +123,7 @@ describe('a token', () => {
 })
 
 describe('a principal that may touch only its own orders', () => {
-  it('gets 404 for an order of another one, from every method, and changes nothing', async () => {
+  it('gets 404 for an order of another principal, for every method, and changes nothing', async () => {
     const { target, etag, id } = await put('ownOne')
     const before = await storedOrder(id)
     const answers = await Promise.all([
@@ -264,7 +264,7 @@ describe.each<[string, Holder]>([
   ['$email', 'field'],
   ['a.$b.0', 'path'],
 ])('a principal with the name %s', (principal, holder) => {
-  it('is stored as it is, however its orders are made and changed', async () => {
+  it('is stored unchanged, however its orders are made and changed', async () => {
     const body = orderContent({ email: 'a@example.com' })
     const { target, etag, id } = await put(holder)
     const by = { createdBy: principal, changedBy: principal }
@@ -335,7 +335,7 @@ describe('an order that is made by POST', () => {
 })
 
 describe('failed authentication', () => {
-  it('is limited by address, summarised in the log, counted, and costs a valid token nothing', async () => {
+  it('is limited by address, summarised in the log, counted, and does not affect valid tokens', async () => {
     const from = (address: string, token: string) =>
       system.call({ target: ORDERS, headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } })
     const address = '203.0.113.7'
@@ -362,7 +362,7 @@ describe('failed authentication', () => {
   })
 })
 
-it('an order and a list of orders are kept by no cache', async () => {
+it('an order and a list of orders are never cached', async () => {
   const { target } = await put('all')
   for (const read of [target, ORDERS]) {
     expect((await callAs('all', { target: read })).headers['cache-control']).toBe('no-store, no-transform')

@@ -12,7 +12,7 @@ function post(body: string | Buffer | object, headers: HttpCall['headers'] = {})
   return call({ method: 'POST', target: ORDERS, headers, body })
 }
 
-describe('what a body must be', () => {
+describe('a request body', () => {
   it.each(['{', '{"a":}', '{"a":1,}', "{'a':1}", '{"a":01}', '{"a":1}x', '\ufeff{}', '{"a":NaN}', '{"a":"\u0001"}'])(
     'G01 %j is no JSON',
     async (body) => {
@@ -117,7 +117,7 @@ describe('what a body must be', () => {
     expect((await call({ method, target, body: '{broken', headers: { 'content-type': 'a/b' } })).status).toBe(expected)
   })
 
-  it('G18 what is too large is refused before who sends it is looked at', async () => {
+  it('G18 a body that is too large is refused before the sender is authenticated', async () => {
     const headers = { 'content-length': '262145', authorization: 'Bearer x', 'content-type': 'text/plain' }
     expect((await call({ method: 'POST', target: ORDERS, headers })).status).toBe(413)
     expect((await call({ method: 'PUT', target: unusedPath(), headers })).status).toBe(413)
@@ -125,7 +125,7 @@ describe('what a body must be', () => {
   })
 })
 
-describe('what an order must be', () => {
+describe('an order from a client', () => {
   const item = { sku: 'a', quantity: 1, unitAmount: 5 }
   const amounts = [
     '9007199254740993',
@@ -205,7 +205,7 @@ describe('what an order must be', () => {
   })
 })
 
-describe('what a caller gets', () => {
+describe('an answer', () => {
   it.each([
     undefined,
     '*/*',
@@ -281,7 +281,7 @@ describe('what a caller gets', () => {
     }
   })
 
-  it('G19 a page is what was asked for, or 400', async () => {
+  it('G19 a page is as requested, or 400', async () => {
     for (let n = 0; n < 3; n += 1) await makeOrder(system)
     const first = await call({ target: `${ORDERS}?limit=2` })
     expect(first.json.items).toHaveLength(2)

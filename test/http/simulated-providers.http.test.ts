@@ -70,7 +70,7 @@ describe.each([...simulated])('the route of a provider of %s', (scheme, { signer
     expect(order).toMatchObject({ status: 'paid', payment: { id, provider: scheme } })
   })
 
-  it('lets an order show a failed payment', async () => {
+  it('makes an order show a failed payment', async () => {
     const one = event('failed', 'payment.failed')
     expect(await pay(one)).toBe(200)
     const order = await until(
@@ -82,7 +82,7 @@ describe.each([...simulated])('the route of a provider of %s', (scheme, { signer
 
   // Where the provider has to be asked, what it says decides, and not what was sent.
   if (signer.describeObject === undefined) {
-    it('refuses a body with one bit changed, and keeps nothing of it', async () => {
+    it('refuses a body with one bit changed, and stores nothing', async () => {
       const before = await events.countDocuments()
       const message = provider.write(event('spoiled', 'payment.succeeded'))
       expect((await provider.deliver(message, 'body')).status).toBe(401)

@@ -40,7 +40,7 @@ describe('PUT', () => {
     expect(get.headers['cache-control']).toBe('no-store, no-transform')
   })
 
-  it('C02 the same again changes nothing, not even the version', async () => {
+  it('C02 the same content changes nothing, not even the version', async () => {
     const { id, target, text, etag } = await makeOrder(system, { note: 'n', metadata: { b: '1', a: '2' } })
     const again = { note: 'n', metadata: { a: '2', b: '1' } }
     for (let n = 0; n < 3; n += 1) {
@@ -71,7 +71,7 @@ describe('PUT', () => {
     expect(await call({ target })).toMatchObject({ text: put.text, headers: { etag: put.headers.etag } })
   })
 
-  it('C04 what is left out is gone afterwards', async () => {
+  it('C04 omitted properties are removed', async () => {
     const { target } = await makeOrder(system, { note: 'n', email: 'a@example.com', metadata: { a: 'b' } })
     await call({ method: 'PUT', target, body: orderContent() })
     const { json } = await call({ target })
@@ -104,7 +104,7 @@ describe('PUT', () => {
     expect(await stored.countDocuments({ _id: target.slice(12) })).toBe(1)
   })
 
-  it('C08 what was read can be written back, its server members ignored', async () => {
+  it('C08 a read order can be written back; its server properties are ignored', async () => {
     const { target, text, etag } = await makeOrder(system)
     const members = {
       version: 99,
@@ -136,7 +136,7 @@ describe('PUT', () => {
     )
   })
 
-  it('C15 a paid order keeps what was paid for', async () => {
+  it('C15 a paid order keeps its items and currency', async () => {
     const { id, target } = await makeOrder(system)
     await pay(id)
     const { text, headers } = await call({ target })
@@ -183,7 +183,7 @@ describe('PUT', () => {
     ['return=everything', undefined],
     ['return=representation, return=minimal', 'return=representation'],
     ['', undefined],
-  ])('C29 Prefer: %s is read as RFC 7240 says', async (prefer, applied) => {
+  ])('C29 Prefer: %s is read according to RFC 7240', async (prefer, applied) => {
     const { status, headers } = await call({
       method: 'PUT',
       target: unusedPath(),
@@ -273,7 +273,7 @@ describe('PATCH', () => {
     },
   )
 
-  it('C20 is 404 where nothing is, before anything else of the resource is looked at', async () => {
+  it('C20 is 404 for a missing order, before any other check', async () => {
     for (const headers of [{ 'if-match': '"1"' }, {}]) {
       for (const body of ['{}', '{', '[]']) {
         expect((await call({ method: 'PATCH', target: unusedPath(), headers, body })).status).toBe(404)
@@ -293,7 +293,7 @@ describe('PATCH', () => {
     ['an amount that is none', '{"items":[{"sku":"a","quantity":0,"unitAmount":1}]}'],
     ['a member of every object', '{"__proto__":{"a":"b"}}'],
     ['a member of every object', '{"metadata":{"__proto__":"b"}}'],
-  ])('C21 a patch that cannot give an order is 422, all or nothing: %s %s', async (_, body) => {
+  ])('C21 a patch with an invalid result is 422 and changes nothing: %s %s', async (_, body) => {
     const { target, text, etag } = await makeOrder(system)
     const patched = body.startsWith('{') ? body.replace('{', '{"note":"x",') : body
     const patch = await call({ method: 'PATCH', target, headers: { 'if-match': etag }, body: patched })

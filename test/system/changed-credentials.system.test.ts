@@ -58,7 +58,7 @@ async function untilPaid(stack: Stack): Promise<void> {
   await stack.orders.untilStatus(order.id, 'paid')
 }
 
-describe('database users that are made anew', () => {
+describe('database users that are created again', () => {
   it('are signed in again by both services, with the same password and with a new one, without a restart', async () => {
     await using resources = new AsyncDisposableStack()
     const { stack, makeUsers, writeFiles, dropUsers } = await startSignedIn(resources)

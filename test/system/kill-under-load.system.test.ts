@@ -20,7 +20,9 @@ async function forgetSent(stack: Stack): Promise<number> {
 }
 
 describe('under 200 deliveries a second', () => {
-  it('gives every event answered 200 exactly one effect, whatever is killed', { timeout: 180_000 }, async () => {
+  it('gives every event answered 200 exactly one effect, whichever process is killed', {
+    timeout: 180_000,
+  }, async () => {
     await using stack = await startStack()
     const { gateway, fulfilment } = stack
     await using source = new WebhookSource(stack.provider('acme'), PACE)

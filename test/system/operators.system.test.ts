@@ -77,7 +77,7 @@ describe('a replay', () => {
 })
 
 describe('a restore of a backup', () => {
-  it('C18 of the gateway loses records and no effect: what is delivered again is a duplicate', async () => {
+  it('C18 of the gateway loses records but no effect: repeated deliveries are duplicates', async () => {
     await using stack = await startStack()
     const orders = await makeOrders(stack, 10)
     const payments = orders.map((order) => paymentOf(order))
@@ -98,7 +98,7 @@ describe('a restore of a backup', () => {
     expect(await stack.receipts()).toHaveLength(10)
   })
 
-  it('C19 of fulfilment loses effects, and a replay of what is done brings them back, once', async () => {
+  it('C19 of fulfilment loses effects, and a replay of done events restores them, once', async () => {
     await using stack = await startStack()
     const orders = await makeOrders(stack, 10)
     const backup = await stack.orderRecords.find().toArray()

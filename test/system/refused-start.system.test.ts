@@ -185,7 +185,7 @@ const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, c
 }
 
 describe('fulfilment, for its own settings,', () => {
-  it('refuses to start with a file for receipts that cannot be one, and says what to set', async () => {
+  it('refuses to start with an unusable file for receipts, and says what to set', async () => {
     expect(await refusal('fulfilment', { RECEIPT_SINK: `file:${import.meta.filename}/receipts.jsonl` })).toEqual([
       expect.stringMatching(
         /^RECEIPT_SINK names a file that cannot be opened for writing \(E[A-Z]+\)\. .* RECEIPT_SINK=file:<path> /,
@@ -195,7 +195,7 @@ describe('fulfilment, for its own settings,', () => {
 })
 
 describe('gateway, for its own settings,', () => {
-  it('BP-47: refuses to start with providers whose secrets are none, and names each', async () => {
+  it('BP-47: refuses to start with invalid provider secrets, and names each', async () => {
     const weak = Object.entries(WEAK_PROVIDER_SECRETS)
     const providers = weak.map(([name, [value]]) => [name, standardWebhooks([{ id: 'only', value }])])
     const problems = await refusal('gateway', { PROVIDERS: JSON.stringify(Object.fromEntries(providers)) })

@@ -49,7 +49,7 @@ describe('a signed payment', () => {
     expect(Math.min(...seen)).toBeLessThan(1_000)
   })
 
-  it('changes nothing when it comes again, also after both services were started anew', async () => {
+  it('changes nothing when it is repeated, also after a restart of both services', async () => {
     await using stack = await startStack()
     const order = await stack.orders.create()
     const acme = stack.provider('acme')

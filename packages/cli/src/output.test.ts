@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toAge, toDuration, toPrintable, toTime } from './output.ts'
 
 describe('toPrintable', () => {
-  it('keeps text and takes what steers a terminal', () => {
+  it('keeps text and removes terminal control characters', () => {
     expect(toPrintable('{"note":"café €"}')).toBe('{"note":"café €"}')
     expect(toPrintable('a\u001b[31mb\r\nc\u202e')).toBe('a\ufffd[31mb  c\ufffd')
   })

@@ -14,7 +14,7 @@ describe('runCli', () => {
     expect(stderr).not.toBe('')
   })
 
-  it('says when something else goes wrong, and exits with 1', async () => {
+  it('reports other errors, and exits with 1', async () => {
     const readStdin = async () => {
       throw new Error('The pipe is broken')
     }

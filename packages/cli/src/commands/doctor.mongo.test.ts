@@ -24,7 +24,7 @@ async function examine(overrides: Partial<CliContext> = {}, args: readonly strin
 }
 
 describe('doctor', () => {
-  it('finds nothing to do where all is well, a line for each check', async () => {
+  it('prints one line per check if all is well', async () => {
     const { exitCode, findings } = await examine()
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual([
@@ -93,7 +93,7 @@ describe('doctor', () => {
     for (const token of [wrong, operatorToken, apiToken]) expect(stdout).not.toContain(token)
   })
 
-  it('looks at another gateway without the tokens of the one that runs here', async () => {
+  it('checks another gateway without the tokens of the local one', async () => {
     const args = ['--url', 'http://127.0.0.1:1', '--admin-url', adminUrl]
     const { exitCode, of } = await examine({}, args)
     expect(of('settings')?.says).toBe(`As given: http://127.0.0.1:1 and ${adminUrl}`)
@@ -108,7 +108,7 @@ describe('doctor', () => {
     expect(of('admin')).toMatchObject({ level: 'failure', says: expect.stringContaining('not the private listener') })
   })
 
-  it('says that nothing runs here', async () => {
+  it('says that no system runs here', async () => {
     const { exitCode, findings } = await examine({ dataFolder: '/nowhere' })
     expect(findings).toMatchObject([
       { check: 'settings', level: 'failure', says: expect.stringContaining('npm start') },

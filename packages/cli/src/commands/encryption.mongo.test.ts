@@ -116,7 +116,7 @@ describe('encryption at rest', () => {
     expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key old' })
   })
 
-  it('shows in doctor that a key is gone', async () => {
+  it('shows in doctor that a key is missing', async () => {
     await expect.poll(() => database.db.collection('encryption_keys').countDocuments()).toBe(1)
     await expect.poll(() => fulfilmentDb.collection('encryption_keys').countDocuments()).toBe(1)
     await write('new')

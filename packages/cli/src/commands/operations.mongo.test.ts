@@ -56,7 +56,7 @@ describe('receipts', () => {
     expect(again).toMatchObject({ exitCode: 1, stderr: 'No parked receipt has this key (receipt_not_parked)\n' })
   })
 
-  it('releases none without a reason', async () => {
+  it('releases no receipt without a reason', async () => {
     expect(await run(['receipts', 'release', 'some-key'])).toMatchObject({
       ...{ exitCode: 2, stderr: expect.stringContaining('--reason') },
     })
@@ -64,7 +64,7 @@ describe('receipts', () => {
 })
 
 describe('providers list', () => {
-  it('shows what came from each and which secrets matched, never a value', async () => {
+  it('shows the deliveries of each and which secrets matched, never a value', async () => {
     const ends = '2099-01-01T00:00:00Z'
     const [newer, older] = PROVIDERS.acme.secrets
     await system.writeProviders({
@@ -128,7 +128,7 @@ describe('audit list', () => {
 })
 
 describe('erase', () => {
-  it('erases what is kept of an order, and finds nothing the second time', async () => {
+  it('erases the personal data of an order, and finds nothing the second time', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
     await system.deliver(paymentEvent(eventId, { orderId }))
@@ -163,7 +163,7 @@ describe('erase', () => {
     expect((await run(erase)).exitCode).toBe(0)
   })
 
-  it('wants one thing that is to be erased', async () => {
+  it('requires exactly one thing to erase', async () => {
     for (const args of [[], ['--order', 'a', '--customer', 'b'], ['--event', 'evt_1']]) {
       expect(await run(['erase', ...args, '--reason', 'asked for by mail'])).toMatchObject({ exitCode: 2 })
     }
@@ -171,7 +171,7 @@ describe('erase', () => {
 })
 
 describe('audit verify', () => {
-  it('proves the chain, and gives what to check against later', async () => {
+  it('verifies the chain, and prints what to compare it with later', async () => {
     await system.operator().audit.list.query()
     await run(['receipts', 'release', 'receipt_of_nobody', ...why])
     const { exitCode, stdout } = await run(['audit', 'verify'])

@@ -93,7 +93,7 @@ describe('oncehook send', () => {
     expect(here.orders.size).toBe(1)
   })
 
-  it('says that an order named does not exist, and delivers nothing', async () => {
+  it('says that the given order does not exist, and delivers nothing', async () => {
     await using here = await startHere()
     const { exitCode, stderr } = await here.send('--order', 'ord_9')
     expect(exitCode).toBe(1)
@@ -116,7 +116,7 @@ describe('oncehook send', () => {
     expect(stdout).toContain('pending -> payment_failed')
   })
 
-  it('is done with a type that nothing handles when the order stays as it is', async () => {
+  it('succeeds for an unhandled type if the order does not change', async () => {
     await using here = await startHere()
     const { exitCode, document } = await here.sendJson('--type', 'refund.created')
     expect(exitCode).toBe(0)
@@ -171,7 +171,7 @@ describe('oncehook send', () => {
   it.each([
     ['given', ['payment.failed', 'payment.succeeded']],
     ['reversed', ['payment.succeeded', 'payment.failed']],
-  ])('lets a sequence arrive as %s and sees what it comes to', async (arrival, types) => {
+  ])('delivers a sequence as %s and reports its effect', async (arrival, types) => {
     await using here = await startHere()
     const { exitCode, document } = await here.sendJson('--sequence', 'failed,succeeded', '--order-of-arrival', arrival)
     expect(exitCode).toBe(0)
@@ -217,25 +217,25 @@ describe('oncehook send', () => {
   it.each([
     [404, 'refused', 'The delivery was refused with 404'],
     [500, 'failed', 'The delivery was answered 500: a provider would retry'],
-  ])('says what an answer of %i means', async (answer, result, summary) => {
+  ])('explains an answer of %i', async (answer, result, summary) => {
     await using here = await startHere({ answer })
     expect(await here.sendJson()).toMatchObject({ exitCode: 1, document: { result, summary } })
   })
 
-  it('says in one sentence that nothing runs here', async () => {
+  it('says in one sentence that no system runs here', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['send'])
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
     expect(stderr).toMatch(/^Oncehook is not running here: start it with `npm start`[^\n]*\n$/)
   })
 
-  it('takes a system whose process is gone for one that does not run', async () => {
+  it('says that no system runs here if its process is gone', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9', { pid: 2 ** 22 + 1 })
     const { exitCode, stderr } = await runCommand(['send'], folder)
     expect(exitCode).toBe(1)
     expect(stderr).toContain('Oncehook is not running here')
   })
 
-  it('says when the gateway does not answer', async () => {
+  it('says that the gateway does not answer', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const { exitCode, stdout, stderr } = await runCommand(['send', '--json'], folder)
     expect(exitCode).toBe(1)
@@ -243,7 +243,7 @@ describe('oncehook send', () => {
     expect(JSON.parse(stdout)).toMatchObject({ result: 'failed' })
   })
 
-  it('delivers to a gateway elsewhere with a secret and a token from files', async () => {
+  it('delivers to another gateway with a secret and a token from files', async () => {
     await using gateway = await startFakeGateway()
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const secretFile = join(folder.dataFolder, 'secret')
@@ -254,7 +254,7 @@ describe('oncehook send', () => {
     expect(await runCommand(args, folder)).toMatchObject({ exitCode: 0 })
   })
 
-  it('never sends the local token to a gateway elsewhere', async () => {
+  it('never sends the local token to another gateway', async () => {
     await using gateway = await startFakeGateway()
     await using folder = await makeDataFolder('http://127.0.0.1:9')
     const { exitCode, stderr } = await runCommand(['send', '--url', gateway.url], folder)
@@ -280,7 +280,7 @@ describe('oncehook send', () => {
     expect(here.deliveries[0]?.headers['x-signature']).toMatch(/^sha256=[0-9a-f]{64}$/)
   })
 
-  it('finds the provider that signs in the way asked for', async () => {
+  it('finds the provider with the requested scheme', async () => {
     await using here = await startHere()
     const { document } = await here.sendJson('--scheme', 'hmac')
     expect(document).toMatchObject({ provider: 'shop', scheme: 'hmac' })

@@ -159,7 +159,7 @@ describe('oncehook sign', () => {
     })
   })
 
-  it('says that it has no secret when nothing runs here', async () => {
+  it('says that it has no secret if no system runs here', async () => {
     const { exitCode, stderr } = await sign([])
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(/^Oncehook is not running here: .*--secret-file\n$/)

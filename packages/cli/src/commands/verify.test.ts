@@ -87,7 +87,7 @@ describe('oncehook verify', () => {
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('secret one') })
   })
 
-  it('takes a pinned certificate from its file, and says where one is missing', async () => {
+  it('reads a pinned certificate from its file, and says if one is missing', async () => {
     const vector = readVectorFiles()
       .find(({ scheme }) => scheme === 'paypal')!
       .cases.find(({ verdict }) => verdict === 'accepted')!
@@ -124,7 +124,7 @@ describe('oncehook verify', () => {
     expect(await run('verify', [...args, '--request', files.path('request')])).toMatchObject({ exitCode: 0 })
   })
 
-  it('takes the address of a scheme that signs one, and its query, from --url', async () => {
+  it('reads the URL of a scheme that signs one, and its query, from --url', async () => {
     const vector = readVectorFiles()
       .find(({ scheme }) => scheme === 'twilio')!
       .cases.find(({ verdict, query }) => verdict === 'accepted' && query !== undefined)!
@@ -245,7 +245,7 @@ The delivery is accepted after this correction:
     })
   })
 
-  it('has nothing to explain where the delivery is accepted', async () => {
+  it('has nothing to explain if the delivery is accepted', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv })
     expect(exitCode).toBe(0)
     expect(stdout).toBe('Accepted by standard-webhooks (standard-webhooks), secret given: nothing to explain\n')
@@ -267,7 +267,7 @@ The delivery is accepted after this correction:
     expect(JSON.parse((await explain('--json')).stdout)).toMatchObject({ withheld: ['not_expected'] })
   })
 
-  it('says what may be wrong when nothing that it tries helps', async () => {
+  it('says what may be wrong if no correction helps', async () => {
     const { exitCode, stdout } = await run('explain', args, { readEnv, readStdin: async () => Buffer.from('{}') })
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/None of \d+ corrections helped\. Possible causes:\n- The signature was made with another/)

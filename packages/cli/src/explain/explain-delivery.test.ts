@@ -203,7 +203,7 @@ describe('explain', () => {
     await expectProved({ ...one, value: encode(one.value) }, 'secret_encoding')
   })
 
-  it('finds a key that the provider reads in another way than the settings say', async () => {
+  it('finds a key that the provider decodes differently from the settings', async () => {
     const one = await deliver('hmac')
     const settings = { ...one.settings, secretEncoding: 'hex' }
     expect(await expectProved({ ...one, settings } as Delivered, 'secret_encoding')).toContain('plain text')
@@ -217,7 +217,7 @@ describe('explain', () => {
     expect(says).toContain('shop-test')
   })
 
-  it('says that a body comes from the test environment when nothing else helps', async () => {
+  it('suspects the test environment if nothing else helps', async () => {
     const [test, live] = [await deliver('stripe'), await deliver('stripe')]
     const { causes } = await explain({ ...live, delivery: test.delivery })
     expect(causes.map(({ cause }) => cause)).toEqual(['test_mode', 'unknown'])
@@ -233,7 +233,7 @@ describe('explain', () => {
     expect(await expectProved(one, 'clock', { now: NOW - 301_000 })).toContain('5 min ahead (301 s)')
   })
 
-  it('knows that PayPal sends again what is days old, for a month', async () => {
+  it('knows that PayPal repeats deliveries for a month', async () => {
     const one = await deliver('paypal')
     const days = (n: number) => NOW + n * 86_400_000
     expect(await expectProved(one, 'clock', { now: days(31) })).toContain('(2678400 s), but the tolerance is 2592000 s')
@@ -271,7 +271,7 @@ describe('explain', () => {
     expect(await expectProved({ ...one, settings }, 'url', { url: URL })).toContain(URL)
   })
 
-  it('finds a query that was added on the way', async () => {
+  it('finds a query that was added in transit', async () => {
     const one = await deliver('twilio')
     const says = await expectProved({ ...one, delivery: { ...one.delivery, query: 'trace=1' } }, 'url')
     expect(says).toContain('without the query')
@@ -408,7 +408,7 @@ describe('explain', () => {
     expect(says).toContain('s1')
   })
 
-  it('says what a secret is that cannot be read', async () => {
+  it('says what is wrong with a secret that cannot be read', async () => {
     const { causes } = await explain({ ...(await deliver('standard-webhooks')), value: 'whsec_no*base64' })
     expect(causes[0]).toMatchObject({ cause: 'secret_unreadable', says: expect.stringContaining('s1') })
   })
@@ -420,7 +420,7 @@ describe('explain', () => {
     expect(causes.at(-1)?.cause).toBe('unknown')
   })
 
-  it('says of a provider that signs nothing that the body is not what it sends', async () => {
+  it('says for a provider without signatures that the body is not what it sends', async () => {
     const { causes } = await explain(withBody(await deliver('mollie-classic'), () => 'payment=1'))
     expect(causes[0]).toMatchObject({ cause: 'body_changed', proved: false })
   })

@@ -7,7 +7,7 @@ import { makeDataFolder } from '../testing/run-command.ts'
 import { findLocalSystem } from './local-system.ts'
 
 describe('findLocalSystem', () => {
-  it('finds what runs, with its first token and every setting of its providers', async () => {
+  it('finds the running system, its first token and every setting of its providers', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080/')
     expect(await findLocalSystem(folder.dataFolder)).toMatchObject({
       gatewayUrl: 'http://127.0.0.1:8080',
@@ -18,11 +18,11 @@ describe('findLocalSystem', () => {
     })
   })
 
-  it('finds nothing in a folder that is not there', async () => {
+  it('finds nothing in a missing folder', async () => {
     expect(await findLocalSystem('/nowhere')).toBeNull()
   })
 
-  it('finds nothing when the process that left word is gone', async () => {
+  it('finds nothing if the process that wrote the file is gone', async () => {
     await using folder = await makeDataFolder('http://127.0.0.1:8080', { pid: 2 ** 22 + 1 })
     expect(await findLocalSystem(folder.dataFolder)).toBeNull()
   })

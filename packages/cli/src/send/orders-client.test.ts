@@ -45,7 +45,7 @@ describe('createOrdersClient', () => {
     expect(failure).toMatchObject({ name: 'OrdersApiFailure', status: null })
   })
 
-  it('does not take for an order what is none', async () => {
+  it('rejects an answer that is not an order', async () => {
     const server = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -96,7 +96,7 @@ describe('toEffect', () => {
     expect(toEffect(['payment_intent.succeeded'], { signer: hmac, settings: {} })).toBe('none')
   })
 
-  it('of a scheme that knows no payments is what the settings of the gateway make of it', () => {
+  it('of a scheme without payments depends on the settings of the gateway', () => {
     const effect = (settings: object) => toEffect(['payment.succeeded'], { signer: discord, settings: { ...settings } })
     expect(effect({ scheme: 'discord', ...discord.mapping })).toBe('paid')
     expect(effect({ scheme: 'discord', ...discord.mapping, orderReference: undefined })).toBe('none')

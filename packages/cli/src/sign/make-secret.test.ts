@@ -47,7 +47,7 @@ describe('oncehook sign --make-secret', () => {
     },
   )
 
-  it('writes over nothing', async () => {
+  it('overwrites no file', async () => {
     await using folder = await makeFolder()
     await runCommand(['sign', '--scheme', 'discord', '--make-secret', folder.file])
     const before = await readFile(folder.file, 'utf8')

@@ -82,14 +82,14 @@ describe('events list', () => {
     expect(items.map(({ eventId }) => eventId)).toEqual(expected)
   })
 
-  it('says when there is none', async () => {
+  it('says if there are no events', async () => {
     expect(await run(['events', 'list', '--order', 'ord_of_nobody'])).toMatchObject({
       exitCode: 0,
       stdout: 'No events\n',
     })
   })
 
-  it('prints what strangers have sent without steering the terminal', async () => {
+  it('prints received text without control characters', async () => {
     const orderId = 'ord_\u001b[31mred\u202e'
     await system.events.insertOne(sampleRecord({ provider: 'odd', orderId }))
     const { stdout } = await run(['events', 'list', '--provider', 'odd'])
@@ -348,7 +348,7 @@ describe('events replay', () => {
 })
 
 describe('the gateway and its token', () => {
-  it('are found where npm start runs, and the token is for nobody else', async () => {
+  it('are those of npm start, and the token is sent to no other gateway', async () => {
     const { url, adminUrl } = system.gateway
     await using folder = await makeDataFolder(url, { adminUrl, operatorToken })
     const { dataFolder } = folder
@@ -357,7 +357,7 @@ describe('the gateway and its token', () => {
     expect(elsewhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--token-file') })
   })
 
-  it('never takes a token that is an argument, and does not print it', async () => {
+  it('refuses a token as an argument, and does not print it', async () => {
     for (const args of [['--token', 'canary'], ['--token=canary']]) {
       const { exitCode, stderr } = await runCommand(['events', 'list', ...args], { operatorToken })
       expect({ exitCode, stderr }).toEqual({
@@ -377,7 +377,7 @@ describe('the gateway and its token', () => {
     expect(await runCommand(args)).toMatchObject({ exitCode: 2, stderr: 'The file given by --token-file is empty\n' })
   })
 
-  it('exits with 1 and says why when nothing runs, nobody answers, or the token is not accepted', async () => {
+  it('exits with 1 and says why if nothing runs, no server answers, or the token is not accepted', async () => {
     const nothing = await runCommand(['events', 'list'], { operatorToken })
     expect(nothing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('npm start') })
     const away = await runCommand(['events', 'list', '--admin-url', 'http://127.0.0.1:1'], { operatorToken })
