@@ -103,7 +103,7 @@ describe.each(variants)('a simulated delivery of %s', (_, scheme, more) => {
     expect((await receive(provider, toDelivery(signDelivery(signer, request(other, NOW))))).id).not.toBe(read.id)
   })
 
-  it('is refused once a byte of what is signed was changed', async () => {
+  it('is refused if a signed byte was changed', async () => {
     const { signer, settings, request } = await simulateProvider(
       scheme,
       { ...place, apiUrl: 'http://127.0.0.1:9' },

@@ -63,7 +63,7 @@ describe('checkRelease', () => {
     expect(check(description, '$.id: too short')).toEqual([`${READER}, the input is no longer taken: $.id: too short`])
   })
 
-  it('says whose answer has lost a member', () => {
+  it('names the procedure whose answer lost a property', () => {
     const renamed = { type: 'object', properties: { revision: { type: 'integer' } }, additionalProperties: false }
     expect(check(withProcedure({ output: renamed }))).toEqual([
       `${READER}, output $.version: removed member`,

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
-import type { Settings } from './service-under-test.ts'
-import { providersOfFirstRelease, type StackPlace } from './stack-settings.ts'
+import type { Settings } from './stack/service-under-test.ts'
+import { providersOfFirstRelease, type StackPlace } from './stack/stack-settings.ts'
 
 /** The settings of both services as release 0.1.0 took them. */
 export interface FormerSettings {

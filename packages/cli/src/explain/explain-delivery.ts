@@ -1,6 +1,6 @@
 import { UsageError } from '../exit-code.ts'
-import type { GivenCase } from '../verify/verify-given.ts'
 import { SCHEMES } from '../verify/schemes.ts'
+import type { GivenCase } from '../verify/verify-given.ts'
 import { type Attempt, findSignerOf } from './attempt.ts'
 import type { Cause, Variation } from './cause.ts'
 import { clockVariations, observe } from './observations.ts'

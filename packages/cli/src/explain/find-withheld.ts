@@ -1,6 +1,6 @@
 import { createProvider, type PaymentFacts } from '@oncehook/webhooks/providers'
-import type { GivenCase } from '../verify/verify-given.ts'
 import { SCHEMES } from '../verify/schemes.ts'
+import type { GivenCase } from '../verify/verify-given.ts'
 
 /** Why an authentic delivery has no effect. */
 export type Withheld = NonNullable<PaymentFacts['withheld']> | 'amount_missing'

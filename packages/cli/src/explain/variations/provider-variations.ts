@@ -3,8 +3,8 @@ import { providersSettings, SCHEMES } from '../../verify/schemes.ts'
 import { findSignedTime } from '../../verify/signed-time.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Variation } from '../cause.ts'
-import { toLines } from './header-variations.ts'
 import { headerFamiliesOf, schemesWithHeaders } from '../scheme-headers.ts'
+import { toLines } from './header-variations.ts'
 import { readTriedSecrets, toLiveSecrets } from './secret-variations.ts'
 
 /** Attempts with the other providers of the settings, such as the one for the test environment. */
