@@ -96,7 +96,7 @@ describe('an update command', () => {
   })
 })
 
-/** What stands before the `{` of the object around a place of a text. */
+/** The text before the `{` of the object around a place of a text. */
 function beforeObject(text: string, place: number): string {
   let depth = 0
   for (let index = place - 1; index >= 0; index -= 1) {

@@ -18,9 +18,7 @@ const LONG_FILES: readonly string[] = [
 ]
 
 /** Folders that still have too many files and no reason for it in their README. Split them; add none. */
-const LARGE_FOLDERS: readonly string[] = [
-  'packages/kernel/src',
-]
+const LARGE_FOLDERS: readonly string[] = ['packages/kernel/src']
 
 const isTest = (file: string): boolean => /\.test\.[cm]?ts$/.test(file)
 const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,mjs,cjs}', {
@@ -46,7 +44,7 @@ it('no folder has too many files beside tests, but those that are listed or whos
   expect(large.filter((folder) => !givesReason(folder)).toSorted()).toEqual(LARGE_FOLDERS.toSorted())
 })
 
-/** Whether the README of a folder says why it holds so many files. */
+/** Whether the README of a folder says why it holds more files than others may. */
 function givesReason(folder: string): boolean {
   const readme = join(repository, folder, 'README.md')
   return existsSync(readme) && REASON.test(readFileSync(readme, 'utf8'))

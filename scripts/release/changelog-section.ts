@@ -1,4 +1,4 @@
-/** How much a change means to its users: `major` breaks them, `minor` adds something, `patch` mends something. */
+/** How much a change means to its users: `major` breaks them, `minor` adds something, `patch` fixes something. */
 export type Bump = 'major' | 'minor' | 'patch'
 
 /** One change in the words of its changeset. */
@@ -24,7 +24,7 @@ export function changelogSection(release: { version: string; date: string; chang
 
 /**
  * A changelog with one more section above the others.
- * @throws if it has no section yet, for then nobody can tell where its introduction ends
+ * @throws if it has no section yet, because then the end of its introduction is unknown
  */
 export function addSection(changelog: string, section: string): string {
   const first = changelog.search(/^## /m)

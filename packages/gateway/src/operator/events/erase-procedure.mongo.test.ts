@@ -133,7 +133,8 @@ describe('erase', () => {
     expect(await orders.get.query({ id: orderId })).toMatchObject({ customerId: 'cus_2', status: 'paid' })
     expect((await everything()).replaceAll(unpaid, '')).not.toContain(mark)
     const { items: audit } = await operator.audit.list.query({ limit: 10 })
-    expect(audit[0]?.details).toEqual({ customerHash: expect.stringMatching(/^[0-9a-f]{64}$/), events: 1, orders: 2 })
+    const customerHash = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(audit.map(({ details }) => details)).toContainEqual({ customerHash, events: 1, orders: 2 })
   })
 
   it('is finished by the same call where an earlier one ended between the two databases', async () => {
