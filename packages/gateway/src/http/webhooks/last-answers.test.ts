@@ -1,41 +1,19 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { notStored } from '../../errors.ts'
 import { LastAnswers } from './last-answers.ts'
-
-const LATER = Number.POSITIVE_INFINITY
-
-afterEach(() => {
-  vi.useRealTimers()
-})
 
 describe('LastAnswers', () => {
   it('refuses what still waits when the process ends, and only that', async () => {
     const answers = new LastAnswers()
-    const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
-    const failed = answers.outcomeOf(Promise.reject(new Error('forged')), LATER)
+    const done = answers.outcomeOf(Promise.resolve('stored'))
+    const failed = answers.outcomeOf(Promise.reject(new Error('forged')))
     expect(await done).toBe('stored')
     await expect(failed).rejects.toThrow('forged')
     const late = Promise.withResolvers<string>()
-    const waiting = answers.outcomeOf(late.promise, LATER)
+    const waiting = answers.outcomeOf(late.promise)
     answers.end()
     await expect(waiting).rejects.toSatisfy(notStored.is)
     late.reject(new Error('nobody waits for this any more'))
     answers.end()
-  })
-  it('refuses what still waits at its deadline, and only that', async () => {
-    vi.useFakeTimers()
-    const answers = new LastAnswers()
-    const never = new Promise<string>(() => undefined)
-    const refused = expect(answers.outcomeOf(never, performance.now() + 9_500)).rejects.toMatchObject({
-      code: 'not_stored',
-      details: { late: true },
-    })
-    const other = Promise.withResolvers<string>()
-    const waiting = answers.outcomeOf(other.promise, performance.now() + 9_501)
-    await vi.advanceTimersByTimeAsync(9_500)
-    answers.endLate()
-    await refused
-    other.resolve('stored')
-    expect(await waiting).toBe('stored')
   })
 })
