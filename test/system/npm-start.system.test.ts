@@ -28,12 +28,12 @@ async function npmStart(data: string) {
     lines.push(line)
     if (line.startsWith('Ready')) break
   }
-  child.stdout.resume()
+  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(text))
   const paste = lines.find((line) => line.startsWith('npm run oncehook -- send'))
   if (paste === undefined) throw new Error(`It did not start:\n${lines.join('\n')}`)
   const ctrlC = async () => {
     child.kill('SIGINT')
-    return await exit
+    return { code: await exit, said: lines.join('\n') }
   }
   return { paste, ctrlC, [Symbol.asyncDispose]: async () => void (await ctrlC()) }
 }
@@ -71,7 +71,8 @@ describe('npm start', () => {
       deliveries: [{ status: 200 }],
       orders: [{ changed: false }],
     })
-    expect(await first.ctrlC()).toBe(0)
+    const { code, said } = await first.ctrlC()
+    expect(code, said).toBe(0)
 
     await using _second = await npmStart(data)
     expect(await readOrder(data, id)).toEqual(paid)
