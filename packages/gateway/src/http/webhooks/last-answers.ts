@@ -1,8 +1,19 @@
 import { notStored } from '../../errors.ts'
 
-/** The deliveries that wait for their answers. At the end of the process they get an error, not just a closed connection. */
+interface Waiting {
+  readonly refuse: (error: Error) => void
+  /** Its index in the list. */
+  at: number
+}
+
+/**
+ * The deliveries that wait for their answers. At the end of the process they get an error, not just a closed connection.
+ *
+ * They are in an array, because the garbage collector handles a `Set` with short-lived members badly: the tables that a set
+ * leaves behind when it grows keep their members alive. That doubled the full collections under load.
+ */
 export class LastAnswers {
-  readonly #waiting = new Set<(error: Error) => void>()
+  readonly #waiting: Waiting[] = []
 
   /**
    * Resolves to the outcome of a delivery's work.
@@ -10,14 +21,15 @@ export class LastAnswers {
    */
   outcomeOf<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.add(reject)
+      const waiting: Waiting = { refuse: reject, at: this.#waiting.length }
+      this.#waiting.push(waiting)
       work.then(
         (value) => {
-          this.#waiting.delete(reject)
+          this.#remove(waiting)
           resolve(value)
         },
         (error: unknown) => {
-          this.#waiting.delete(reject)
+          this.#remove(waiting)
           reject(error)
         },
       )
@@ -26,7 +38,14 @@ export class LastAnswers {
 
   /** Ends all waits with an error. The providers deliver again. */
   end(): void {
-    for (const refuse of this.#waiting) refuse(notStored({ stopping: true }))
-    this.#waiting.clear()
+    for (const { refuse } of this.#waiting) refuse(notStored({ stopping: true }))
+  }
+
+  /** The last one takes the place of the one that is removed. */
+  #remove({ at }: Waiting): void {
+    const last = this.#waiting.pop()
+    if (last === undefined || last.at === at) return
+    last.at = at
+    this.#waiting[at] = last
   }
 }
