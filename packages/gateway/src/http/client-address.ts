@@ -15,6 +15,7 @@ export interface Addressed extends Pick<IncomingMessage, 'headers'> {
 export function clientAddress(request: Addressed, trustedHops: number): string {
   const claimed = trustedHops > 0 ? claimedAddress(request, trustedHops) : null
   const address = claimed ?? request.socket.remoteAddress ?? ''
+  if (!address.includes(':')) return address
   // Nearly all IPv4 addresses have this form if the listener accepts both kinds.
   const dotted = address.replace(/^::ffff:(?=\d+\.)/i, '')
   return isIPv6(dotted) ? networkOf(dotted) : dotted

@@ -69,14 +69,16 @@ export function normalizeEvent(found: FoundEvent, document: unknown, rules: Even
  */
 function typeOf({ type, status, types }: FoundEvent, rules: EventRules): string | undefined {
   if (!isEventText(type)) return undefined
-  const whole = isEventText(status) ? `${type}.${status}` : type
-  const names = [whole, type].flatMap((name) => [ownName(rules.events, name), ownName(types ?? rules.types, name)])
-  return [...names, whole].find(isEventText)
+  const ours = (name: string) => ownName(rules.events, name) ?? ownName(types ?? rules.types, name)
+  if (!isEventText(status)) return ours(type) ?? type
+  const whole = `${type}.${status}`
+  return ours(whole) ?? ours(type) ?? (isEventText(whole) ? whole : undefined)
 }
 
 /** Safe for names that a sender chooses. */
 function ownName(names: TypeNames | undefined, name: string): string | undefined {
-  return names !== undefined && Object.hasOwn(names, name) ? names[name] : undefined
+  const ours = names !== undefined && Object.hasOwn(names, name) ? names[name] : undefined
+  return isEventText(ours) ? ours : undefined
 }
 
 function amountOf(amount: Amount): Pick<PaymentFacts, 'amount' | 'unreadable'> {
