@@ -22,7 +22,7 @@ import type { Foundation } from './gateway-parts.ts'
 
 // Together with the rest of the process, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
-const LATE_BODIES_MS = 100
+const LATE_MS = 100
 const SUMMARY_MS = 1_000
 
 /** An open public listener. */
@@ -55,7 +55,11 @@ export async function startFront(foundation: Foundation, inbox: Inbox): Promise<
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxConnections: settings.MAX_CONNECTIONS,
   })
-  const lookForLate = setInterval(() => webhooks.budget.endLate(), LATE_BODIES_MS).unref()
+  const endLate = (): void => {
+    webhooks.budget.endLate()
+    lastAnswers.endLate()
+  }
+  const lookForLate = setInterval(endLate, LATE_MS).unref()
   const summarise = setInterval(() => summary.write(), SUMMARY_MS).unref()
   const endTimers = (): void => {
     clearInterval(lookForLate)

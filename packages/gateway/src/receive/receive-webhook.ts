@@ -11,7 +11,7 @@ import { notStored, signatureInvalid } from '../errors.ts'
 import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
-import { checkedInTime, inTime } from './deadlines.ts'
+import { checkedInTime } from './deadlines.ts'
 import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
 
@@ -51,7 +51,8 @@ interface StoredEvent {
 }
 
 /**
- * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them.
+ * Verifies a delivery over its raw bytes, reads its events and stores them. When it resolves, a majority has them. Only
+ * questions to others end at `endsAt`: the caller limits the wait for the database.
  * @throws signatureInvalid, unsupportedMediaType, invalidBody, eventInvalid, tooManyEvents, notStored, notChecked,
  * overloaded
  */
@@ -77,7 +78,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const read = provider.readEvents(verified)
   const isProven = provider.confirm === undefined && verified.transmission === undefined
   const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
-  return { secretId, events: await inTime(storeEvents(deps, { evidence, events, endsAt }), endsAt) }
+  return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */

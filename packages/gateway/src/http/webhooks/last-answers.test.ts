@@ -1,19 +1,59 @@
-import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { notStored } from '../../errors.ts'
 import { LastAnswers } from './last-answers.ts'
+
+const LATER = Number.POSITIVE_INFINITY
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('LastAnswers', () => {
   it('refuses what still waits when the process ends, and only that', async () => {
     const answers = new LastAnswers()
-    const done = answers.outcomeOf(Promise.resolve('stored'))
-    const failed = answers.outcomeOf(Promise.reject(new Error('forged')))
+    const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
+    const failed = answers.outcomeOf(Promise.reject(new Error('forged')), LATER)
     expect(await done).toBe('stored')
     await expect(failed).rejects.toThrow('forged')
     const late = Promise.withResolvers<string>()
-    const waiting = answers.outcomeOf(late.promise)
+    const waiting = answers.outcomeOf(late.promise, LATER)
     answers.end()
     await expect(waiting).rejects.toSatisfy(notStored.is)
     late.reject(new Error('nobody waits for this any more'))
     answers.end()
+  })
+  it('refuses what still waits at its deadline, and only that', async () => {
+    vi.useFakeTimers()
+    const answers = new LastAnswers()
+    const never = new Promise<string>(() => undefined)
+    const refused = expect(answers.outcomeOf(never, performance.now() + 9_500)).rejects.toMatchObject({
+      code: 'not_stored',
+      details: { late: true },
+    })
+    const other = Promise.withResolvers<string>()
+    const waiting = answers.outcomeOf(other.promise, performance.now() + 9_501)
+    await vi.advanceTimersByTimeAsync(9_500)
+    answers.endLate()
+    await refused
+    other.resolve('stored')
+    expect(await waiting).toBe('stored')
+  })
+  it('refuses exactly what still waits, in whatever order the rest was answered', async () => {
+    const order = fc.uniqueArray(fc.nat({ max: 19 }))
+    await fc.assert(
+      fc.asyncProperty(order, async (answered) => {
+        const answers = new LastAnswers()
+        const works = Array.from({ length: 20 }, () => Promise.withResolvers<string>())
+        const outcomes = works.map(({ promise }) => answers.outcomeOf(promise, LATER))
+        for (const at of answered) works[at]?.resolve('stored')
+        await Promise.all(answered.map((at) => outcomes[at]))
+        answers.end()
+        const ends = await Promise.allSettled(outcomes)
+        expect(ends.flatMap(({ status }, at) => (status === 'fulfilled' ? [at] : []))).toEqual(
+          answered.toSorted((a, b) => a - b),
+        )
+      }),
+    )
   })
 })

@@ -98,7 +98,10 @@ function verifyAndStore(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): 
   const askFor = <T>(objects: readonly string[], ask: (asker: Asker) => Promise<T>): Promise<T> =>
     deps.strangers.ask({ address, objects: objects.map((object) => `${provider.name} ${object}`) }, ask)
   const received = { provider, delivery, requestId: ids.requestId, endsAt, askFor }
-  return deps.lastAnswers.outcomeOf(timed(() => receiveWebhook(deps, received)))
+  return deps.lastAnswers.outcomeOf(
+    timed(() => receiveWebhook(deps, received)),
+    endsAt,
+  )
 }
 
 function queryOf({ url = '' }: IncomingMessage): string {
