@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Db, ObjectId } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
 import { createReplays } from '../replays/replays.ts'
-import { AUDIT_INDEXES, createAudit, type NewAuditEntry } from './audit.ts'
+import { AUDIT_INDEXES, type Audit, createAudit, type NewAuditEntry } from './audit.ts'
 import type { ChainedEntry } from './audit-chain.ts'
 
 // Other tests may keep the machine busy.
@@ -84,6 +84,42 @@ describe('record', () => {
       reason: 'order corrected',
     }
     expect(lines).toMatchObject([line])
+  })
+})
+
+describe('list', () => {
+  /** The notes on the entries, page by page. */
+  async function notesOf(audit: Audit, limit: number): Promise<unknown[]> {
+    const notes: unknown[] = []
+    for (let page = await audit.list({ limit }); page.length > 0; ) {
+      notes.push(...page.map(({ details }) => details.note))
+      page = await audit.list({ limit, after: page.at(-1)?._id })
+    }
+    return notes
+  }
+
+  it.each([1, 2, 3, 10])('has the newest entry first, whatever their ids, in pages of %i', async (limit) => {
+    await using database = await auditedDatabase()
+    const { audit } = openAudit(database.db)
+    const ids = ['c', '0', 'f', 'a', '7'].map((digit) => new ObjectId(digit.repeat(24)))
+    for (const [note, id] of ids.entries()) await audit.record({ ...entry, id, details: { note } })
+    expect(await notesOf(audit, limit)).toEqual([4, 3, 2, 1, 0])
+  })
+
+  it.each([1, 2, 3, 10])('ends with the entries of release 0.1.0, in pages of %i', async (limit) => {
+    await using database = await auditedDatabase()
+    const { audit } = openAudit(database.db)
+    const old = ['1', '3', '9'].map((note) => ({
+      _id: new ObjectId(note.repeat(24)),
+      at: new Date(),
+      ...entry,
+      details: { note },
+    }))
+    await database.db.collection('audit').insertMany(old)
+    for (const note of ['8', '2']) {
+      await audit.record({ ...entry, id: new ObjectId(note.repeat(24)), details: { note } })
+    }
+    expect(await notesOf(audit, limit)).toEqual(['2', '8', '9', '3', '1'])
   })
 })
 

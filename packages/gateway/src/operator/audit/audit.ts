@@ -43,6 +43,11 @@ export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 /** A stored entry. Entries of release 0.1.0 are not part of the chain. */
 type StoredEntry = AuditEntry & Partial<ChainLink> & { readonly _id: ObjectId; readonly previous?: string | null }
 
+interface AuditPage {
+  readonly limit: number
+  readonly after?: ObjectId | undefined
+}
+
 /** The append-only log of who did what. */
 export interface Audit {
   /** Adds an entry. When this resolves, a majority holds it and the log has it. The time is the database's. */
@@ -51,8 +56,8 @@ export interface Audit {
   recordAll(entries: readonly NewAuditEntry[]): Promise<void>
   /** Whether an entry with this id is stored. */
   has(id: ObjectId): Promise<boolean>
-  /** The newest entries, or the newest before `after`. */
-  list(page: { limit: number; after?: ObjectId | undefined }): Promise<StoredEntry[]>
+  /** The newest entries, or the newest before the entry `after`, in the order of the chain. */
+  list(page: AuditPage): Promise<StoredEntry[]>
   /** Checks a part of the chain, from its beginning or after a link that was checked. */
   verify(after: ChainLink | null): Promise<Verification>
 }
@@ -90,10 +95,7 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
     async has(id) {
       return (await entries.findOne({ _id: { $eq: id } }, { projection: { _id: 1 }, readConcern: 'majority' })) !== null
     },
-    list({ limit, after }) {
-      const filter = after === undefined ? {} : { _id: { $lt: after } }
-      return entries.find(filter).sort({ _id: -1 }).limit(limit).toArray()
-    },
+    list: (page) => listEntries(entries, page),
     async verify(after) {
       const verification = await verifyChain(entries as unknown as Collection<ChainedEntry>, {
         after,
@@ -105,6 +107,25 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
       return verification
     },
   }
+}
+
+/**
+ * The order of ids would not do: entries of one second, or of gateways whose clocks differ, would be out of order. The
+ * entries of release 0.1.0 have no number. They follow last, in the order of their ids.
+ */
+async function listEntries(entries: Collection<StoredEntry>, { limit, after }: AuditPage): Promise<StoredEntry[]> {
+  const from = after === undefined ? null : await entries.findOne({ _id: { $eq: after } }, { projection: { seq: 1 } })
+  const isInChain = after === undefined || from?.seq !== undefined
+  const seq = from?.seq === undefined ? { $gte: 1 } : { $gte: 1, $lt: from.seq }
+  const linked = isInChain ? await entries.find({ seq }).sort({ seq: -1 }).limit(limit).toArray() : []
+  if (linked.length === limit) return linked
+  const older = { seq: { $exists: false }, ...(isInChain ? {} : { _id: { $lt: after } }) }
+  const rest = await entries
+    .find(older)
+    .sort({ _id: -1 })
+    .limit(limit - linked.length)
+    .toArray()
+  return [...linked, ...rest]
 }
 
 interface Waiting {
