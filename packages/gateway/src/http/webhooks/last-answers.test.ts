@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { notStored } from '../../errors.ts'
+import { notChecked, notStored } from '../../errors.ts'
+import { checkedInTime } from '../../receive/deadlines.ts'
 import { LastAnswers } from './last-answers.ts'
 
 const LATER = Number.POSITIVE_INFINITY
@@ -35,9 +36,24 @@ describe('LastAnswers', () => {
     const waiting = answers.outcomeOf(other.promise, performance.now() + 9_501)
     await vi.advanceTimersByTimeAsync(9_500)
     answers.endLate()
+    await vi.advanceTimersByTimeAsync(0)
     await refused
     other.resolve('stored')
     expect(await waiting).toBe('stored')
+  })
+  it('lets work that ends at the same deadline say itself what was late, even after a stall', async () => {
+    const answers = new LastAnswers()
+    const swept = Promise.withResolvers<void>()
+    setTimeout(() => {
+      answers.endLate()
+      swept.resolve()
+    }, 10)
+    const endsAt = performance.now() + 20
+    const check = checkedInTime(new Promise(() => undefined), endsAt)
+    const refused = expect(answers.outcomeOf(check, endsAt)).rejects.toSatisfy(notChecked.is)
+    while (performance.now() < endsAt + 1) continue
+    await swept.promise
+    await refused
   })
   it('refuses exactly what still waits, in whatever order the rest was answered', async () => {
     const order = fc.uniqueArray(fc.nat({ max: 19 }))

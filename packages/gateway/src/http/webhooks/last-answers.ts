@@ -41,10 +41,20 @@ export class LastAnswers {
     })
   }
 
-  /** Ends the waits that are past their deadline. Call it regularly: one timer per delivery would cost more. */
+  /**
+   * Ends the waits that are past their deadline. Call it regularly: one timer per delivery would cost more. Work that ends
+   * at the same deadline may first say itself what was late. After a stall of the process, its timer can run after the
+   * caller's, but not after this turn of the event loop.
+   */
   endLate(): void {
     const now = performance.now()
-    for (const waiting of this.#waiting.filter(({ endsAt }) => endsAt <= now)) {
+    const late = this.#waiting.filter(({ endsAt }) => endsAt <= now)
+    if (late.length > 0) setImmediate(() => this.#endAll(late))
+  }
+
+  #endAll(late: readonly Waiting[]): void {
+    for (const waiting of late) {
+      if (waiting.at === -1) continue
       this.#remove(waiting)
       waiting.refuse(notStored({ late: true }))
     }
