@@ -7,15 +7,15 @@ import { describe, expect, it } from 'vitest'
 const repository = resolve(import.meta.dirname, '..')
 
 /** Every entry of every error catalogue: whatever module declares errors. */
-async function readCatalogues(): Promise<Map<string, { status: number; says: string }>> {
-  const { code, status, message: says } = toAppError(undefined)
-  const entries = new Map([[code, { status, says }]])
+async function readCatalogues(): Promise<Map<string, { status: number; message: string }>> {
+  const { code, status, message } = toAppError(undefined)
+  const entries = new Map([[code, { status, message }]])
   for (const path of globSync('packages/*/src/**/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] })) {
     if (!readFileSync(join(repository, path), 'utf8').includes('= defineError(')) continue
     const module = (await import(pathToFileURL(join(repository, path)).href)) as Record<string, unknown>
     for (const exported of Object.values(module)) {
-      const { code, status, says } = exported as ErrorSpec & { code?: string }
-      if (code !== undefined && says !== undefined) entries.set(code, { status, says })
+      const { code, status, message } = exported as ErrorSpec & { code?: string }
+      if (code !== undefined && message !== undefined) entries.set(code, { status, message })
     }
   }
   return entries
@@ -25,7 +25,7 @@ describe('docs/errors.md', () => {
   it('lists every code with its status and message, and no others', async () => {
     const text = readFileSync(join(repository, 'docs/errors.md'), 'utf8')
     const rows = text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+?) \| .+ \|$/gm)
-    const listed = Array.from(rows, ([, code, status, says]) => [code, { status: Number(status), says }])
+    const listed = Array.from(rows, ([, code, status, message]) => [code, { status: Number(status), message }])
     const declared = [...(await readCatalogues())]
     expect(listed.toSorted()).toEqual(declared.toSorted())
   })

@@ -45,5 +45,5 @@ function toJsonSchemas(): OrderSchemas['schemas'] {
 
 function toCatalogue(): OrderSchemas['errors'] {
   const entries = Object.values(errors).filter((exported) => 'status' in exported)
-  return Object.fromEntries(entries.map(({ code, status, retry, says }) => [code, { code, status, retry, says }]))
+  return Object.fromEntries(entries.map(({ code, status, retry, message }) => [code, { code, status, retry, message }]))
 }

@@ -99,11 +99,11 @@ describe.each(SENDERS)('the provider $name', (sender) => {
   const contract = openConsumerContract(sender.name, 'gateway')
   const cases = CASES.filter(({ only = () => true }) => only(sender))
 
-  it.each(cases)('$does', async ({ id, does, state, answer, ...says }) => {
-    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change } = says
-    const event = eventOf(id, says.type?.(sender) ?? 'payment.succeeded')
+  it.each(cases)('$does', async ({ id, does, state, answer, ...sent }) => {
+    const { method = 'POST', mediaType = 'application/json', skewMs = 0, change } = sent
+    const event = eventOf(id, sent.type?.(sender) ?? 'payment.succeeded')
     const message = changed({ eventId: id, body: sender.signer.writeEvent(event) }, change)
-    const path = says.path?.(sender) ?? `/api/webhooks/${sender.name}`
+    const path = sent.path?.(sender) ?? `/api/webhooks/${sender.name}`
     const text = Buffer.from(message.body).toString()
     const body = mediaType === 'application/json' ? (JSON.parse(text) as Record<string, never>) : text
     const headers = { 'Content-Type': mediaType, ...sender.headers(event) }

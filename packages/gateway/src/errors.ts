@@ -4,83 +4,83 @@ import { defineError } from '@oncehook/kernel/errors'
 export const signatureInvalid = defineError('signature_invalid', {
   status: 401,
   retry: 'never',
-  says: 'The signature does not match the body',
+  message: 'The signature does not match the body',
 })
 /** The token is valid, but its scopes do not cover the request (RFC 6750 section 3.1). */
 export const scopeMissing = defineError('scope_missing', {
   status: 403,
   retry: 'never',
-  says: 'The token does not have the scope that this request needs',
+  message: 'The token does not have the scope that this request needs',
 })
 /** The token is valid, but the sign-in behind it is too weak or too old (RFC 9470). */
 export const signInInsufficient = defineError('sign_in_insufficient', {
   status: 401,
   retry: 'never',
-  says: 'The sign-in behind the token is too weak or too old: sign in again as the gateway requires',
+  message: 'The sign-in behind the token is too weak or too old: sign in again as the gateway requires',
 })
 /** The operator is known, but does not have the role that the procedure needs. */
 export const roleMissing = defineError('role_missing', {
   status: 403,
   retry: 'never',
-  says: 'The token does not have the role that this procedure needs',
+  message: 'The token does not have the role that this procedure needs',
 })
 /** The event could not be stored on a majority now. The provider delivers it again. */
 export const notStored = defineError('not_stored', {
   status: 500,
   retry: 'later',
-  says: 'The event could not be stored now: deliver it again',
+  message: 'The event could not be stored now: deliver it again',
 })
 /** The gateway cannot find out now whether the delivery is authentic. The provider delivers it again. */
 export const notChecked = defineError('not_checked', {
   status: 500,
   retry: 'later',
-  says: 'The delivery could not be checked now: deliver it again',
+  message: 'The delivery could not be checked now: deliver it again',
 })
 /** An operator named an event that is being processed at this moment. Nothing was changed. */
 export const eventsBusy = defineError('events_busy', {
   status: 409,
   retry: 'later',
-  says: 'One of the events is being processed now: try again in a moment',
+  message: 'One of the events is being processed now: try again in a moment',
 })
 /** An operator can close only dead events. Nothing was changed. */
 export const eventNotDead = defineError('event_not_dead', {
   status: 409,
   retry: 'never',
-  says: 'The event is not dead: only dead events can be closed',
+  message: 'The event is not dead: only dead events can be closed',
 })
 /** An operator can release only an event that a process has claimed. Nothing was changed. */
 export const eventNotProcessing = defineError('event_not_processing', {
   status: 409,
   retry: 'never',
-  says: 'The event is not being processed: only such events can be released',
+  message: 'The event is not being processed: only such events can be released',
 })
 /** The data to erase is still in use: an event is not settled, or a receipt is not sent. */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,
   retry: 'later',
-  says: 'An event or receipt is not settled yet: erase again later',
+  message: 'An event or receipt is not settled yet: erase again later',
 })
 /** Keys can be rotated only if there are some. */
 export const encryptionOff = defineError('encryption_off', {
   status: 409,
   retry: 'never',
-  says: 'Nothing is encrypted here: ENCRYPTION_KEYS_FILE is not set',
+  message: 'Nothing is encrypted here: ENCRYPTION_KEYS_FILE is not set',
 })
 /** Fulfilment encrypts with another key than the gateway. A rotation would make neither key obsolete. */
 export const encryptionKeyDiffers = defineError('encryption_key_differs', {
   status: 409,
   retry: 'later',
-  says: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
+  message: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
 })
 /** An operator's search would read too much. */
 export const searchTooWide = defineError('search_too_wide', {
   status: 422,
   retry: 'never',
-  says: 'The search takes too long: narrow it, by from and to for instance, or by a state other than done',
+  message: 'The search takes too long: narrow it, by from and to for instance, or by a state other than done',
 })
 /** Fulfilment could not read any event of a batch: the two releases are incompatible. Every event waits. */
 export const contractMismatch = defineError('contract_mismatch', {
   status: 502,
   retry: 'later',
-  says: 'Fulfilment cannot read any event: its release is not compatible with the gateway',
+  message: 'Fulfilment cannot read any event: its release is not compatible with the gateway',
 })

@@ -52,7 +52,7 @@ export function parseEntityTagList(value: string): EntityTagList {
 }
 
 function malformed(): Error {
-  return invalidRequest({}, { says: 'Expected * or a list of entity tags in double quotes' })
+  return invalidRequest({}, { message: 'Expected * or a list of entity tags in double quotes' })
 }
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as catalogue from './error-codes.ts'
 import { AppError, defineError, toAppError } from './errors.ts'
 
-const teapot = defineError('teapot', { status: 418, retry: 'never', says: 'The pot is a teapot' })
+const teapot = defineError('teapot', { status: 418, retry: 'never', message: 'The pot is a teapot' })
 
 describe('defineError', () => {
   it('makes errors that carry the entry', () => {
@@ -23,13 +23,13 @@ describe('defineError', () => {
 
   it('adds what belongs to one occurrence', () => {
     const cause = new Error('inner')
-    const error = teapot({ spout: 1 }, { cause, headers: { Allow: 'BREW' }, says: 'No coffee here' })
+    const error = teapot({ spout: 1 }, { cause, headers: { Allow: 'BREW' }, message: 'No coffee here' })
     expect(error).toMatchObject({ message: 'No coffee here', details: { spout: 1 }, headers: { Allow: 'BREW' }, cause })
     expect(teapot().message).toBe('The pot is a teapot')
   })
 
   it('adds headers and details to a copy', () => {
-    const error = teapot({ spout: 1 }, { headers: { Allow: 'BREW' }, says: 'No coffee here' })
+    const error = teapot({ spout: 1 }, { headers: { Allow: 'BREW' }, message: 'No coffee here' })
     const copy = error.with({ headers: { Vary: 'Accept' }, details: { lid: 1 } })
     expect(copy).toMatchObject({ code: 'teapot', status: 418, retry: 'never', message: 'No coffee here', cause: error })
     expect(copy.headers).toEqual({ Allow: 'BREW', Vary: 'Accept' })
@@ -39,7 +39,7 @@ describe('defineError', () => {
   })
 
   it('shows the entry on the factory', () => {
-    expect({ ...teapot }).toMatchObject({ code: 'teapot', status: 418, retry: 'never', says: 'The pot is a teapot' })
+    expect({ ...teapot }).toMatchObject({ code: 'teapot', status: 418, retry: 'never', message: 'The pot is a teapot' })
   })
 
   it('recognises its own errors only', () => {
@@ -76,7 +76,7 @@ describe('error-codes', () => {
 
   it.each(entries.map((entry) => [entry.code, entry] as const))('writes %s as the style wants it', (code, entry) => {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/)
-    expect(entry.says).toMatch(/^[A-Z].*[^.]$/)
+    expect(entry.message).toMatch(/^[A-Z].*[^.]$/)
     expect(entry.status).toBeGreaterThanOrEqual(400)
     expect(entry.status).toBeLessThan(600)
   })

@@ -5,7 +5,7 @@ export type RetryClass = 'now' | 'later' | 'never'
 export interface ErrorSpec {
   readonly status: number
   readonly retry: RetryClass
-  readonly says: string
+  readonly message: string
 }
 
 /** Additions of one occurrence to its catalogue entry. `details` are logged and never sent to the caller. */
@@ -14,7 +14,7 @@ export interface ErrorOccurrence {
   readonly cause?: unknown
   readonly headers?: Record<string, string>
   /** Replaces the message of the entry. May name a property, never a value. */
-  readonly says?: string
+  readonly message?: string
 }
 
 /** An error from the catalogue. The message is public; `details` and `cause` are for the log. */
@@ -27,7 +27,7 @@ export class AppError extends Error {
   readonly headers: Record<string, string>
 
   constructor(code: string, spec: ErrorSpec, occurrence: ErrorOccurrence = {}) {
-    super(occurrence.says ?? spec.says, 'cause' in occurrence ? { cause: occurrence.cause } : undefined)
+    super(occurrence.message ?? spec.message, 'cause' in occurrence ? { cause: occurrence.cause } : undefined)
     this.code = code
     this.status = spec.status
     this.retry = spec.retry
@@ -37,10 +37,10 @@ export class AppError extends Error {
 
   /** Returns the same error with more headers and details. Its cause is this error. */
   with({ headers, details }: Pick<ErrorOccurrence, 'headers' | 'details'>): AppError {
-    const { code, status, retry, message: says } = this
+    const { code, status, retry, message } = this
     return new AppError(
       code,
-      { status, retry, says },
+      { status, retry, message },
       { cause: this, headers: { ...this.headers, ...headers }, details: { ...this.details, ...details } },
     )
   }
@@ -61,7 +61,7 @@ export function defineError(code: string, spec: ErrorSpec): ErrorFactory {
   return Object.assign(make, { code, ...spec, is })
 }
 
-const internal = defineError('internal', { status: 500, retry: 'later', says: 'Internal error' })
+const internal = defineError('internal', { status: 500, retry: 'later', message: 'Internal error' })
 
 /**
  * Converts anything thrown to a catalogue error. Unknown errors become `internal`, with the original as the cause for

@@ -130,7 +130,7 @@ describe('createLogger', () => {
 
 describe('describeError', () => {
   it('prints the message and the details of our own errors', () => {
-    expect(describeError(invalidBody({ reason: 'depth' }, { says: 'The body is nested too deeply' }))).toEqual({
+    expect(describeError(invalidBody({ reason: 'depth' }, { message: 'The body is nested too deeply' }))).toEqual({
       name: 'AppError',
       code: 'invalid_body',
       message: 'The body is nested too deeply',

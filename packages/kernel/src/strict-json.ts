@@ -32,7 +32,7 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   try {
     text = decoder.decode(bytes)
   } catch {
-    throw invalidBody({ reason: 'utf-8' }, { says: 'The body is not valid UTF-8' })
+    throw invalidBody({ reason: 'utf-8' }, { message: 'The body is not valid UTF-8' })
   }
   const { exactNumbers = false, bigIntegers = false, maxDepth = 64 } = options
   const { names, large, refusal } = scan(text, { exactNumbers, bigIntegers, maxDepth })
@@ -46,7 +46,7 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = 
   if (refusal !== null) throw refusal
   const members = survey(whole, large.map(readLarge))
   // The parser keeps only one of two duplicate keys.
-  if (names !== members) throw invalidBody({ reason: 'duplicate' }, { says: 'The body has a duplicate key' })
+  if (names !== members) throw invalidBody({ reason: 'duplicate' }, { message: 'The body has a duplicate key' })
   return whole[0]
 }
 
@@ -57,7 +57,7 @@ function refuseManyParts(bytes: Uint8Array, most: number): void {
     const byte = bytes[at]
     if (byte !== COMMA && byte !== OPEN_ARRAY && byte !== OPEN_OBJECT) continue
     parts += 1
-    if (parts > most) throw invalidBody({ reason: 'parts' }, { says: 'The body has too many values' })
+    if (parts > most) throw invalidBody({ reason: 'parts' }, { message: 'The body has too many values' })
   }
 }
 
@@ -260,11 +260,11 @@ function isLarge(literal: string): boolean {
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 function inexact(): Error {
-  return invalidBody({ reason: 'number' }, { says: 'The body has a number that cannot be represented exactly' })
+  return invalidBody({ reason: 'number' }, { message: 'The body has a number that cannot be represented exactly' })
 }
 
 function tooDeep(): Error {
-  return invalidBody({ reason: 'depth' }, { says: 'The body is nested too deeply' })
+  return invalidBody({ reason: 'depth' }, { message: 'The body is nested too deeply' })
 }
 
 function isExact(literal: string): boolean {

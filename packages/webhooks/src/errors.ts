@@ -4,17 +4,17 @@ import { defineError } from '@oncehook/kernel/errors'
 export const eventInvalid = defineError('event_invalid', {
   status: 400,
   retry: 'never',
-  says: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
+  message: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
 })
 /** The delivery is authentic, but has more events than its provider ever sends at once. */
 export const tooManyEvents = defineError('too_many_events', {
   status: 400,
   retry: 'never',
-  says: 'The delivery has too many events',
+  message: 'The delivery has too many events',
 })
 /** Too many bodies or questions are in progress. The sender should try again. */
 export const overloaded = defineError('overloaded', {
   status: 429,
   retry: 'later',
-  says: 'Too much is under way: send it again in a moment',
+  message: 'Too much is under way: send it again in a moment',
 })

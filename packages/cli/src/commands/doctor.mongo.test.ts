@@ -59,12 +59,12 @@ describe('doctor', () => {
     ])
     await expect.poll(async () => (await examine()).of('secrets')?.level).not.toBe('ok')
     const { exitCode, of, findings } = await examine()
-    expect(of('dead events')).toMatchObject({ level: 'warning', says: '1 dead: 1 amount_mismatch' })
-    expect(of('backlog')).toMatchObject({ level: 'warning', says: '1 not settled, the oldest is 2.0 h old' })
-    expect(of('receipts')).toMatchObject({ level: 'warning', says: '1 parked' })
+    expect(of('dead events')).toMatchObject({ level: 'warning', message: '1 dead: 1 amount_mismatch' })
+    expect(of('backlog')).toMatchObject({ level: 'warning', message: '1 not settled, the oldest is 2.0 h old' })
+    expect(of('receipts')).toMatchObject({ level: 'warning', message: '1 parked' })
     expect(findings.filter(({ check }) => check === 'secrets')).toMatchObject([
-      { level: 'warning', says: expect.stringMatching(/^The secret newer of acme is in use and expires 20/) },
-      { level: 'failure', says: 'Every secret of shop has expired' },
+      { level: 'warning', message: expect.stringMatching(/^The secret newer of acme is in use and expires 20/) },
+      { level: 'failure', message: 'Every secret of shop has expired' },
     ])
     for (const { level, todo } of findings) expect(todo === undefined).toBe(level === 'ok')
     expect(exitCode).toBe(1)
@@ -86,7 +86,7 @@ describe('doctor', () => {
   it('reports a token that is not accepted, and prints no token', async () => {
     const wrong = `${operatorToken}-wrong`
     const { exitCode, of, findings, stdout } = await examine({ operatorToken: wrong })
-    expect(of('operator token')).toMatchObject({ level: 'failure', says: 'The token was rejected' })
+    expect(of('operator token')).toMatchObject({ level: 'failure', message: 'The token was rejected' })
     expect(of('api token')).toMatchObject({ level: 'ok' })
     expect(findings.at(-1)?.check).toBe('operator token')
     expect(exitCode).toBe(1)
@@ -96,22 +96,28 @@ describe('doctor', () => {
   it('checks another gateway without the tokens of the local one', async () => {
     const args = ['--url', 'http://127.0.0.1:1', '--admin-url', adminUrl]
     const { exitCode, of } = await examine({}, args)
-    expect(of('settings')?.says).toBe(`As given: http://127.0.0.1:1 and ${adminUrl}`)
-    expect(of('gateway')).toMatchObject({ level: 'failure', says: 'http://127.0.0.1:1 does not answer' })
+    expect(of('settings')?.message).toBe(`As given: http://127.0.0.1:1 and ${adminUrl}`)
+    expect(of('gateway')).toMatchObject({ level: 'failure', message: 'http://127.0.0.1:1 does not answer' })
     expect(of('operator token')).toMatchObject({ level: 'warning', todo: 'Give --token-file' })
     expect(exitCode).toBe(1)
   })
 
   it('notices addresses that are mixed up', async () => {
     const { of } = await examine({}, ['--url', adminUrl, '--admin-url', url])
-    expect(of('gateway')).toMatchObject({ level: 'failure', says: expect.stringContaining('not the public listener') })
-    expect(of('admin')).toMatchObject({ level: 'failure', says: expect.stringContaining('not the private listener') })
+    expect(of('gateway')).toMatchObject({
+      level: 'failure',
+      message: expect.stringContaining('not the public listener'),
+    })
+    expect(of('admin')).toMatchObject({
+      level: 'failure',
+      message: expect.stringContaining('not the private listener'),
+    })
   })
 
   it('says that no system runs here', async () => {
     const { exitCode, findings } = await examine({ dataFolder: '/nowhere' })
     expect(findings).toMatchObject([
-      { check: 'settings', level: 'failure', says: expect.stringContaining('npm start') },
+      { check: 'settings', level: 'failure', message: expect.stringContaining('npm start') },
     ])
     expect(exitCode).toBe(1)
   })
@@ -119,10 +125,10 @@ describe('doctor', () => {
   it('names a dependency that is unavailable, and continues', async () => {
     await system.fulfilment.close()
     const { exitCode, of } = await examine()
-    expect(of('fulfilment')).toMatchObject({ level: 'failure', says: 'The gateway cannot reach fulfilment' })
+    expect(of('fulfilment')).toMatchObject({ level: 'failure', message: 'The gateway cannot reach fulfilment' })
     expect(of('mongodb')).toMatchObject({ level: 'ok' })
     expect(of('api token')).toMatchObject({ level: 'warning' })
-    expect(of('receipts')).toMatchObject({ level: 'warning', says: expect.stringContaining('Not checked') })
+    expect(of('receipts')).toMatchObject({ level: 'warning', message: expect.stringContaining('Not checked') })
     expect(of('secrets')).toBeDefined()
     expect(exitCode).toBe(1)
   })

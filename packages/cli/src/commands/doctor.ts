@@ -46,8 +46,8 @@ async function examine(options: Options, context: CliContext): Promise<ExitCode>
 
 const MARKS = { ok: 'ok', warning: 'WARN', failure: 'FAILED' }
 
-function describe({ check, level, says, todo }: Finding): string[] {
-  const line = `${MARKS[level].padEnd(7)} ${check.padEnd(15)} ${says}`
+function describe({ check, level, message, todo }: Finding): string[] {
+  const line = `${MARKS[level].padEnd(7)} ${check.padEnd(15)} ${message}`
   return todo === undefined ? [line] : [line, `${''.padEnd(24)}-> ${todo}`]
 }
 
@@ -113,6 +113,6 @@ async function findSettings(options: Options, context: CliContext): Promise<Foun
   const { apiTokenFile: tokenFile } = options
   const apiToken = (await readSecret('token', { tokenFile }, context.readEnv)) ?? local?.apiToken
   const operatorToken = await readOperatorToken(options, { context, local })
-  const says = local === null ? `As given: ${addresses}` : `Found the local system: ${addresses}`
-  return { found: ok('settings', says), url, adminUrl, apiToken, operatorToken }
+  const message = local === null ? `As given: ${addresses}` : `Found the local system: ${addresses}`
+  return { found: ok('settings', message), url, adminUrl, apiToken, operatorToken }
 }

@@ -113,7 +113,7 @@ describe('encryption at rest', () => {
   it('leaves no personal data unencrypted in any collection of either database', async () => {
     expect(await countText(database.db, CANARY)).toEqual({})
     expect(await countText(fulfilmentDb, CANARY)).toEqual({})
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key old' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', message: 'On, with the key old' })
   })
 
   it('shows in doctor that a key is missing', async () => {
@@ -122,7 +122,7 @@ describe('encryption at rest', () => {
     await write('new')
     expect(await diagnose()).toMatchObject({
       level: 'failure',
-      says: expect.stringContaining('(key_unknown): old of the gateway, old of fulfilment'),
+      message: expect.stringContaining('(key_unknown): old of the gateway, old of fulfilment'),
     })
     const { exitCode, changed, unknown } = await rotate(['--dry-run'])
     expect([exitCode, changed]).toEqual([1, 0])
@@ -131,7 +131,7 @@ describe('encryption at rest', () => {
     expect(await rotate()).toMatchObject({ exitCode: 1, changed: 0, unknown })
     expect(await diagnose()).toMatchObject({ level: 'failure' })
     await write('new', 'old')
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key new' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', message: 'On, with the key new' })
   })
 
   it('is rotated after a dry run, plaintext records included, and the old key can leave the file', async () => {
@@ -161,7 +161,7 @@ describe('encryption at rest', () => {
     expect(await rotate()).toMatchObject({ exitCode: 0, changed: 0 })
 
     await write('new')
-    expect(await diagnose()).toMatchObject({ level: 'ok', says: 'On, with the key new' })
+    expect(await diagnose()).toMatchObject({ level: 'ok', message: 'On, with the key new' })
     const { events } = system.operator()
     const { items } = await events.list.query({ limit: 100 })
     for (const { id } of items) expect((await events.get.query({ id, body: true })).bytes).toBeGreaterThan(0)

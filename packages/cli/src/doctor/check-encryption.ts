@@ -20,8 +20,8 @@ export async function checkEncryption(client: OperatorClient): Promise<Finding> 
   const [on, off] = [services.filter(({ firstKey }) => firstKey !== null), services.filter(isOff)]
   if (on.length === 0) return ok('encryption', 'Off: ENCRYPTION_KEYS_FILE is not set')
   if (off.length > 0) {
-    const says = `On in ${on.map(({ name }) => name).join()} and off in ${off.map(({ name }) => name).join()}`
-    return warning('encryption', says, 'Set ENCRYPTION_KEYS_FILE for both')
+    const message = `On in ${on.map(({ name }) => name).join()} and off in ${off.map(({ name }) => name).join()}`
+    return warning('encryption', message, 'Set ENCRYPTION_KEYS_FILE for both')
   }
   return ok(
     'encryption',

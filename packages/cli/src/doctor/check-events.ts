@@ -13,10 +13,10 @@ export async function checkEvents(client: OperatorClient): Promise<Finding[]> {
 function checkDead(dead: number | null, byReason: Readonly<Record<string, number>> | null): Finding {
   if (dead === 0) return ok('dead events', 'No dead events')
   const reasons = Object.entries(byReason ?? {}).map(([reason, count]) => `${count} ${toPrintable(reason)}`)
-  const says = `${dead ?? 'An unknown number'} dead${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
+  const message = `${dead ?? 'An unknown number'} dead${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`
   return warning(
     'dead events',
-    says,
+    message,
     'Run oncehook events list --state dead; docs/operations.md describes what to do for each reason',
   )
 }
@@ -24,9 +24,9 @@ function checkDead(dead: number | null, byReason: Readonly<Record<string, number
 function checkBacklog(unsettled: number, oldest: number | null): Finding {
   if (oldest === null) return warning('backlog', 'MongoDB did not answer in time', 'Check the load on MongoDB')
   if (unsettled === 0) return ok('backlog', 'Empty')
-  const says = `${unsettled} not settled, the oldest is ${toAge(oldest)} old`
-  if (oldest < OLD_SECONDS) return ok('backlog', says)
-  return warning('backlog', says, 'Run oncehook events list --state pending to see why')
+  const message = `${unsettled} not settled, the oldest is ${toAge(oldest)} old`
+  if (oldest < OLD_SECONDS) return ok('backlog', message)
+  return warning('backlog', message, 'Run oncehook events list --state pending to see why')
 }
 
 /** Checks for parked receipts. */

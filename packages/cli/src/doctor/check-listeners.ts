@@ -7,8 +7,8 @@ export async function checkGateway(context: CliContext, url: string): Promise<Fi
   const answer = await probe(context, `${url}/healthz`)
   if (answer === null) return [failure('gateway', `${url} does not answer`, 'Start it, or check its log')]
   if (answer.status !== 200) {
-    const says = `${url}/healthz returned ${answer.status}: not the public listener of a gateway`
-    return [failure('gateway', says, 'Check --url and any proxy in front of the gateway')]
+    const message = `${url}/healthz returned ${answer.status}: not the public listener of a gateway`
+    return [failure('gateway', message, 'Check --url and any proxy in front of the gateway')]
   }
   return [ok('gateway', `${url} answers`), checkClock(answer)]
 }
@@ -20,21 +20,21 @@ function checkClock({ date, askedAt }: ProbeAnswer): Finding {
   if (date === null) return warning('clock', 'The gateway sends no Date header', 'Check whether a proxy removes it')
   // The Date header has whole seconds, rounded down.
   const skewMs = Math.max(0, Math.abs(date + 500 - askedAt) - 500)
-  const says = `The gateway's clock differs from this machine's by ${(skewMs / 1_000).toFixed(1)} s`
+  const message = `The gateway's clock differs from this machine's by ${(skewMs / 1_000).toFixed(1)} s`
   const todo = 'Synchronize both with NTP: signatures are valid for 300 s before and after the current time'
-  if (skewMs > HALF_THE_WINDOW_MS) return failure('clock', says, todo)
-  return skewMs > NOTICED_MS ? warning('clock', says, todo) : ok('clock', says)
+  if (skewMs > HALF_THE_WINDOW_MS) return failure('clock', message, todo)
+  return skewMs > NOTICED_MS ? warning('clock', message, todo) : ok('clock', message)
 }
 
 /** Checks that the private listener answers, and reports the state of each dependency. */
 export async function checkAdmin(context: CliContext, adminUrl: string): Promise<Finding[]> {
   const live = await probe(context, `${adminUrl}/livez`)
   if (live?.status !== 200) {
-    const says = live === null ? 'does not answer' : `returned ${live.status}: not the private listener of a gateway`
+    const message = live === null ? 'does not answer' : `returned ${live.status}: not the private listener of a gateway`
     return [
       failure(
         'admin',
-        `${adminUrl} ${says}`,
+        `${adminUrl} ${message}`,
         'Check --admin-url: it consists of ADMIN_HOST and ADMIN_PORT of the gateway',
       ),
     ]

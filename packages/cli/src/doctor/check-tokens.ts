@@ -24,10 +24,10 @@ export async function checkOperatorToken(
 function describeToken(check: string, status: number | undefined, setting: string): Finding {
   if (status === 401) return failure(check, 'The token was rejected', `Use one of the gateway's ${setting}`)
   if (status === 200) return ok(check, 'The token is accepted')
-  const says = status === undefined ? 'No answer' : `Status ${status}`
+  const message = status === undefined ? 'No answer' : `Status ${status}`
   return warning(
     check,
-    `${says}: cannot tell whether the token is accepted`,
+    `${message}: cannot tell whether the token is accepted`,
     'Fix the problem above, then run doctor again',
   )
 }

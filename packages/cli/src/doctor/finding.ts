@@ -2,21 +2,21 @@
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'warning' | 'failure'
-  readonly says: string
+  readonly message: string
   readonly todo?: string
 }
 
 /** The check passed. */
-export function ok(check: string, says: string): Finding {
-  return { check, level: 'ok', says }
+export function ok(check: string, message: string): Finding {
+  return { check, level: 'ok', message }
 }
 
 /** The check passed, but needs attention. */
-export function warning(check: string, says: string, todo: string): Finding {
-  return { check, level: 'warning', says, todo }
+export function warning(check: string, message: string, todo: string): Finding {
+  return { check, level: 'warning', message, todo }
 }
 
 /** The check failed. */
-export function failure(check: string, says: string, todo: string): Finding {
-  return { check, level: 'failure', says, todo }
+export function failure(check: string, message: string, todo: string): Finding {
+  return { check, level: 'failure', message, todo }
 }

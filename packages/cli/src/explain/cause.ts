@@ -24,7 +24,7 @@ export interface Cause {
   /** True if the delivery is accepted after this correction alone; false if the cause is only possible. */
   readonly proved: boolean
   /** One sentence, without a full stop. */
-  readonly says: string
+  readonly message: string
   /** The fix: one sentence, without a full stop. */
   readonly fix: string
 }

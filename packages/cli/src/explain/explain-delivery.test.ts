@@ -99,7 +99,7 @@ async function expectProved(one: Delivered, cause: CauseName, around?: Around): 
   const { acceptedBy, causes } = await explain(one, around)
   expect(acceptedBy).toBeNull()
   expect(causes.map((each) => [each.cause, each.proved])).toEqual([[cause, true]])
-  return causes[0]!.says
+  return causes[0]!.message
 }
 
 const all = [...SCHEMES.keys()]
@@ -136,27 +136,27 @@ describe('explain', () => {
   it.each(['github', 'stripe', 'slack', 'discord'])('finds how a body of %s was signed', async (scheme) => {
     const pretty = `${JSON.stringify({ b: 1, a: ['é', '/<x>'] }, null, 2)}\n`
     const spaced = '{"a": 1, "b": ["x", {"c": null}]}'
-    for (const [signed, says] of [
+    for (const [signed, message] of [
       [pretty, 'with an indentation of two spaces, with a final newline'],
       [spaced, 'with a space after each comma and colon'],
       ['{"a":1,"b":"\\u003cx\\u003e"}', '<, > and & escaped'],
       ['{"a":1,"b":"\\u00e9"}', 'non-ASCII characters escaped'],
     ] as const) {
       const changed = withBody(await deliver(scheme, signed), (text) => JSON.stringify(JSON.parse(text)))
-      expect(await expectProved(changed, 'body_changed')).toContain(says)
+      expect(await expectProved(changed, 'body_changed')).toContain(message)
     }
   })
 
   it.each(overBytes)('finds what was put behind, before or around a body of %s', async (scheme) => {
     const one = await deliver(scheme)
-    for (const [change, says] of [
+    for (const [change, message] of [
       [(text: string) => `${text}\n`, 'a newline was added at the end'],
       [(text: string) => ` ${text} `, 'whitespace was added around it'],
       [(text: string) => `\ufeff${text}`, 'a byte order mark'],
       [(text: string) => Buffer.from(text).toString('base64'), 'base64'],
       [(text: string) => JSON.stringify(text), 'as a JSON string'],
     ] as const) {
-      expect(await expectProved(withBody(one, change), 'body_changed')).toContain(says)
+      expect(await expectProved(withBody(one, change), 'body_changed')).toContain(message)
     }
   })
 
@@ -211,10 +211,10 @@ describe('explain', () => {
 
   it.each(signing)('finds that %s signed with the secret of another environment', async (scheme) => {
     const [test, live] = [await deliver(scheme), await deliver(scheme)]
-    const says = await expectProved({ ...live, delivery: test.delivery }, 'wrong_provider', {
+    const message = await expectProved({ ...live, delivery: test.delivery }, 'wrong_provider', {
       others: [toKnown(await deliver('github'), 'elsewhere'), toKnown(test, 'shop-test')],
     })
-    expect(says).toContain('shop-test')
+    expect(message).toContain('shop-test')
   })
 
   it('suspects the test environment if nothing else helps', async () => {
@@ -251,14 +251,14 @@ describe('explain', () => {
 
   it.each(['square', 'twilio'])('finds how the address differs that %s signed', async (scheme) => {
     const one = await deliver(scheme)
-    for (const [publicUrl, says] of [
+    for (const [publicUrl, message] of [
       ['http://pay.example.com/api/webhooks/shop', 'http or https'],
       ['https://pay.example.com/api/webhooks/shop/', 'trailing slash'],
       ['https://www.pay.example.com/api/webhooks/shop', 'different host'],
       ['https://pay.example.com:8080/api/webhooks/shop', 'different or omitted port'],
     ] as const) {
       const told = await expectProved({ ...one, settings: { ...one.settings, publicUrl } }, 'url')
-      expect(told).toContain(says)
+      expect(told).toContain(message)
       expect(told).toContain(publicUrl)
     }
   })
@@ -273,8 +273,8 @@ describe('explain', () => {
 
   it('finds a query that was added in transit', async () => {
     const one = await deliver('twilio')
-    const says = await expectProved({ ...one, delivery: { ...one.delivery, query: 'trace=1' } }, 'url')
-    expect(says).toContain('without the query')
+    const message = await expectProved({ ...one, delivery: { ...one.delivery, query: 'trace=1' } }, 'url')
+    expect(message).toContain('without the query')
   })
 
   it.each(signing.filter((scheme) => scheme !== 'adyen'))(
@@ -288,7 +288,7 @@ describe('explain', () => {
       for (const header of own) {
         const isOwn = (name: string): boolean => name.toLowerCase() === header
         const without = await explain(withHeaders(one, (name, value) => (isOwn(name) ? [] : [name, value])))
-        expect(without.causes[0]).toMatchObject({ cause: 'header_missing', says: expect.stringContaining(header) })
+        expect(without.causes[0]).toMatchObject({ cause: 'header_missing', message: expect.stringContaining(header) })
         const twice = withHeaders(one, (name, value) => (isOwn(name) ? [name, value, name, value] : [name, value]))
         expect(await expectProved(twice, 'header_repeated')).toContain('a header is repeated')
       }
@@ -306,7 +306,7 @@ describe('explain', () => {
     async (scheme) => {
       const one = await deliver(scheme)
       const [signature] = headerFamiliesOf(toKnown(one).settings)[0]!
-      for (const [change, says] of [
+      for (const [change, message] of [
         [(value: string) => `"${value}"`, 'whitespace or quotes'],
         [(value: string) => encodeURIComponent(value), 'percent-encoded'],
         [(value: string) => `${signature}: ${value}`, 'contains the header name'],
@@ -317,7 +317,7 @@ describe('explain', () => {
         ])
         if (JSON.stringify(changed) === JSON.stringify(one)) continue
         const { acceptedBy, causes } = await explain(changed)
-        if (acceptedBy === null) expect(causes[0]!.says).toContain(says)
+        if (acceptedBy === null) expect(causes[0]!.message).toContain(message)
       }
     },
   )
@@ -368,26 +368,26 @@ describe('explain', () => {
     const value = scheme === 'standard-webhooks' ? 'another token' : one.value
     const { causes } = await explain({ ...one, scheme: configured, value, settings } as Delivered, { now: NOW + 9e8 })
     if (scheme === 'standard-webhooks') return expect(causes.length).toBeGreaterThan(0)
-    expect(causes).toMatchObject([{ cause: 'wrong_scheme', proved: true, says: expect.stringContaining(scheme) }])
+    expect(causes).toMatchObject([{ cause: 'wrong_scheme', proved: true, message: expect.stringContaining(scheme) }])
   })
 
   it('names the scheme whose headers these are also where the secret is not its', async () => {
     const one = await deliver('stripe')
     const { causes } = await explain({ ...one, scheme: 'github', value: 'another secret altogether' })
     expect(causes.map(({ cause }) => cause)).toEqual(['header_missing', 'wrong_scheme', 'test_mode'])
-    expect(causes[1]!.says).toBe('The headers belong to stripe, but the settings have github')
+    expect(causes[1]!.message).toBe('The headers belong to stripe, but the settings have github')
   })
 
   it('says that an item of Adyen carries no signature, and whose body that is', async () => {
     const one = withBody(await deliver('adyen'), (text) => text.replace('"hmacSignature"', '"other"'))
-    expect((await explain(one)).causes[0]!.says).toContain('additionalData.hmacSignature')
+    expect((await explain(one)).causes[0]!.message).toContain('additionalData.hmacSignature')
     const elsewhere = { ...(await deliver('github')), delivery: (await deliver('adyen')).delivery }
     expect((await explain(elsewhere)).causes.map(({ cause }) => cause)).toContain('wrong_scheme')
   })
 
   it('says that the older header of GitHub does not count', async () => {
     const one = withHeaders(await deliver('github'), () => ['X-Hub-Signature', 'sha1=00'])
-    expect((await explain(one)).causes[0]!.says).toContain('only the older SHA-1 header is present')
+    expect((await explain(one)).causes[0]!.message).toContain('only the older SHA-1 header is present')
   })
 
   it.each<[object, object, string]>([
@@ -397,20 +397,22 @@ describe('explain', () => {
     [{ algorithm: 'sha1', encoding: 'base64' }, {}, '"algorithm": "sha1", "encoding": "base64"'],
     [{ signedText: '{timestamp}:{body}' }, {}, '"signedText": "{timestamp}:{body}"'],
     [{}, { timestampHeader: undefined }, '"timestampHeader": "x-timestamp"'],
-  ])('finds the settings of hmac by which it was signed: %j', async (signed, configured, says) => {
+  ])('finds the settings of hmac by which it was signed: %j', async (signed, configured, message) => {
     const one = await deliver('hmac', '{"id":"evt_1"}', signed)
     const settings = { header: 'x-signature', timestampHeader: 'x-timestamp', ...configured }
-    expect(await expectProved({ ...one, settings: JSON.parse(JSON.stringify(settings)) }, 'settings')).toContain(says)
+    expect(await expectProved({ ...one, settings: JSON.parse(JSON.stringify(settings)) }, 'settings')).toContain(
+      message,
+    )
   })
 
   it('finds a secret that has ended', async () => {
-    const says = await expectProved(await deliver('stripe'), 'secret_ended', { notAfter: '2025-01-01T00:00:00Z' })
-    expect(says).toContain('s1')
+    const message = await expectProved(await deliver('stripe'), 'secret_ended', { notAfter: '2025-01-01T00:00:00Z' })
+    expect(message).toContain('s1')
   })
 
   it('says what is wrong with a secret that cannot be read', async () => {
     const { causes } = await explain({ ...(await deliver('standard-webhooks')), value: 'whsec_no*base64' })
-    expect(causes[0]).toMatchObject({ cause: 'secret_unreadable', says: expect.stringContaining('s1') })
+    expect(causes[0]).toMatchObject({ cause: 'secret_unreadable', message: expect.stringContaining('s1') })
   })
 
   it.each(signing)('finds no other cause if %s signed with an unknown secret', async (scheme) => {

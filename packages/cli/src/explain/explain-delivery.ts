@@ -81,8 +81,8 @@ function* pairsOf(variations: readonly Variation[]): Generator<readonly [Variati
   }
 }
 
-function toProved({ cause, says, fix }: Variation): Cause {
-  return { cause, proved: true, says, fix }
+function toProved({ cause, message, fix }: Variation): Cause {
+  return { cause, proved: true, message, fix }
 }
 
 /** Returns the proved causes. Without any, returns all possible causes, and another secret if none of them is clear. */
@@ -94,7 +94,7 @@ function rank(proved: readonly Cause[], seen: readonly Cause[], { settings }: At
   const unknown: Cause = {
     cause: 'unknown',
     proved: false,
-    says: `The signature was made with another ${settings.scheme} secret, or for other bytes`,
+    message: `The signature was made with another ${settings.scheme} secret, or for other bytes`,
     fix: 'Compare the secret with the one that the provider shows for this URL, and the body with the one that the provider shows as sent',
   }
   return [...seen, unknown]

@@ -47,7 +47,11 @@ export function describeExplanation(explanation: GivenExplanation): string[] {
     first?.proved === true
       ? 'The delivery is accepted after this correction:'
       : `None of ${tried} corrections helped. Possible causes:`
-  return [`Refused by ${provider} (${scheme})`, how, ...causes.flatMap(({ says, fix }) => [`- ${says}`, `  ${fix}`])]
+  return [
+    `Refused by ${provider} (${scheme})`,
+    how,
+    ...causes.flatMap(({ message, fix }) => [`- ${message}`, `  ${fix}`]),
+  ]
 }
 
 /** The output of `explain --json`. */

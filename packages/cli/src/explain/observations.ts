@@ -31,7 +31,7 @@ function observeHeaders({ settings, delivery }: Attempt): Cause[] {
     ...repeated.map((name) =>
       seen({
         cause: 'header_repeated',
-        says: `The header ${name} occurs ${lines.filter(([one]) => one === name).length} times; it must occur once`,
+        message: `The header ${name} occurs ${lines.filter(([one]) => one === name).length} times; it must occur once`,
         fix: 'Check which proxy adds its own line instead of passing on the one from the provider',
       }),
     ),
@@ -43,7 +43,7 @@ function observeHeaders({ settings, delivery }: Attempt): Cause[] {
 
 const twoFamilies = seen({
   cause: 'header_repeated',
-  says: 'Both header families are present, x-shopify- and shopify-; only one is allowed',
+  message: 'Both header families are present, x-shopify- and shopify-; only one is allowed',
   fix: 'Check what adds the second one: Shopify sends only one',
 })
 
@@ -61,7 +61,7 @@ function findMissing({ settings: { scheme }, families, present }: Presence): Cau
   return [
     seen({
       cause: 'header_missing',
-      says: `The header ${missing.join(' and the header ')} ${missing.length === 1 ? 'is' : 'are'} missing${hintOf(scheme, present)}`,
+      message: `The header ${missing.join(' and the header ')} ${missing.length === 1 ? 'is' : 'are'} missing${hintOf(scheme, present)}`,
       fix: 'Check whether the provider sends it, and whether a proxy or a log removed it',
     }),
     ...(others.length === 0
@@ -69,7 +69,7 @@ function findMissing({ settings: { scheme }, families, present }: Presence): Cau
       : [
           seen({
             cause: 'wrong_scheme',
-            says: `The headers belong to ${others.join(' or ')}, but the settings have ${scheme}`,
+            message: `The headers belong to ${others.join(' or ')}, but the settings have ${scheme}`,
             fix: `Set "scheme": "${others[0]}", or check which provider delivers to this URL`,
           }),
         ]),
@@ -93,15 +93,15 @@ function findEmpty(lines: readonly (readonly [string, string])[], own: ReadonlyS
   return lines
     .filter(([name, value]) => own.has(name) && value.trim() === '')
     .map(([name]) =>
-      seen({ cause: 'header_missing', says: `The header ${name} is empty`, fix: 'Check what removed its value' }),
+      seen({ cause: 'header_missing', message: `The header ${name} is empty`, fix: 'Check what removed its value' }),
     )
 }
 
 function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause[] {
   if (time === null) return []
   if (time.ms === null) {
-    const says = `The time in ${time.header} has an unknown format: ${toPrintable(time.text).slice(0, 20)}`
-    return [seen({ cause: 'clock', says, fix: 'Pass it unchanged; it must be in seconds, with ten digits' })]
+    const message = `The time in ${time.header} has an unknown format: ${toPrintable(time.text).slice(0, 20)}`
+    return [seen({ cause: 'clock', message, fix: 'Pass it unchanged; it must be in seconds, with ten digits' })]
   }
   const away = Math.abs(now - time.ms) / 1000
   const window = windowOf(settings, time.ms < now)
@@ -118,7 +118,7 @@ function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Ca
   const where = signedAt < now ? 'old' : 'ahead'
   return {
     cause: 'clock',
-    says: `The signed time is ${toAge(away)} ${where} (${away} s), but the tolerance is ${tolerance} s`,
+    message: `The signed time is ${toAge(away)} ${where} (${away} s), but the tolerance is ${tolerance} s`,
     fix:
       signedAt < now
         ? 'For a saved delivery, give its time with --now; otherwise check the clock and what delays deliveries'
@@ -144,8 +144,8 @@ export function clockVariations({ settings, now }: Attempt, time: SignedTime | n
 function observeEncoding({ delivery }: Attempt): Cause[] {
   const encoding = toLines(delivery.rawHeaders).find(([name]) => name === 'content-encoding')?.[1]
   if (encoding === undefined || encoding === 'identity') return []
-  const says = `The body has the content coding ${toPrintable(encoding)}, but the gateway accepts none`
-  return [seen({ cause: 'body_changed', says, fix: 'Turn off compression between the provider and the gateway' })]
+  const message = `The body has the content coding ${toPrintable(encoding)}, but the gateway accepts none`
+  return [seen({ cause: 'body_changed', message, fix: 'Turn off compression between the provider and the gateway' })]
 }
 
 const marks = [
@@ -165,7 +165,7 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
   return [
     seen({
       cause: 'test_mode',
-      says: `The body contains ${mark[1]}: it comes from the test environment, which uses a different secret`,
+      message: `The body contains ${mark[1]}: it comes from the test environment, which uses a different secret`,
       fix: 'Compare the secret with that of the test environment',
     }),
   ]
@@ -175,16 +175,21 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
 function observeBody({ scheme, delivery }: Attempt): Cause[] {
   const isAdyen = delivery.rawBody.includes('"NotificationRequestItem"')
   if (scheme.signsNothing === true) {
-    const says = 'The body is not a form with exactly one id, as this provider sends it; this scheme has no signature'
-    return [seen({ cause: 'body_changed', says, fix: 'Check the received body and its sender' })]
+    const message =
+      'The body is not a form with exactly one id, as this provider sends it; this scheme has no signature'
+    return [seen({ cause: 'body_changed', message, fix: 'Check the received body and its sender' })]
   }
   if (isAdyen && scheme.name !== 'adyen') {
-    const says = `The body contains items of Adyen payment webhooks, but the settings have ${scheme.name}`
-    return [seen({ cause: 'wrong_scheme', says, fix: 'Set "scheme": "adyen"' })]
+    const message = `The body contains items of Adyen payment webhooks, but the settings have ${scheme.name}`
+    return [seen({ cause: 'wrong_scheme', message, fix: 'Set "scheme": "adyen"' })]
   }
   if (scheme.name !== 'adyen' || (isAdyen && delivery.rawBody.includes('"hmacSignature"'))) return []
-  const says = 'No item in the body has additionalData.hmacSignature'
+  const message = 'No item in the body has additionalData.hmacSignature'
   return [
-    seen({ cause: 'header_missing', says, fix: 'Generate an HMAC key for this webhook at Adyen, and save it there' }),
+    seen({
+      cause: 'header_missing',
+      message,
+      fix: 'Generate an HMAC key for this webhook at Adyen, and save it there',
+    }),
   ]
 }

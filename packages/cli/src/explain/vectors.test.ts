@@ -31,9 +31,9 @@ describe.each(readVectorFiles())('explain with the vectors of $scheme', ({ schem
       const { acceptedBy, causes } = await explainDelivery(given, undefined)
       expect(acceptedBy, vector.why).toBeNull()
       expect(causes, vector.why).not.toEqual([])
-      for (const { says, fix } of causes) {
-        expect(`${says}${fix}`, vector.why).not.toMatch(/[0-9a-f]{40}|undefined|\p{Cc}/u)
-        if (vector.secret.length > 0) expect(`${says}${fix}`, vector.why).not.toContain(vector.secret)
+      for (const { message, fix } of causes) {
+        expect(`${message}${fix}`, vector.why).not.toMatch(/[0-9a-f]{40}|undefined|\p{Cc}/u)
+        if (vector.secret.length > 0) expect(`${message}${fix}`, vector.why).not.toContain(vector.secret)
       }
     }
     expect(refused.length).toBeGreaterThan(4)

@@ -51,7 +51,7 @@ export async function ask<T>(call: Promise<T>): Promise<T> {
 function toFailure(error: unknown): unknown {
   if (!(error instanceof TRPCClientError)) return error
   const { code, message } = refusalIn(error)
-  const failure = (says: string) => new OperatorApiFailure(says, { code, cause: error })
+  const failure = (text: string) => new OperatorApiFailure(text, { code, cause: error })
   if (code === 'unauthenticated') return failure(NOT_ACCEPTED)
   if (code !== null && TOO_LONG.has(code))
     return failure(`An argument is too long: an id has at most 64 characters (${code})`)

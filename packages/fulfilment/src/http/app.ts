@@ -31,7 +31,7 @@ export interface AppDeps {
 }
 
 const CALLS = '/trpc/'
-const NO_CERTIFICATE = { says: 'A trusted client certificate is required' }
+const NO_CERTIFICATE = { message: 'A trusted client certificate is required' }
 const ALLOW = 'GET, HEAD, POST, OPTIONS'
 
 /** Creates the request handler of fulfilment's only listener: probes, metrics and the procedures under `/trpc`. */

@@ -86,7 +86,7 @@ const PAST_CURSORS = new Date(1e15)
 function olderThan(cursor: string): Filter<OrderDocument> {
   const [, time, id] = ORDER_CURSOR.exec(cursor) ?? []
   if (time === undefined || id === undefined) {
-    throw invalidRequest({}, { says: 'The parameter after is not a valid cursor' })
+    throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
   }
   const createdAt = new Date(Number(time))
   return {

@@ -111,7 +111,7 @@ function tagged(ctx: Context, order: Order): Order {
 /** The precondition of a call: its input property, or else the header. */
 function conditionOf(ctx: Context, member: string | undefined): string | undefined {
   if (member !== undefined && ctx.ifMatch !== undefined && member !== ctx.ifMatch) {
-    throw invalidRequest({}, { says: 'The If-Match header and the ifMatch property differ' })
+    throw invalidRequest({}, { message: 'The If-Match header and the ifMatch property differ' })
   }
   return member ?? ctx.ifMatch
 }

@@ -127,7 +127,7 @@ const orderInputSchema = orderContentSchema.extend({
  */
 export function parseOrderContent(input: unknown): OrderContent {
   const problem = problemOf(input)
-  if (problem !== null) throw invalidRequest({ member: problem }, { says: `The order is not valid: ${problem}` })
+  if (problem !== null) throw invalidRequest({ member: problem }, { message: `The order is not valid: ${problem}` })
   const { customerId, currency, items, email, note, metadata } = input as OrderContent
   const content: OrderContent = {
     customerId,
@@ -158,7 +158,7 @@ function problemOf(input: unknown): string | null {
 export function amountDueOf(items: OrderContent['items']): number {
   const total = items.reduce((sum, item) => sum + BigInt(item.quantity) * BigInt(item.unitAmount), 0n)
   if (total > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw invalidRequest({}, { says: 'The order is not valid: items: the total exceeds 2^53 - 1' })
+    throw invalidRequest({}, { message: 'The order is not valid: items: the total exceeds 2^53 - 1' })
   }
   return Number(total)
 }

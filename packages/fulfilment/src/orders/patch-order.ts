@@ -41,16 +41,16 @@ export function patchOrder(deps: OrderDeps, request: PatchRequest): Promise<Orde
 }
 
 function patchedContent(order: Order, patch: unknown): OrderContent {
-  if (!isJsonObject(patch)) throw patchUnprocessable({}, { says: 'A merge patch must be an object' })
+  if (!isJsonObject(patch)) throw patchUnprocessable({}, { message: 'A merge patch must be an object' })
   const result = mergePatch(order, patch) as Record<string, unknown>
   const changed = SERVER_MEMBERS.find((member) => !isDeepStrictEqual(result[member] ?? null, order[member]))
   if (changed !== undefined)
-    throw patchUnprocessable({ member: changed }, { says: `The property ${changed} cannot be changed` })
+    throw patchUnprocessable({ member: changed }, { message: `The property ${changed} cannot be changed` })
   try {
     return parseOrderContent(result)
   } catch (error) {
     // An invalid result is the fault of the patch: 422 rather than 400 (RFC 5789 section 2.2).
-    if (invalidRequest.is(error)) throw patchUnprocessable({}, { says: error.message, cause: error })
+    if (invalidRequest.is(error)) throw patchUnprocessable({}, { message: error.message, cause: error })
     throw error
   }
 }

@@ -16,7 +16,7 @@ export function readCursor<const Types extends readonly ('string' | 'number')[]>
   const parts = decode(cursor)
   const fits =
     Array.isArray(parts) && parts.length === types.length && types.every((type, i) => typeof parts[i] === type)
-  if (!fits) throw invalidRequest({}, { says: 'The parameter after is not a valid cursor' })
+  if (!fits) throw invalidRequest({}, { message: 'The parameter after is not a valid cursor' })
   return parts as never
 }
 

@@ -58,12 +58,12 @@ export interface ReceiptSink {
 export const receiptRefused = defineError('receipt_refused', {
   status: 422,
   retry: 'never',
-  says: 'The receipt cannot be sent',
+  message: 'The receipt cannot be sent',
 })
 
 /** A sink without keys cannot know whether this attempt arrived. The receipt is parked, not sent again. */
 export const receiptOutcomeUnknown = defineError('receipt_outcome_unknown', {
   status: 502,
   retry: 'never',
-  says: 'It is unknown whether the receipt arrived',
+  message: 'It is unknown whether the receipt arrived',
 })

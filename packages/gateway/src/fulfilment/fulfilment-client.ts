@@ -73,8 +73,8 @@ export function toFulfilmentError(thrown: unknown): AppError {
   if (!isVerdict(data))
     return unavailable({ dependency: 'fulfilment', status: data?.httpStatus ?? null }, { cause: thrown })
   const { reason, httpStatus: status, retry, version } = data
-  const says = (thrown as Error).message
-  return new AppError(reason, { status, retry, says }, { details: version === undefined ? {} : { version } })
+  const message = (thrown as Error).message
+  return new AppError(reason, { status, retry, message }, { details: version === undefined ? {} : { version } })
 }
 
 function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorData {

@@ -56,7 +56,7 @@ export const SEARCH_MS = 5_000
 
 /** Throws if an operator does not have a role. */
 export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role): void {
-  if (!roles.has(role)) throw roleMissing({ role }, { says: `The token does not have the role ${role}` })
+  if (!roles.has(role)) throw roleMissing({ role }, { message: `The token does not have the role ${role}` })
 }
 
 const ABOUT = ['id', 'replayId', 'key', 'provider'] as const

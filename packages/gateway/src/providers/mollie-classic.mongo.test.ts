@@ -24,7 +24,7 @@ const paid = {
 }
 
 /** Tells what Mollie says of a payment from now on. */
-function says(id: string, object: object, status = 200): void {
+function message(id: string, object: object, status = 200): void {
   answers[`/v2/payments/${id}`] = [status, { id, ...object }]
 }
 
@@ -42,7 +42,7 @@ async function storedOf(objectId: string) {
 
 describe('a call of Mollie', () => {
   it('counts as Mollie itself says, asked with the key of the API', async () => {
-    says('tr_paid', paid)
+    message('tr_paid', paid)
     expect(await call('id=tr_paid')).toBe(200)
     expect(await storedOf('tr_paid')).toMatchObject([
       {
@@ -65,7 +65,7 @@ describe('a call of Mollie', () => {
       { ...paid, amountRefunded: EUR('19.99') },
       { ...paid, amountRefunded: EUR('19.99'), amountChargedBack: EUR('19.99') },
     ]) {
-      says('tr_life', object)
+      message('tr_life', object)
       expect(await call('id=tr_life')).toBe(200)
     }
     expect((await storedOf('tr_life')).map(({ eventId, type }) => [eventId, type])).toEqual([
@@ -78,7 +78,7 @@ describe('a call of Mollie', () => {
   })
 
   it.each(['failed', 'canceled', 'expired'])('of a payment that is %s is a failure', async (status) => {
-    says(`tr_${status}`, { ...paid, status })
+    message(`tr_${status}`, { ...paid, status })
     expect(await call(`id=tr_${status}`)).toBe(200)
     expect(await storedOf(`tr_${status}`)).toMatchObject([{ type: 'payment.failed' }])
   })
@@ -88,13 +88,13 @@ describe('a call of Mollie', () => {
     answers['/v2/orders/ord_1'] = [200, order]
     expect(await call('id=ord_1')).toBe(200)
     expect(await storedOf('ord_1')).toMatchObject([{ type: 'payment.succeeded', orderId: '1337' }])
-    says('tr_text', { ...paid, metadata: '{"order_id":"ord_0002"}' })
+    message('tr_text', { ...paid, metadata: '{"order_id":"ord_0002"}' })
     expect(await call('id=tr_text')).toBe(200)
     expect(await storedOf('tr_text')).toMatchObject([{ orderId: 'ord_0002' }])
   })
 
   it('takes no amount for one that is none in its currency', async () => {
-    says('tr_yen', { ...paid, amount: { value: '500.50', currency: 'JPY' } })
+    message('tr_yen', { ...paid, amount: { value: '500.50', currency: 'JPY' } })
     expect(await call('id=tr_yen')).toBe(200)
     expect(await storedOf('tr_yen')).toMatchObject([{ facts: { unreadable: 'amount_mismatch' } }])
   })
@@ -105,7 +105,7 @@ describe('a call of Mollie', () => {
     ['whose answer is of another payment', 200, { id: 'tr_another' }],
     ['whose answer has no id', 200, { id: null }],
   ])('of a payment %s is refused as any forgery, and leaves nothing', async (_, status, object) => {
-    says('tr_refused', { ...paid, ...object }, status)
+    message('tr_refused', { ...paid, ...object }, status)
     expect(await call('id=tr_refused')).toBe(401)
     expect(await storedOf('tr_refused')).toEqual([])
   })
@@ -121,12 +121,12 @@ describe('a call of Mollie', () => {
     answers[`/v2/payments/${id}`] = [status, body, { location: '/v2/payments/tr_paid' }]
     expect(await call(`id=${id}`)).toBe(500)
     expect(await storedOf(id)).toEqual([])
-    says(id, paid)
+    message(id, paid)
     expect(await call(`id=${id}`)).toBe(200)
   })
 
   it('says nothing of its own: what stands beside the id has no effect', async () => {
-    says('tr_beside', { ...paid, status: 'open' })
+    message('tr_beside', { ...paid, status: 'open' })
     expect(await call('id=tr_beside&status=paid&type=payment.succeeded&amount=1')).toBe(200)
     expect(await storedOf('tr_beside')).toMatchObject([{ type: 'payment.open' }])
   })

@@ -50,9 +50,9 @@ describe('the effects of a provider', () => {
 
   it('must hold what the events are mapped to, and the refusal shows the line to add', () => {
     const github = { scheme: 'github', events: { sponsorship: 'payment.succeeded' }, secrets }
-    const says = 'PROVIDERS.acme: events maps to a type of payment that has no effect here:'
-    expect(problemsOf(github)).toEqual([`${says} add "effects": ["payment.succeeded"]`])
-    expect(problemsOf({ ...github, effects: ['payment.failed'] })).toEqual([`${says} write ${BOTH}`])
+    const message = 'PROVIDERS.acme: events maps to a type of payment that has no effect here:'
+    expect(problemsOf(github)).toEqual([`${message} add "effects": ["payment.succeeded"]`])
+    expect(problemsOf({ ...github, effects: ['payment.failed'] })).toEqual([`${message} write ${BOTH}`])
     expect(problemsOf({ ...github, effects: ['payment.succeeded'] })).toEqual([])
     expect(problemsOf({ ...github, events: { ping: 'pong' } })).toEqual([])
   })

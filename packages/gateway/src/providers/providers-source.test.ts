@@ -47,8 +47,8 @@ describe('the schemes of a start', () => {
   it('do not shorten the list of what a wrong name might have been', async () => {
     const { source } = await openSource({ acme: { scheme: 'strype', secrets }, shop: { scheme: 'slack', secrets } })
     const all = [...SCHEMES.keys()].map((name) => `'${name}'`).join(' | ')
-    const says = `PROVIDERS.acme.scheme invalid discriminator value. Expected ${all}`
-    expect(() => source.read()).toThrow(new SettingsError([says]))
+    const message = `PROVIDERS.acme.scheme invalid discriminator value. Expected ${all}`
+    expect(() => source.read()).toThrow(new SettingsError([message]))
   })
 
   it('are all of them once deliveries are taken, for a file that has changed may name any', async () => {

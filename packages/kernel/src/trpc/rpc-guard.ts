@@ -49,7 +49,7 @@ export async function readInput(request: IncomingMessage, { url, check }: InputR
 
 function checkJson(bytes: Uint8Array): void {
   const input = parseStrictJson(bytes, { exactNumbers: true })
-  if (typeof input !== 'object' || input === null) throw invalidRequest({}, { says: 'The input must be an object' })
+  if (typeof input !== 'object' || input === null) throw invalidRequest({}, { message: 'The input must be an object' })
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -43,7 +43,7 @@ export function toTrpcError(error: AppError): TRPCError {
 export function fromTrpcError(error: TRPCError): AppError {
   if (error.cause instanceof AppError) return error.cause
   if (error.cause instanceof ZodError) {
-    return invalidRequest({}, { says: `The input is not valid: ${sayIssue(error.cause)}` })
+    return invalidRequest({}, { message: `The input is not valid: ${sayIssue(error.cause)}` })
   }
   if (error.code === 'NOT_FOUND') return notFound()
   if (error.code === 'METHOD_NOT_SUPPORTED') return methodNotAllowed()

@@ -132,8 +132,8 @@ describe('every signer', () => {
     ['mercadopago', {}, 'data.id'],
     ['hook0', { settings: { version: 'v2' } }, 'version'],
     ['standard-webhooks', { secret: 'whsk_AAAA' }, '64 bytes'],
-  ])('says what is missing for %s, and never what was given: %j', (scheme, request, says) => {
-    expect(() => sign(scheme, request)).toThrow(says)
+  ])('says what is missing for %s, and never what was given: %j', (scheme, request, message) => {
+    expect(() => sign(scheme, request)).toThrow(message)
     expect(() => sign(scheme, request)).not.toThrow(/test_secret|AAAA/)
   })
 

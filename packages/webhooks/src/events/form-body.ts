@@ -21,7 +21,7 @@ export function readForm(rawBody: Buffer): ReadonlyMap<string, string> {
     const equals = pair.indexOf('=')
     const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]
     const decoded = decodeComponent(name)
-    if (fields.has(decoded)) throw invalidBody({ reason: 'field twice' }, { says: 'The form has a field twice' })
+    if (fields.has(decoded)) throw invalidBody({ reason: 'field twice' }, { message: 'The form has a field twice' })
     fields.set(decoded, decodeComponent(value))
   }
   return fields
@@ -31,7 +31,7 @@ function decodeText(rawBody: Buffer): string {
   try {
     return decoder.decode(rawBody)
   } catch {
-    throw invalidBody({ reason: 'utf-8' }, { says: 'The body is not valid UTF-8' })
+    throw invalidBody({ reason: 'utf-8' }, { message: 'The body is not valid UTF-8' })
   }
 }
 
@@ -39,6 +39,6 @@ function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw invalidBody({ reason: 'escape' }, { says: 'The body is not a form' })
+    throw invalidBody({ reason: 'escape' }, { message: 'The body is not a form' })
   }
 }

@@ -25,6 +25,6 @@ export function readJson(rawBody: Buffer): unknown {
  */
 export function readJsonObject(rawBody: Buffer): JsonObject {
   const value = readJson(rawBody)
-  if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
+  if (!isObject(value)) throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })
   return value
 }

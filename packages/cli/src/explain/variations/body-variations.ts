@@ -4,7 +4,7 @@ import type { Variation } from '../cause.ts'
 type Rewrite = (body: Buffer) => Buffer | null
 
 interface BodyChange {
-  readonly says: string
+  readonly message: string
   readonly rewrite: Rewrite
 }
 
@@ -13,7 +13,7 @@ const exactly = 'Verify the received bytes before anything parses or stores them
 /** Possible changes of a body in transit, each undone. `maxBytes` limits decompression. */
 export function bodyVariations(body: Buffer, maxBytes: number): Variation[] {
   const seen = new Set([body.toString('latin1')])
-  return changes(maxBytes).flatMap(({ says, rewrite }): Variation[] => {
+  return changes(maxBytes).flatMap(({ message, rewrite }): Variation[] => {
     const rewritten = tryTo(rewrite, body)
     if (rewritten === null || seen.has(rewritten.toString('latin1'))) return []
     seen.add(rewritten.toString('latin1'))
@@ -21,7 +21,7 @@ export function bodyVariations(body: Buffer, maxBytes: number): Variation[] {
       {
         axis: 'body',
         cause: 'body_changed',
-        says: `The body was changed in transit: ${says}`,
+        message: `The body was changed in transit: ${message}`,
         fix: exactly,
         apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, rawBody: rewritten } }),
       },
@@ -39,23 +39,23 @@ function tryTo(rewrite: Rewrite, body: Buffer): Buffer | null {
 
 function changes(maxBytes: number): BodyChange[] {
   return [
-    { says: 'a newline was added at the end', rewrite: onText((text) => text.replace(/\r?\n$/, '')) },
-    { says: 'the newline at the end was removed', rewrite: onText((text) => `${text}\n`) },
-    { says: 'the CR LF at the end was removed', rewrite: onText((text) => `${text}\r\n`) },
-    { says: 'whitespace was added around it', rewrite: onText((text) => text.trim()) },
+    { message: 'a newline was added at the end', rewrite: onText((text) => text.replace(/\r?\n$/, '')) },
+    { message: 'the newline at the end was removed', rewrite: onText((text) => `${text}\n`) },
+    { message: 'the CR LF at the end was removed', rewrite: onText((text) => `${text}\r\n`) },
+    { message: 'whitespace was added around it', rewrite: onText((text) => text.trim()) },
     {
-      says: 'a byte order mark was added at the start',
+      message: 'a byte order mark was added at the start',
       rewrite: onText((text) => text.replace(/^\u00ef\u00bb\u00bf/, '')),
     },
-    { says: 'CR LF became LF', rewrite: onText((text) => text.replaceAll(/\r?\n/g, '\r\n')) },
-    { says: 'LF became CR LF', rewrite: onText((text) => text.replaceAll('\r\n', '\n')) },
-    { says: 'it was encoded as base64', rewrite: onText((text) => fromBase64(text)) },
-    { says: 'it is still compressed', rewrite: (body) => gunzipSync(body, { maxOutputLength: maxBytes }) },
-    { says: 'its UTF-8 was read as Latin-1 and encoded again', rewrite: (body) => undoLatin1(body) },
-    { says: 'its UTF-8 became Latin-1', rewrite: onText((text) => text, 'utf8') },
-    { says: 'it was encoded as a JSON string', rewrite: (body) => fromJsonText(body) },
-    { says: 'spaces in the form were encoded as %20', rewrite: onText((text) => text.replaceAll('%20', '+')) },
-    { says: 'spaces in the form were encoded as +', rewrite: onText((text) => text.replaceAll('+', '%20')) },
+    { message: 'CR LF became LF', rewrite: onText((text) => text.replaceAll(/\r?\n/g, '\r\n')) },
+    { message: 'LF became CR LF', rewrite: onText((text) => text.replaceAll('\r\n', '\n')) },
+    { message: 'it was encoded as base64', rewrite: onText((text) => fromBase64(text)) },
+    { message: 'it is still compressed', rewrite: (body) => gunzipSync(body, { maxOutputLength: maxBytes }) },
+    { message: 'its UTF-8 was read as Latin-1 and encoded again', rewrite: (body) => undoLatin1(body) },
+    { message: 'its UTF-8 became Latin-1', rewrite: onText((text) => text, 'utf8') },
+    { message: 'it was encoded as a JSON string', rewrite: (body) => fromJsonText(body) },
+    { message: 'spaces in the form were encoded as %20', rewrite: onText((text) => text.replaceAll('%20', '+')) },
+    { message: 'spaces in the form were encoded as +', rewrite: onText((text) => text.replaceAll('+', '%20')) },
     ...jsonChanges(),
   ]
 }
@@ -86,12 +86,14 @@ function fromJsonText(body: Buffer): Buffer {
 
 /** The ways in which libraries serialize the same JSON, with and without a final newline. */
 function jsonChanges(): BodyChange[] {
-  return layouts.flatMap(({ says, write }) =>
+  return layouts.flatMap(({ message, write }) =>
     spellings.flatMap((spelling) =>
       ['', '\n'].map((ending): BodyChange => {
-        const how = [says, spelling.says, ending === '' ? '' : 'with a final newline'].filter((part) => part !== '')
+        const how = [message, spelling.message, ending === '' ? '' : 'with a final newline'].filter(
+          (part) => part !== '',
+        )
         return {
-          says: `it was parsed and serialized again (signed ${how.join(', ')})`,
+          message: `it was parsed and serialized again (signed ${how.join(', ')})`,
           rewrite: (body) => Buffer.from(spelling.write(write(JSON.parse(body.toString('utf8')))) + ending),
         }
       }),
@@ -99,29 +101,29 @@ function jsonChanges(): BodyChange[] {
   )
 }
 
-const layouts: readonly { readonly says: string; readonly write: (value: unknown) => string }[] = [
-  { says: 'without whitespace', write: (value) => JSON.stringify(value) },
-  { says: 'with an indentation of two spaces', write: (value) => JSON.stringify(value, null, 2) },
-  { says: 'with an indentation of four spaces', write: (value) => JSON.stringify(value, null, 4) },
-  { says: 'with tabs', write: (value) => JSON.stringify(value, null, '\t') },
-  { says: 'with a space after each comma and colon', write: (value) => writeSpaced(value) },
-  { says: 'without whitespace, keys sorted', write: (value) => JSON.stringify(sortMembers(value)) },
+const layouts: readonly { readonly message: string; readonly write: (value: unknown) => string }[] = [
+  { message: 'without whitespace', write: (value) => JSON.stringify(value) },
+  { message: 'with an indentation of two spaces', write: (value) => JSON.stringify(value, null, 2) },
+  { message: 'with an indentation of four spaces', write: (value) => JSON.stringify(value, null, 4) },
+  { message: 'with tabs', write: (value) => JSON.stringify(value, null, '\t') },
+  { message: 'with a space after each comma and colon', write: (value) => writeSpaced(value) },
+  { message: 'without whitespace, keys sorted', write: (value) => JSON.stringify(sortMembers(value)) },
   {
-    says: 'with a space after each comma and colon, keys sorted',
+    message: 'with a space after each comma and colon, keys sorted',
     write: (value) => writeSpaced(sortMembers(value)),
   },
 ]
 
-const spellings: readonly { readonly says: string; readonly write: (json: string) => string }[] = [
-  { says: '', write: (json) => json },
-  { says: 'non-ASCII characters escaped', write: escapeBeyondAscii },
-  { says: 'slashes escaped', write: (json) => json.replaceAll('/', '\\/') },
+const spellings: readonly { readonly message: string; readonly write: (json: string) => string }[] = [
+  { message: '', write: (json) => json },
+  { message: 'non-ASCII characters escaped', write: escapeBeyondAscii },
+  { message: 'slashes escaped', write: (json) => json.replaceAll('/', '\\/') },
   {
-    says: 'slashes and non-ASCII characters escaped',
+    message: 'slashes and non-ASCII characters escaped',
     write: (json) => escapeBeyondAscii(json.replaceAll('/', '\\/')),
   },
   {
-    says: '<, > and & escaped',
+    message: '<, > and & escaped',
     write: (json) => json.replaceAll(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
   },
 ]

@@ -14,7 +14,7 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
   const seen = new Set([JSON.stringify(lines)])
   const onValues = (change: (value: string) => string): readonly Line[] =>
     lines.map(([name, value]) => (own.has(name) ? [name, change(value)] : [name, value]))
-  const tried: readonly (readonly [cause: Variation['cause'], says: string, lines: readonly Line[]])[] = [
+  const tried: readonly (readonly [cause: Variation['cause'], message: string, lines: readonly Line[]])[] = [
     ['header_repeated', 'a header is repeated, and only the first line is correct', keepOne(lines, own)],
     ['header_repeated', 'a header is repeated, and only the last line is correct', keepLast(lines, own)],
     ['header_repeated', 'a repeated header was joined with a comma', onValues(splitTwice)],
@@ -40,14 +40,14 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
       (prefix) => ['header_changed', 'the signature lost its prefix', onSignature(lines, own, prefix)] as const,
     ),
   ]
-  return tried.flatMap(([cause, says, changed]): Variation[] => {
+  return tried.flatMap(([cause, message, changed]): Variation[] => {
     if (seen.has(JSON.stringify(changed))) return []
     seen.add(JSON.stringify(changed))
     return [
       {
         axis: 'header',
         cause,
-        says: `The signature is valid, but ${says}`,
+        message: `The signature is valid, but ${message}`,
         fix: untouched,
         apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, rawHeaders: changed.flat() } }),
       },

@@ -17,7 +17,7 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
       {
         axis: 'secret',
         cause: 'wrong_provider',
-        says: `It is signed with a secret of the provider ${other.name}, not of ${asked.name}`,
+        message: `It is signed with a secret of the provider ${other.name}, not of ${asked.name}`,
         fix: `Deliver it to /api/webhooks/${other.name}, or check whether test and live are mixed up`,
         apply: (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets }),
       },
@@ -41,7 +41,7 @@ export function otherSchemeVariations(asked: KnownProvider, { delivery }: Attemp
         {
           axis: 'scheme',
           cause: 'wrong_scheme',
-          says: `It is signed with the scheme ${name}, but the settings have ${asked.settings.scheme}`,
+          message: `It is signed with the scheme ${name}, but the settings have ${asked.settings.scheme}`,
           fix: `Set "scheme": "${name}"`,
           // The age of the delivery does not matter for its scheme.
           apply: (attempt) => ({ ...attempt, scheme, settings, secrets, now: signedAt ?? attempt.now }),

@@ -39,7 +39,7 @@ export function findUnreadable(secrets: readonly TriedSecret[]): Cause[] {
           {
             cause: 'secret_unreadable',
             proved: false,
-            says: `The secret ${id} is not valid for this scheme: it ${read.problem}`,
+            message: `The secret ${id} is not valid for this scheme: it ${read.problem}`,
             fix: 'Copy it from the provider again, including its prefix',
           },
         ],
@@ -58,7 +58,7 @@ export function secretVariations(provider: KnownProvider, scheme: Scheme): Varia
         {
           axis: 'secret',
           cause: other.cause,
-          says: `The secret ${secret.id} ${other.says}`,
+          message: `The secret ${secret.id} ${other.message}`,
           fix: other.fix,
           apply: (attempt) => ({ ...attempt, secrets }),
         },
@@ -74,7 +74,7 @@ function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
     {
       axis: 'secret',
       cause: 'secret_ended',
-      says: `It is signed with the secret ${id}, which has expired (notAfter)`,
+      message: `It is signed with the secret ${id}, which has expired (notAfter)`,
       fix: 'Switch the provider to the new secret, or extend notAfter',
       apply: (attempt) => ({ ...attempt, secrets }),
     },
@@ -83,7 +83,7 @@ function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
 
 interface OtherSecret {
   readonly cause: CauseName
-  readonly says: string
+  readonly message: string
   readonly fix: string
 }
 
@@ -96,19 +96,19 @@ function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
   const bare = text.trim().replace(/^(["'`])(.*)\1$/s, '$2')
   const last = bare.replace(/(?:\\r)?\\n$/, '')
   const others = [
-    { ...blank, says: 'has whitespace around it', text: text.trim() },
-    { ...blank, says: 'has quotes around it', text: bare },
-    { ...blank, says: 'ends in a literal \\n', text: last },
-    { ...blank, says: 'starts with a variable name', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
-    { ...blank, says: 'contains whitespace', text: last.replaceAll(/\s/g, '') },
-    { ...encoding, says: 'lacks its prefix whsec_', text: `whsec_${last}` },
-    { ...encoding, says: 'has an extra prefix', text: last.replace(/^[a-z]{2,8}_/, '') },
-    { ...encoding, says: 'was percent-encoded', text: decodePercent(last) },
-    { ...encoding, says: 'was changed to upper case', text: last.toLowerCase() },
-    { ...encoding, says: 'was changed to lower case', text: last.toUpperCase() },
-    { ...encoding, says: 'was encoded as base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
-    { ...encoding, says: 'is in base64, but the scheme expects hexadecimal', text: recode(last, 'base64', 'hex') },
-    { ...encoding, says: 'is in hexadecimal, but the scheme expects base64', text: recode(last, 'hex', 'base64') },
+    { ...blank, message: 'has whitespace around it', text: text.trim() },
+    { ...blank, message: 'has quotes around it', text: bare },
+    { ...blank, message: 'ends in a literal \\n', text: last },
+    { ...blank, message: 'starts with a variable name', text: last.replace(/^(?:export )?[A-Z_0-9]+=/, '') },
+    { ...blank, message: 'contains whitespace', text: last.replaceAll(/\s/g, '') },
+    { ...encoding, message: 'lacks its prefix whsec_', text: `whsec_${last}` },
+    { ...encoding, message: 'has an extra prefix', text: last.replace(/^[a-z]{2,8}_/, '') },
+    { ...encoding, message: 'was percent-encoded', text: decodePercent(last) },
+    { ...encoding, message: 'was changed to upper case', text: last.toLowerCase() },
+    { ...encoding, message: 'was changed to lower case', text: last.toUpperCase() },
+    { ...encoding, message: 'was encoded as base64 once more', text: Buffer.from(last, 'base64').toString('utf8') },
+    { ...encoding, message: 'is in base64, but the scheme expects hexadecimal', text: recode(last, 'base64', 'hex') },
+    { ...encoding, message: 'is in hexadecimal, but the scheme expects base64', text: recode(last, 'hex', 'base64') },
   ]
   return others.filter((other) => other.text !== text && other.text !== '')
 }
@@ -133,20 +133,20 @@ function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & 
   const bare = text.trim().replace(/^[a-z]{2,8}_/, '')
   const fix = 'Set the encoding that the provider uses: the scheme decodes the secret differently'
   const readings = [
-    { says: 'is plain text', bytes: Buffer.from(text.trim()) },
-    { says: 'is plain text after its prefix', bytes: Buffer.from(bare) },
-    { says: 'is base64', bytes: Buffer.from(bare, 'base64') },
-    { says: 'is hexadecimal', bytes: Buffer.from(bare, 'hex') },
+    { message: 'is plain text', bytes: Buffer.from(text.trim()) },
+    { message: 'is plain text after its prefix', bytes: Buffer.from(bare) },
+    { message: 'is base64', bytes: Buffer.from(bare, 'base64') },
+    { message: 'is hexadecimal', bytes: Buffer.from(bare, 'hex') },
   ]
   return readings
     .filter(({ bytes }) => bytes.length > 0)
-    .map(({ says, bytes }) => ({ cause: 'secret_encoding', says, fix, key: createSecretKey(bytes) }))
+    .map(({ message, bytes }) => ({ cause: 'secret_encoding', message, fix, key: createSecretKey(bytes) }))
 }
 
 function publicKeyOf(pem: string): (OtherSecret & { readonly key: KeyObject })[] {
   try {
     const key = createPublicKey(pem)
-    return [{ cause: 'secret_encoding', says: 'is in PEM, which the scheme does not accept', fix: asShown, key }]
+    return [{ cause: 'secret_encoding', message: 'is in PEM, which the scheme does not accept', fix: asShown, key }]
   } catch {
     return []
   }

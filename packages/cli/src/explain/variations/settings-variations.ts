@@ -71,7 +71,7 @@ function toVariations(own: HmacSettings, other: Omit<HmacSettings, 'header'>): V
     {
       axis: 'scheme',
       cause: 'settings',
-      says: `The settings of the provider do not match: it is signed with ${entries.join(', ')}`,
+      message: `The settings of the provider do not match: it is signed with ${entries.join(', ')}`,
       fix: 'Change the settings accordingly',
       apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, ...left, ...settings } }),
     },

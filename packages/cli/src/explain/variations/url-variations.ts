@@ -32,7 +32,7 @@ function toVariation(configured: string, url: string): Variation {
   return {
     axis: 'url',
     cause: 'url',
-    says: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}), but the settings have ${withoutQuery(configured)}`,
+    message: `It was signed for ${withoutQuery(url)} (${differenceOf(configured, url)}), but the settings have ${withoutQuery(configured)}`,
     fix: 'Set publicUrl to the exact URL configured at the provider, whatever a proxy changes',
     apply: (attempt) => ({ ...attempt, settings: { ...attempt.settings, publicUrl: url } as ProviderSettings }),
   }
@@ -103,7 +103,7 @@ function queryVariations({ scheme }: ProviderSettings, { target, query }: Addres
   return [...queries].map((other) => ({
     axis: 'url',
     cause: 'url',
-    says: `It was signed ${other === '' ? 'without the query' : 'with a different query than the received one'}`,
+    message: `It was signed ${other === '' ? 'without the query' : 'with a different query than the received one'}`,
     fix: 'Pass the query unchanged, or remove it from the URL configured at the provider',
     apply: (attempt) => ({ ...attempt, delivery: { ...attempt.delivery, query: other } }),
   }))

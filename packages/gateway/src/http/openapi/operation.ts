@@ -8,7 +8,7 @@ export type JsonObject = { readonly [member: string]: unknown }
 export interface Refusal {
   readonly code: string
   readonly status: number
-  readonly says: string
+  readonly message: string
 }
 
 /** The answer of a successful operation. */

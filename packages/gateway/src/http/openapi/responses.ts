@@ -16,8 +16,8 @@ import { type HeaderName, headerReferences } from './headers.ts'
 import type { Answer, JsonObject, Operation, Refusal } from './operation.ts'
 import { schemaReference } from './schemas.ts'
 
-const { code, status, message: says } = toAppError(undefined)
-const internal: Refusal = { code, status, says }
+const { code, status, message } = toAppError(undefined)
+const internal: Refusal = { code, status, message }
 
 // These errors are sent before our own code reads the request: no other headers, and JSON whatever the Accept header.
 const FRAMING: readonly Refusal[] = [
@@ -101,7 +101,7 @@ function toErrorResponse(placed: PlacedOperation, refusals: readonly Refusal[]):
   const content = (schema: string): JsonObject => ({ schema: { allOf: [schemaReference(schema), codes] } })
   const problem = isFraming ? {} : { 'application/problem+json': content('Problem') }
   return {
-    description: refusals.map((refusal) => `\`${refusal.code}\`: ${refusal.says}`).join('. '),
+    description: refusals.map((refusal) => `\`${refusal.code}\`: ${refusal.message}`).join('. '),
     headers: headerReferences([...headers, 'CacheControl']),
     ...(placed.method === 'HEAD' && !isFraming
       ? {}

@@ -22,7 +22,7 @@ export async function putOrder(deps: OrderDeps, ctx: OrderContext): Promise<void
   const rules = { maxBytes: deps.maxBodyBytes, refusalHeaders: { Accept: 'application/json' } }
   refuseMediaTypes(ctx, rules)
   if (ctx.req.headers['content-range'] !== undefined) {
-    throw invalidRequest({}, { says: 'Partial PUT is not supported: remove Content-Range' })
+    throw invalidRequest({}, { message: 'Partial PUT is not supported: remove Content-Range' })
   }
   const order = await readAfterConditions(deps, ctx, rules)
   const what = { action: 'orders.put', orderId: id } as const

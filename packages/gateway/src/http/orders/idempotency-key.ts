@@ -21,7 +21,10 @@ export function idempotencyKeyOf(rawHeaders: readonly string[]): string | null {
   const key = lines.length > 1 ? null : readKey(value.trim())
   if (key !== null) return key
   throw withDocumentation(
-    invalidRequest({}, { says: 'Idempotency-Key must be one string of 1 to 255 characters, in double quotes or bare' }),
+    invalidRequest(
+      {},
+      { message: 'Idempotency-Key must be one string of 1 to 255 characters, in double quotes or bare' },
+    ),
   )
 }
 

@@ -18,7 +18,7 @@ export function orderIdOf(ctx: Context): string {
   if (ORDER_ID.test(id)) return id
   throw invalidRequest(
     {},
-    { says: 'An order id must have 1 to 128 characters of A-Z, a-z, 0-9 and . _ ~ -, and not only one or two dots' },
+    { message: 'An order id must have 1 to 128 characters of A-Z, a-z, 0-9 and . _ ~ -, and not only one or two dots' },
   )
 }
 
@@ -31,7 +31,7 @@ const MAX_CONDITION = 4_096
 export function conditionsOf(ctx: Context): { ifMatch?: string; ifNoneMatch?: string } {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
   if (Math.max(ifMatch?.length ?? 0, ifNoneMatch?.length ?? 0) > MAX_CONDITION) {
-    throw invalidRequest({}, { says: `If-Match and If-None-Match must have at most ${MAX_CONDITION} characters` })
+    throw invalidRequest({}, { message: `If-Match and If-None-Match must have at most ${MAX_CONDITION} characters` })
   }
   return { ...(ifMatch === undefined ? {} : { ifMatch }), ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) }
 }
@@ -46,11 +46,14 @@ export function listInputOf(ctx: Context): { limit: number; after?: string; stat
   const { searchParams } = new URL(ctx.req.url ?? '', 'http://localhost')
   const names = [...searchParams.keys()]
   if (names.some((name) => !LIST_MEMBERS.has(name)) || new Set(names).size < names.length) {
-    throw invalidRequest({}, { says: 'Unknown or repeated query parameter: only limit, after and status are allowed' })
+    throw invalidRequest(
+      {},
+      { message: 'Unknown or repeated query parameter: only limit, after and status are allowed' },
+    )
   }
   const limit = searchParams.get('limit') ?? '20'
   if (!/^(?:[1-9]\d?|100)$/.test(limit))
-    throw invalidRequest({}, { says: 'The parameter limit must be an integer from 1 to 100' })
+    throw invalidRequest({}, { message: 'The parameter limit must be an integer from 1 to 100' })
   const after = searchParams.get('after')
   const status = searchParams.get('status')
   return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }

@@ -72,7 +72,7 @@ function demand(scope: Scope): Step {
   return (ctx, next) => {
     if (ctx.state.grant.scopes.has(scope)) return next()
     const headers = { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }
-    throw scopeMissing({ scope }, { headers, says: `The token does not have the scope ${scope}` })
+    throw scopeMissing({ scope }, { headers, message: `The token does not have the scope ${scope}` })
   }
 }
 

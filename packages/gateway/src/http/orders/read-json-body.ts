@@ -55,6 +55,6 @@ export async function discardBody({ req, state }: OrderContext, maxBytes: number
  * @throws invalidBody
  */
 export function parseBody(rawBody: Buffer): unknown {
-  if (rawBody.length === 0) throw invalidBody({ reason: 'empty' }, { says: 'A JSON body is required' })
+  if (rawBody.length === 0) throw invalidBody({ reason: 'empty' }, { message: 'A JSON body is required' })
   return parseStrictJson(rawBody, { exactNumbers: true })
 }

@@ -220,9 +220,9 @@ describe('an access token', () => {
       ['a time to come', { auth_time: seconds + 31 }, 'auth_time'],
     ])('with %s is refused, and the challenge says what is needed (RFC 9470)', async (_, claims, claim) => {
       const token = await sign({ ...CLAIMS, ...strong, ...claims })
-      const says = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
+      const message = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
       await expect(withRules({ signIn })(token)).rejects.toMatchObject({
-        ...{ code: 'sign_in_insufficient', status: 401, message: says, details: { reason: 'sign_in', claim } },
+        ...{ code: 'sign_in_insufficient', status: 401, message, details: { reason: 'sign_in', claim } },
         headers: {
           'WWW-Authenticate':
             'Bearer error="insufficient_user_authentication", acr_values="phr urn:example:gold", max_age="900"',

@@ -170,9 +170,9 @@ function tooWeak(claim: 'acr' | 'amr' | 'auth_time', { acrValues, maxAgeSeconds 
     ...(acrValues.length === 0 ? [] : [`acr_values="${acrValues.join(' ')}"`]),
     ...(maxAgeSeconds === null ? [] : [`max_age="${maxAgeSeconds}"`]),
   ]
-  const says = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
+  const message = `The sign-in behind the token is too weak or too old: its ${claim} does not meet the settings of the gateway`
   const headers = { 'WWW-Authenticate': challenge.join(', ') }
-  return signInInsufficient({ reason: 'sign_in', claim }, { headers, says })
+  return signInInsufficient({ reason: 'sign_in', claim }, { headers, message })
 }
 
 function subjectOf({ sub }: Claims): string {

@@ -80,7 +80,7 @@ export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
 
 function unreachable(cause?: unknown) {
   const headers = { 'Retry-After': String(RETRY_MS / 1_000) }
-  return unavailable({ reason: 'issuer_unreachable' }, { cause, headers, says: SAYS })
+  return unavailable({ reason: 'issuer_unreachable' }, { cause, headers, message: SAYS })
 }
 
 const SAYS = 'The issuer of the token is unavailable: try again later, or use a token of OPERATOR_TOKENS'

@@ -177,7 +177,7 @@ async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): P
   const [, name = '', after = ''] = /^(\w+):(.*)$/s.exec(position) ?? []
   const index = STAGES.findIndex(([collection]) => collection === name)
   const [, rotate] = STAGES[index] ?? []
-  if (rotate === undefined) throw invalidRequest({}, { says: 'The position is not one of a rotation' })
+  if (rotate === undefined) throw invalidRequest({}, { message: 'The position is not one of a rotation' })
   const part = await rotate(ctx, { after: after === '' ? null : after, dryRun })
   if (part.next !== null) return { ...part, next: `${name}:${part.next}` }
   const [following] = STAGES[index + 1] ?? []

@@ -47,7 +47,7 @@ async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: C
   const _id = toObjectId(id)
   const projection = { _id: 0, state: 1, provider: 1, eventId: 1 }
   const found = _id && (await ctx.db.collection<EventDocument>(EVENTS).findOne({ _id }, { projection, ...AS_WRITTEN }))
-  if (!_id || !found) throw notFound({}, { says: 'No event has this id' })
+  if (!_id || !found) throw notFound({}, { message: 'No event has this id' })
   const { provider, eventId, state } = found
   const refuse = async (): Promise<never> => {
     const error = refusal()

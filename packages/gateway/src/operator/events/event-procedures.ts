@@ -50,7 +50,7 @@ export const reverifyEventProcedure = procedure.input(oneEvent).query(async ({ c
 async function findEvent({ db }: BodySource, id: string): Promise<EventDocument> {
   const _id = toObjectId(id)
   const found = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id })
-  if (found === null) throw notFound({}, { says: 'No event has this id' })
+  if (found === null) throw notFound({}, { message: 'No event has this id' })
   return withGone(found)
 }
 

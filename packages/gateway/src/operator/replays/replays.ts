@@ -82,7 +82,7 @@ export function createReplays(db: Db): Replays {
   const progress = async (id: string): Promise<ReplayProgress> => {
     const _id = toObjectId(id)
     const found = _id === null ? null : await replays.findOne({ _id })
-    if (found === null) throw notFound({}, { says: 'No replay has this id' })
+    if (found === null) throw notFound({}, { message: 'No replay has this id' })
     return toProgress(found, await countStates(db, found._id))
   }
   return {
@@ -121,7 +121,7 @@ async function refuseUnknownOrBusy(db: Db, ids: readonly string[]): Promise<void
     .find({ _id: { $in: toIds([...wanted]) } }, AS_WRITTEN)
     .project<{ state: EventState }>({ _id: 0, state: 1 })
     .toArray()
-  if (found.length < wanted.size) throw notFound({}, { says: 'Unknown event id' })
+  if (found.length < wanted.size) throw notFound({}, { message: 'Unknown event id' })
   if (found.some(({ state }) => state === 'processing')) throw eventsBusy()
 }
 

@@ -72,7 +72,7 @@ function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number)
   if (httpVersion === '1.0' || lines > 1) return badRequest({ reason: 'transfer-encoding' })
   return coding.toLowerCase() === 'chunked'
     ? null
-    : methodNotImplemented({}, { says: 'Only the chunked transfer coding is implemented' })
+    : methodNotImplemented({}, { message: 'Only the chunked transfer coding is implemented' })
 }
 
 const ONCE = ['host', 'content-type', 'authorization', 'transfer-encoding'] as const

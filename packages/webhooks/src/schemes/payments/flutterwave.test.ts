@@ -36,9 +36,9 @@ describe('flutterwave', () => {
   })
 
   it('takes no payment for made that the API calls failed or pending', async () => {
-    const says = (status: string) => confirm({ [path]: [200, { data: { ...transaction, status } }] })
-    expect(await says('failed')).toMatchObject({ event: { type: 'payment.failed' } })
-    expect(await says('pending')).toMatchObject({ event: { type: 'charge.completed.pending' } })
+    const message = (status: string) => confirm({ [path]: [200, { data: { ...transaction, status } }] })
+    expect(await message('failed')).toMatchObject({ event: { type: 'payment.failed' } })
+    expect(await message('pending')).toMatchObject({ event: { type: 'charge.completed.pending' } })
   })
 
   it('refuses what the API does not know, or answers for another id', async () => {

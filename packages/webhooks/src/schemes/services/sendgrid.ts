@@ -37,7 +37,8 @@ export const sendgrid = defineScheme(
       const rules = { ...settings, types: {} }
       return ({ rawBody }) => {
         const items = readJson(rawBody)
-        if (!Array.isArray(items)) throw invalidBody({ reason: 'not a list' }, { says: 'The body is not a JSON list' })
+        if (!Array.isArray(items))
+          throw invalidBody({ reason: 'not a list' }, { message: 'The body is not a JSON list' })
         return boundedItems<unknown>(items, MOST_EVENTS).map((item) => normalizeEvent(findInItem(item), item, rules))
       }
     },

@@ -106,7 +106,8 @@ const MOST_EVENTS = 1_000
 function readItems(rawBody: Buffer, rules: EventRules): WebhookEvent[] {
   const body = readJson(rawBody)
   const read = (document: unknown, idOf: (item: JsonObject) => unknown): WebhookEvent => {
-    if (!isObject(document)) throw invalidBody({ reason: 'not an object' }, { says: 'The body is not a JSON object' })
+    if (!isObject(document))
+      throw invalidBody({ reason: 'not an object' }, { message: 'The body is not a JSON object' })
     return normalizeEvent({ ...findInJson(document), id: idOf(document) }, document, rules)
   }
   const idOfAll = idOfBytes(rawBody)
