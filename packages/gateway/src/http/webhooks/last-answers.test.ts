@@ -4,7 +4,8 @@ import { notChecked, notStored } from '../../errors.ts'
 import { checkedInTime } from '../../receive/deadlines.ts'
 import { LastAnswers } from './last-answers.ts'
 
-const LATER = Number.POSITIVE_INFINITY
+const LATER = { startedAt: 0, endsAt: Number.POSITIVE_INFINITY }
+const never = new Promise<string>(() => undefined)
 
 afterEach(() => {
   vi.useRealTimers()
@@ -27,13 +28,13 @@ describe('LastAnswers', () => {
   it('refuses what still waits at its deadline, and only that', async () => {
     vi.useFakeTimers()
     const answers = new LastAnswers()
-    const never = new Promise<string>(() => undefined)
-    const refused = expect(answers.outcomeOf(never, performance.now() + 9_500)).rejects.toMatchObject({
+    const startedAt = performance.now()
+    const refused = expect(answers.outcomeOf(never, { startedAt, endsAt: startedAt + 9_500 })).rejects.toMatchObject({
       code: 'not_stored',
       details: { late: true },
     })
     const other = Promise.withResolvers<string>()
-    const waiting = answers.outcomeOf(other.promise, performance.now() + 9_501)
+    const waiting = answers.outcomeOf(other.promise, { startedAt, endsAt: startedAt + 9_501 })
     await vi.advanceTimersByTimeAsync(9_500)
     answers.endLate()
     await vi.advanceTimersByTimeAsync(0)
@@ -50,10 +51,26 @@ describe('LastAnswers', () => {
     }, 10)
     const endsAt = performance.now() + 20
     const check = checkedInTime(new Promise(() => undefined), endsAt)
-    const refused = expect(answers.outcomeOf(check, endsAt)).rejects.toSatisfy(notChecked.is)
+    const refused = expect(answers.outcomeOf(check, { startedAt: 0, endsAt })).rejects.toSatisfy(notChecked.is)
     while (performance.now() < endsAt + 1) continue
     await swept.promise
     await refused
+  })
+  it('refuses by itself what begins after its deadline, such as the last of many requests on one connection', async () => {
+    const answers = new LastAnswers()
+    const late = { startedAt: 9_500, endsAt: 9_500 }
+    const failed = answers.outcomeOf(Promise.reject(new Error('forged')), late)
+    const waiting = answers.outcomeOf(never, late)
+    await expect(failed).rejects.toThrow('forged')
+    await expect(waiting).rejects.toMatchObject({ code: 'not_stored', details: { late: true } })
+  })
+  it('refuses by itself what begins after the end', async () => {
+    const answers = new LastAnswers()
+    answers.end()
+    const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
+    const waiting = answers.outcomeOf(never, LATER)
+    expect(await done).toBe('stored')
+    await expect(waiting).rejects.toMatchObject({ code: 'not_stored', details: { stopping: true } })
   })
   it('refuses exactly what still waits, in whatever order the rest was answered', async () => {
     const order = fc.uniqueArray(fc.nat({ max: 19 }))

@@ -1,5 +1,12 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import { notStored } from '../../errors.ts'
+import type { WebhookCall } from './webhook-call.ts'
+
+// Long enough for a database that works, short enough for each request that is waiting behind another on its connection.
+const LAST_MOMENT_MS = 25
+
+/** When a delivery began and when it must be answered, as values of `performance.now()`. */
+type Span = Pick<WebhookCall, 'startedAt' | 'endsAt'>
 
 /** Work for which an answer waits. */
 interface Waiting {
@@ -19,12 +26,14 @@ interface Waiting {
  */
 export class LastAnswers {
   readonly #waiting: Waiting[] = []
+  #isEnded = false
 
   /**
-   * Resolves to the outcome of a delivery's work.
+   * Resolves to the outcome of a delivery's work. The requests of a connection are served one after the other, so a delivery
+   * may begin after its deadline, or after `end`: then it gets only a moment.
    * @throws notStored if `endLate` finds it past its deadline, or `end` is called first; the work itself continues
    */
-  outcomeOf<T>(work: Promise<T>, endsAt: number): Promise<T> {
+  outcomeOf<T>(work: Promise<T>, { startedAt, endsAt }: Span): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { endsAt, refuse: reject, at: this.#waiting.length }
       this.#waiting.push(waiting)
@@ -38,6 +47,8 @@ export class LastAnswers {
           reject(error)
         },
       )
+      if (startedAt >= endsAt) setTimeout(() => this.#refuse(waiting, { late: true }), 0)
+      else if (this.#isEnded) setTimeout(() => this.#refuse(waiting, { stopping: true }), LAST_MOMENT_MS)
     })
   }
 
@@ -49,23 +60,23 @@ export class LastAnswers {
   endLate(): void {
     const now = performance.now()
     const late = this.#waiting.filter(({ endsAt }) => endsAt <= now)
-    if (late.length > 0) setImmediate(() => this.#endAll(late))
+    if (late.length === 0) return
+    setImmediate(() => {
+      for (const waiting of late) this.#refuse(waiting, { late: true })
+    })
   }
 
-  #endAll(late: readonly Waiting[]): void {
-    for (const waiting of late) {
-      if (waiting.at === -1) continue
-      this.#remove(waiting)
-      waiting.refuse(notStored({ late: true }))
-    }
-  }
-
-  /** Ends all waits with an error. The providers deliver again. */
+  /** Ends all waits with an error, and later ones after a moment. The providers deliver again. */
   end(): void {
-    for (const waiting of this.#waiting.splice(0)) {
-      waiting.at = -1
-      waiting.refuse(notStored({ stopping: true }))
-    }
+    this.#isEnded = true
+    for (const waiting of this.#waiting.slice()) this.#refuse(waiting, { stopping: true })
+  }
+
+  /** Its outcome may have come first. */
+  #refuse(waiting: Waiting, why: { readonly late: true } | { readonly stopping: true }): void {
+    if (waiting.at === -1) return
+    this.#remove(waiting)
+    waiting.refuse(notStored(why))
   }
 
   /** The last one takes the place of the one that is removed. */

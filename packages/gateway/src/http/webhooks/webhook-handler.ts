@@ -100,7 +100,7 @@ function verifyAndStore(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): 
   const received = { provider, delivery, requestId: ids.requestId, endsAt, askFor }
   return deps.lastAnswers.outcomeOf(
     timed(() => receiveWebhook(deps, received)),
-    endsAt,
+    call,
   )
 }
 
