@@ -1,4 +1,5 @@
 import { readProviders } from '@oncehook/gateway/providers/read-providers'
+import { PROVIDER_SOURCES } from '@oncehook/gateway/testing/provider-sources'
 import { makeAsymmetricStandardSecret } from '@oncehook/simulator/development-secret'
 import { startObjectApi } from '@oncehook/simulator/object-api'
 import type { PaymentEvent } from '@oncehook/simulator/payment-event'
@@ -32,14 +33,7 @@ const WITH_OWN_ID =
   'checkout gitlab gocardless hmac mollie paddle paypal sendgrid slack standard-webhooks stripe'.split(' ')
 
 function readProvider(settings: object): Provider {
-  const sources = {
-    readEnv: () => undefined,
-    readFile: () => '',
-    maxBytes: 1_048_576,
-    toleranceSeconds: 300,
-    schemes: SCHEMES,
-  }
-  const provider = readProviders(JSON.stringify({ p: settings }), sources).get('p')
+  const provider = readProviders(JSON.stringify({ p: settings }), PROVIDER_SOURCES).get('p')
   if (provider === undefined) throw new Error('The provider was not read')
   return provider
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { describe, expect, it } from 'vitest'
 import { readFulfilmentSettings } from './settings.ts'
 
@@ -8,15 +8,7 @@ const GOOD = {
   SERVICE_TOKEN_SECRET: 'a-good-secret-of-32-characters-42',
 }
 
-function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    readFulfilmentSettings(env)
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-  return []
-}
+const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readFulfilmentSettings(env))
 
 describe('readFulfilmentSettings', () => {
   it('has a default for all but the database and the secret', () => {

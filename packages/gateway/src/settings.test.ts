@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { readGatewaySettings } from './settings.ts'
@@ -18,15 +18,7 @@ const PROVIDERS = JSON.stringify({
 })
 const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
 
-function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    readGatewaySettings(env, SCHEMES)
-    return []
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    return error.problems
-  }
-}
+const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env, SCHEMES))
 
 describe('readGatewaySettings', () => {
   it('needs three settings and has a default for every other', () => {

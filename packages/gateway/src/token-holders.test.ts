@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { describe, expect, it } from 'vitest'
 import {
   API_TOKEN_KIND,
@@ -22,15 +22,7 @@ function apiTokens(entries: unknown): TokenHolders<ApiGrant> {
   return readTokenHolders({ name: 'API_TOKENS', json: JSON.stringify(entries), sources }, API_TOKEN_KIND)
 }
 
-function problemsOf(entries: unknown): readonly string[] {
-  try {
-    apiTokens(entries)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (entries: unknown) => settingsProblems(() => apiTokens(entries))
 
 describe('readTokenHolders', () => {
   it('gives every right to a plain token', () => {

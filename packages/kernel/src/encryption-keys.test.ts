@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createEncryptionKeysSource, watchEncryptionKeys } from './encryption-keys.ts'
-import { SettingsError } from './settings.ts'
 import { memoryLogger } from './testing/memory-logger.ts'
+import { settingsProblems } from './testing/settings-problems.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'oncehook-encryption-keys-'))
 afterAll(() => rm(folder, { recursive: true }))
@@ -20,15 +20,7 @@ const [OLD, NEW] = [randomBytes(32).toString('base64'), randomBytes(32).toString
 const read = (env: NodeJS.ProcessEnv) => createEncryptionKeysSource(env).read()
 const keys = (value: unknown) => ({ ENCRYPTION_KEYS: JSON.stringify(value) })
 
-function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    read(env)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => read(env))
 
 describe('the keys of encryption', () => {
   it('are none where the setting is not there', () => {

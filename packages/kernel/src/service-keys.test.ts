@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createServiceKeysSource, type KeyUse } from './service-keys.ts'
-import { SettingsError } from './settings.ts'
 import { memoryLogger } from './testing/memory-logger.ts'
+import { settingsProblems } from './testing/settings-problems.ts'
 import { watchServiceKeys } from './watch-service-keys.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'oncehook-keys-'))
@@ -27,15 +27,7 @@ const RSA = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.expor
 const read = (env: NodeJS.ProcessEnv, use: KeyUse = 'verify') => createServiceKeysSource(env, use).read()
 const list = (...entries: unknown[]) => ({ SERVICE_TOKEN_SECRETS: JSON.stringify(entries) })
 
-function problemsOf(env: NodeJS.ProcessEnv, use: KeyUse = 'verify'): readonly string[] {
-  try {
-    read(env, use)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (env: NodeJS.ProcessEnv, use: KeyUse = 'verify') => settingsProblems(() => read(env, use))
 
 describe('the keys of service tokens', () => {
   it('are one secret, as in release 0.1.0', () => {

@@ -18,6 +18,7 @@ import {
   textSetting,
   urlSetting,
 } from './settings.ts'
+import { settingsProblems } from './testing/settings-problems.ts'
 
 const CANARY = 'canary-5f1c0b9e77aa4d1fb1f3c4e2-5f1c'
 
@@ -34,15 +35,8 @@ const schema = z.object({
 
 const GOOD = { NAME: 'shop', TOKEN: CANARY, MONGODB_URI: 'mongodb://u:canary@127.0.0.1:27017' }
 
-function problemsOf(env: NodeJS.ProcessEnv, wanted: z.ZodObject = schema): readonly string[] {
-  try {
-    readSettings(wanted, env)
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (env: NodeJS.ProcessEnv, wanted: z.ZodObject = schema) =>
+  settingsProblems(() => readSettings(wanted, env))
 
 /** A folder for setting files. */
 function settingsFolder() {

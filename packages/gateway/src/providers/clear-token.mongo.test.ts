@@ -1,10 +1,10 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/events/reverify-event.ts'
 import { readAgain } from '../operator/replays/read-again.ts'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
 
@@ -20,14 +20,7 @@ const gateway = stack.use(await startGateway({ database, providers }))
 const events = database.db.collection<EventDocument>(EVENTS)
 
 function configured(settings: object) {
-  const sources = {
-    readEnv: () => undefined,
-    readFile: () => '',
-    maxBytes: 1_048_576,
-    toleranceSeconds: 300,
-    schemes: SCHEMES,
-  }
-  return readProviders(JSON.stringify(settings), sources)
+  return readProviders(JSON.stringify(settings), PROVIDER_SOURCES)
 }
 
 async function storedDelivery(): Promise<EventDocument> {

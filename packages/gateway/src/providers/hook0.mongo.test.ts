@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/events/reverify-event.ts'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
 
@@ -14,14 +14,7 @@ const providers = { hook0: { scheme: 'hook0', version: 'v1', effects: [], secret
 const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(await startGateway({ database, providers }))
 const events = database.db.collection<EventDocument>(EVENTS)
-const sources = {
-  readEnv: () => undefined,
-  readFile: () => '',
-  maxBytes: 1_048_576,
-  toleranceSeconds: 300,
-  schemes: SCHEMES,
-}
-const configured = readProviders(JSON.stringify(providers), sources)
+const configured = readProviders(JSON.stringify(providers), PROVIDER_SOURCES)
 
 /** Delivers an event whose signature covers these headers, and answers its record. */
 async function deliver(id: string, covered: Readonly<Record<string, string>>): Promise<EventDocument | null> {

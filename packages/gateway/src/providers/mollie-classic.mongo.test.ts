@@ -1,10 +1,11 @@
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import type { VerifiedDelivery } from '@oncehook/webhooks/providers'
 import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
 
@@ -171,21 +172,8 @@ describe('a call with any one bit changed', () => {
 })
 
 describe('the settings of mollie-classic', () => {
-  const problemsOf = (acme: object): string => {
-    const sources = {
-      readEnv: () => undefined,
-      readFile: () => '',
-      maxBytes: 1_000,
-      toleranceSeconds: 300,
-      schemes: SCHEMES,
-    }
-    try {
-      readProviders(JSON.stringify({ acme }), sources)
-      return ''
-    } catch (error) {
-      return String((error as { problems?: readonly string[] }).problems)
-    }
-  }
+  const problemsOf = (acme: object): string =>
+    settingsProblems(() => readProviders(JSON.stringify({ acme }), PROVIDER_SOURCES)).join()
 
   it('demand an API to ask and a key for it, and no secret', () => {
     expect(problemsOf(settings)).toBe('')

@@ -1,32 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { SettingsError } from '@oncehook/kernel/settings'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { isPaymentEventType } from '@oncehook/webhooks/providers'
 import { asVerified, makeProvider, onlyEvent } from '@oncehook/webhooks/testing/make-provider'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { type Providers, readProviders } from './read-providers.ts'
 import { watchProviders } from './watched-providers.ts'
 
 const secret = 'canary-secret-0123456789'
 const secrets = [{ id: 'a', value: secret }]
-const sources = {
-  readEnv: () => undefined,
-  readFile: () => '',
-  maxBytes: 1_000,
-  toleranceSeconds: 300,
-  schemes: SCHEMES,
-}
 
-function problemsOf(acme: object): readonly string[] {
-  try {
-    readProviders(JSON.stringify({ acme }), sources)
-    return []
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    return error.problems
-  }
-}
+const problemsOf = (acme: object) => settingsProblems(() => readProviders(JSON.stringify({ acme }), PROVIDER_SOURCES))
 
 const BOTH = '"effects": ["payment.succeeded", "payment.failed"]'
 const hmac = { scheme: 'hmac', header: 'x-signature', secrets }
@@ -177,7 +163,7 @@ describe('what is expected', () => {
 describe('a start', () => {
   function warnings(acme: object, event = 'provider.origin-unchecked'): unknown[] {
     const { logger, lines } = memoryLogger()
-    const read = (): Providers => readProviders(JSON.stringify({ acme }), sources)
+    const read = (): Providers => readProviders(JSON.stringify({ acme }), PROVIDER_SOURCES)
     watchProviders({ read, fingerprint: () => 'same' }, logger)
     return lines.filter(({ msg }) => msg === event)
   }

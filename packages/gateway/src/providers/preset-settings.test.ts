@@ -1,7 +1,7 @@
-import { SettingsError } from '@oncehook/kernel/settings'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import type { Provider } from '@oncehook/webhooks/providers'
-import { SCHEMES as ALL_SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { readProviders } from './read-providers.ts'
 
 const secret = 'canary-secret-0123456789'
@@ -28,33 +28,18 @@ const SCHEMES = [
 ]
 
 function read(acme: object): Provider {
-  const sources = {
-    readEnv: () => undefined,
-    readFile: () => '',
-    maxBytes: 1_000,
-    toleranceSeconds: 300,
-    schemes: ALL_SCHEMES,
-  }
-  const provider = readProviders(JSON.stringify({ acme }), sources).get('acme')
+  const provider = readProviders(JSON.stringify({ acme }), PROVIDER_SOURCES).get('acme')
   if (provider === undefined) throw new Error('The provider was not read')
   return provider
 }
 
-function problemsOf(acme: object): readonly string[] {
-  try {
-    read(acme)
-    return []
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    return error.problems
-  }
-}
+const problemsOf = (acme: object) => settingsProblems(() => read(acme))
 
 describe.each(SCHEMES)('the settings of $scheme', ({ scheme, signsTime, demanded = {} }) => {
   const usual = { scheme, ...demanded, secrets }
 
   it('are a secret and nothing that this scheme does not know', () => {
-    expect(read(usual)).toMatchObject({ scheme, signsTime, maxBytes: 1_000 })
+    expect(read(usual)).toMatchObject({ scheme, signsTime, maxBytes: 1_048_576 })
     const [problem, ...more] = problemsOf({ ...usual, prefix: 'sha256=' })
     expect(problem).toMatch(/^PROVIDERS\.acme .*prefix/)
     expect(more).toEqual([])

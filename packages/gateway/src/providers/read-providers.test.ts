@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { SettingsError } from '@oncehook/kernel/settings'
+import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import fc from 'fast-check'
@@ -30,15 +30,8 @@ function read(providers: unknown, sources: { env?: Record<string, string>; files
   })
 }
 
-function problemsOf(providers: unknown, sources?: Parameters<typeof read>[1]): readonly string[] {
-  try {
-    read(providers, sources)
-    return []
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
-    return error.problems
-  }
-}
+const problemsOf = (providers: unknown, sources?: Parameters<typeof read>[1]) =>
+  settingsProblems(() => read(providers, sources))
 
 /** Whether the provider called acme takes a delivery of the body x with these headers. */
 function takes(providers: Providers, rawHeaders: readonly string[]): boolean {

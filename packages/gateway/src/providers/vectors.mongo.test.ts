@@ -3,13 +3,13 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { Delivery } from '@oncehook/webhooks/providers'
 import { demandedSettings } from '@oncehook/webhooks/testing/make-provider'
-import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '@oncehook/webhooks/testing/vectors'
 import { afterAll, describe, expect, it } from 'vitest'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/events/reverify-event.ts'
 import { evidenceOf } from '../receive/evidence.ts'
+import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
 
@@ -35,14 +35,7 @@ function pathOf(scheme: string, vector: Vector): string {
 }
 
 for (const { scheme, cases } of files) for (const vector of cases) pathOf(scheme, vector)
-const sources = {
-  readEnv: () => undefined,
-  readFile: () => '',
-  maxBytes: 1_048_576,
-  toleranceSeconds: 300,
-  schemes: SCHEMES,
-}
-const configured = readProviders(JSON.stringify(providers), sources)
+const configured = readProviders(JSON.stringify(providers), PROVIDER_SOURCES)
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

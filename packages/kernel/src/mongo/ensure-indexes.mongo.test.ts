@@ -3,8 +3,8 @@ import { MongoMemoryReplSet } from 'mongodb-memory-server-core'
 import { describe, expect, it } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { SMALL_SERVER, TEST_COMMANDS } from '../../../../scripts/mongod/mongod-arguments.ts'
-import { SettingsError } from '../settings.ts'
 import { armFailPoint } from '../testing/fail-point.ts'
+import { problemsIn } from '../testing/settings-problems.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { buildsIn, ensureIndexes, type NeededIndex } from './ensure-indexes.ts'
 
@@ -23,15 +23,7 @@ const SHAPES: readonly NeededIndex[] = [UNIQUE, PARTIAL, EXPIRING, SPARSE, HASHE
 const ensure = (db: Db, ...indexes: NeededIndex[]): Promise<void> =>
   ensureIndexes(db, [{ collection: 'events', indexes }])
 
-async function problemsOf(work: Promise<void>): Promise<readonly string[]> {
-  try {
-    await work
-    return []
-  } catch (error) {
-    if (error instanceof SettingsError) return error.problems
-    throw error
-  }
-}
+const problemsOf = (work: Promise<void>) => work.then(() => [], problemsIn)
 
 describe('buildsIn', () => {
   it('names the indexes that any shard is building', () => {

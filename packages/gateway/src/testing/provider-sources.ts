@@ -1,0 +1,11 @@
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import type { ProviderSources } from '../providers/read-providers.ts'
+
+/** All schemes, the default limits, and no file or variable to read secrets from. */
+export const PROVIDER_SOURCES: ProviderSources = {
+  readEnv: () => undefined,
+  readFile: () => '',
+  maxBytes: 1_048_576,
+  toleranceSeconds: 300,
+  schemes: SCHEMES,
+}
