@@ -3,7 +3,7 @@ import type { CliContext } from './cli-context.ts'
 import type { ExitCode } from './exit-code.ts'
 
 /** What a command gets: its context, and a function that sets the exit code (default: 0). */
-interface CommandDeps {
+export interface CommandDeps {
   readonly context: CliContext
   readonly finish: (code: ExitCode) => void
 }

@@ -1,6 +1,6 @@
+import { addToGroup } from '../add-to-group.ts'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
 import { UsageError } from '../exit-code.ts'
 import { connectOperator } from '../operator/connect-operator.ts'
 import { ask, type OperatorClient } from '../operator/operator-client.ts'
@@ -13,8 +13,7 @@ interface Options extends OperatorOptions {
 
 /** `oncehook audit verify`: checks that audit log entries are unchanged and complete. */
 export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'audit', 'Inspect the audit log.')
-    .command('verify')
+  const command = addToGroup(program, 'audit', 'verify')
     .description('Check that no audit log entry was changed or removed.')
     .option('--expect <number:hash>', 'an entry that must exist, from the log or from an earlier run')
     .action(async (options: Options) => finish(await verifyAudit(options, context)))

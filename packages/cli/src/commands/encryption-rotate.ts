@@ -1,6 +1,6 @@
+import { addToGroup } from '../add-to-group.ts'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
 import { connectOperator } from '../operator/connect-operator.ts'
 import { ask } from '../operator/operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
@@ -19,8 +19,7 @@ command exits with 1. It also exits with 1 if a process still encrypts with anot
 
 /** `oncehook encryption rotate`: encrypts all records with the first key. */
 export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'encryption', 'Manage encryption at rest.')
-    .command('rotate')
+  const command = addToGroup(program, 'encryption', 'rotate')
     .description('Encrypt all records with the first key, so that the other keys can be removed.')
     .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .option('--dry-run', 'only count the records that would change')

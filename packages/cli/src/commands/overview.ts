@@ -1,27 +1,12 @@
-import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { toAge, toPrintable, writeJson, writeLines } from '../output.ts'
+import { addOperatorAction } from '../operator/add-operator-action.ts'
+import type { OperatorClient } from '../operator/operator-client.ts'
+import { toAge, toPrintable } from '../output.ts'
 
 /** `oncehook overview`: counts events by state, and shows the age of the oldest unsettled one. */
-export const addOverviewCommand: AddCommand = (program, { context, finish }) => {
-  const command = program
-    .command('overview')
-    .description('Count events by state, and dead events by reason.')
-    .action(async (options: OperatorOptions) => {
-      await showOverview(options, context)
-      finish(0)
-    })
-  addOperatorOptions(command)
-}
-
-async function showOverview(options: OperatorOptions, context: CliContext): Promise<void> {
-  const client = await connectOperator(options, context)
-  const overview = await ask(client.overview.query())
-  if (options.json) return writeJson(context, overview)
-  writeLines(context, describe(overview))
+export const addOverviewCommand: AddCommand = (program, deps) => {
+  const command = program.command('overview').description('Count events by state, and dead events by reason.')
+  addOperatorAction(command, deps, { call: (client) => client.overview.query(), describe })
 }
 
 type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>

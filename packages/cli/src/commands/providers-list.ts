@@ -1,29 +1,17 @@
-import type { CliContext } from '../cli-context.ts'
+import { addToGroup } from '../add-to-group.ts'
 import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
-import { toAge, toTime, writeJson, writeLines } from '../output.ts'
+import { addOperatorAction } from '../operator/add-operator-action.ts'
+import type { OperatorClient } from '../operator/operator-client.ts'
+import { toAge, toTime } from '../output.ts'
 import { toTableLines } from '../table.ts'
 
 /** `oncehook providers list`: lists providers with their deliveries and secrets. */
-export const addProvidersListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'providers', 'Inspect providers and their secrets.')
-    .command('list')
-    .description('List providers with their deliveries and secrets.')
-    .action(async (options: OperatorOptions) => {
-      await listProviders(options, context)
-      finish(0)
-    })
-  addOperatorOptions(command)
-}
-
-async function listProviders(options: OperatorOptions, context: CliContext): Promise<void> {
-  const client = await connectOperator(options, context)
-  const providers = await ask(client.providers.list.query())
-  if (options.json) return writeJson(context, providers)
-  writeLines(context, providers.length === 0 ? ['No providers'] : describe(providers))
+export const addProvidersListCommand: AddCommand = (program, deps) => {
+  const command = addToGroup(program, 'providers', 'list')
+  addOperatorAction(command.description('List providers with their deliveries and secrets.'), deps, {
+    call: (client) => client.providers.list.query(),
+    describe: (providers) => (providers.length === 0 ? ['No providers'] : describe(providers)),
+  })
 }
 
 function describe(providers: Awaited<ReturnType<OperatorClient['providers']['list']['query']>>): string[] {

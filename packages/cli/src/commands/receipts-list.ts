@@ -1,48 +1,38 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
 import { Option } from 'commander'
-import type { CliContext } from '../cli-context.ts'
+import { addToGroup } from '../add-to-group.ts'
 import type { AddCommand } from '../command.ts'
-import { commandGroup } from '../command-group.ts'
-import { connectOperator } from '../operator/connect-operator.ts'
-import { ask, type OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../operator/operator-options.ts'
+import { addOperatorAction, type Typed } from '../operator/add-operator-action.ts'
+import type { OperatorClient } from '../operator/operator-client.ts'
 import { addPageOptions, describeNext, type PageOptions, toPage } from '../operator/page-options.ts'
-import { toTime, writeJson, writeLines } from '../output.ts'
+import { toTime } from '../output.ts'
 import { toTableLines } from '../table.ts'
 
 const states = ['owed', 'sending', 'sent', 'parked'] as const
 
-interface Options extends OperatorOptions, PageOptions {
+interface Options extends PageOptions {
   readonly order?: string
   readonly state?: (typeof states)[number]
 }
 
 /** `oncehook receipts list`: lists receipts with their states. */
-export const addReceiptsListCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'receipts', 'Inspect receipts and release parked ones.')
-    .command('list')
+export const addReceiptsListCommand: AddCommand = (program, deps) => {
+  const command = addToGroup(program, 'receipts', 'list')
     .description('List receipts by order.')
     .option('--order <id>', 'for this order')
     .addOption(new Option('--state <state>', 'in this state').choices(states))
-    .action(async (options: Options) => {
-      await listReceipts(options, context)
-      finish(0)
-    })
-  addOperatorOptions(addPageOptions(command))
+  addOperatorAction(addPageOptions(command), deps, {
+    call: (client, { options }: Typed<Options>) => client.receipts.list.query(toQuery(options)),
+    describe: (page) => (page.items.length === 0 ? ['No receipts'] : describe(page)),
+  })
 }
 
-async function listReceipts(options: Options, context: CliContext): Promise<void> {
-  const client = await connectOperator(options, context)
-  const { order, state } = options
-  const page = await ask(
-    client.receipts.list.query({
-      ...toPage(options),
-      ...(order === undefined ? {} : { orderId: order }),
-      ...(state === undefined ? {} : { state }),
-    }),
-  )
-  if (options.json) return writeJson(context, page)
-  writeLines(context, page.items.length === 0 ? ['No receipts'] : describe(page))
+function toQuery({ order, state, ...page }: Options) {
+  return {
+    ...toPage(page),
+    ...(order === undefined ? {} : { orderId: order }),
+    ...(state === undefined ? {} : { state }),
+  }
 }
 
 const HEAD = ['KEY', 'ORDER', 'PAYMENT', 'AMOUNT', 'PAID', 'STATE', 'ATTEMPTS', 'LAST ERROR', 'SENT']

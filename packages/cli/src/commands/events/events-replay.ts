@@ -1,6 +1,6 @@
+import { addToGroup } from '../../add-to-group.ts'
 import type { CliContext } from '../../cli-context.ts'
 import type { AddCommand } from '../../command.ts'
-import { commandGroup } from '../../command-group.ts'
 import type { ExitCode } from '../../exit-code.ts'
 import { connectOperator } from '../../operator/connect-operator.ts'
 import { describeNotRead } from '../../operator/describe-replay.ts'
@@ -12,8 +12,7 @@ import { writeJson, writeLines } from '../../output.ts'
 
 /** `oncehook events replay`: makes failed events due again. */
 export const addEventsReplayCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
-    .command('replay')
+  const command = addToGroup(program, 'events', 'replay')
     .description('Make events due again: one, several, or all that match a filter.')
     .argument('[ids...]', 'event ids, as printed by `events list`')
     .action(async (ids: string[], options: ReplayOptions) => finish(await replayEvents(ids, options, context)))

@@ -1,6 +1,6 @@
+import { addToGroup } from '../../add-to-group.ts'
 import type { CliContext } from '../../cli-context.ts'
 import type { AddCommand } from '../../command.ts'
-import { commandGroup } from '../../command-group.ts'
 import { connectOperator } from '../../operator/connect-operator.ts'
 import { describeEvent, type EventDetails, toEventDocument } from '../../operator/describe-event.ts'
 import { maskCardNumbers } from '../../operator/mask-card-numbers.ts'
@@ -15,8 +15,7 @@ interface Options extends OperatorOptions {
 
 /** `oncehook events show`: shows an event with its attempts, its replays and, if requested, its body. */
 export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'events', 'Inspect events and replay failed ones.')
-    .command('show')
+  const command = addToGroup(program, 'events', 'show')
     .description('Show one event with its attempts and replays.')
     .argument('<id>', 'event id, as printed by `events list`')
     .option(

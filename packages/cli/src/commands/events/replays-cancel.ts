@@ -1,28 +1,18 @@
-import type { CliContext } from '../../cli-context.ts'
+import { addToGroup } from '../../add-to-group.ts'
 import type { AddCommand } from '../../command.ts'
-import { commandGroup } from '../../command-group.ts'
-import { connectOperator } from '../../operator/connect-operator.ts'
+import { addOperatorAction } from '../../operator/add-operator-action.ts'
 import { describeReplay } from '../../operator/describe-replay.ts'
-import { ask } from '../../operator/operator-client.ts'
-import { addOperatorOptions, type OperatorOptions } from '../../operator/operator-options.ts'
-import { writeJson, writeLines } from '../../output.ts'
 
 /** `oncehook replays cancel`: cancels a replay. */
-export const addReplaysCancelCommand: AddCommand = (program, { context, finish }) => {
-  const command = commandGroup(program, 'replays', 'Inspect or cancel a replay.')
-    .command('cancel')
+export const addReplaysCancelCommand: AddCommand = (program, deps) => {
+  const command = addToGroup(program, 'replays', 'cancel')
     .description('Cancel a replay; events that it already made due stay due.')
     .argument('<id>', 'replay id, as printed by `events replay`')
-    .action(async (id: string, options: OperatorOptions) => {
-      await cancelReplay(id, options, context)
-      finish(0)
-    })
-  addOperatorOptions(command)
-}
-
-async function cancelReplay(replayId: string, options: OperatorOptions, context: CliContext): Promise<void> {
-  const client = await connectOperator(options, context)
-  const progress = await ask(client.replays.cancel.mutate({ replayId }))
-  if (options.json) writeJson(context, { replayId, ...progress })
-  else writeLines(context, describeReplay(progress))
+  addOperatorAction(command, deps, {
+    call: async (client, { argument: replayId }) => ({
+      replayId,
+      ...(await client.replays.cancel.mutate({ replayId })),
+    }),
+    describe: describeReplay,
+  })
 }

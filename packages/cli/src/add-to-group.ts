@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+
+const GROUPS = {
+  audit: 'Inspect the audit log.',
+  encryption: 'Manage encryption at rest.',
+  events: 'Inspect events and replay failed ones.',
+  providers: 'Inspect providers and their secrets.',
+  receipts: 'Inspect receipts and release parked ones.',
+  replays: 'Inspect or cancel a replay.',
+}
+
+/** Adds a command such as `events show` to its group. The first command of a group creates it. */
+export function addToGroup(program: Command, group: keyof typeof GROUPS, name: string): Command {
+  const present = program.commands.find((command) => command.name() === group)
+  return (present ?? program.command(group).description(GROUPS[group])).command(name)
+}

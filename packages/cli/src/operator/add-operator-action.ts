@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import type { CommandDeps } from '../command.ts'
+import { writeJson, writeLines } from '../output.ts'
+import { connectOperator } from './connect-operator.ts'
+import { ask, type OperatorClient } from './operator-client.ts'
+import { addOperatorOptions, type OperatorOptions } from './operator-options.ts'
+import { readReason } from './read-reason.ts'
+
+/** What the user typed: the first argument (empty if there is none) and the options. */
+export interface Typed<Options = OperatorOptions> {
+  readonly argument: string
+  readonly options: Options & OperatorOptions
+}
+
+/** One question to the operator API, and its answer as text. */
+export interface OperatorQuestion<Given, Answer> {
+  readonly call: (client: OperatorClient, given: Given) => Promise<Answer>
+  readonly describe: (answer: Answer) => readonly string[]
+}
+
+/** Adds the operator options and an action that asks one question, prints the answer and exits with 0. */
+export function addOperatorAction<Answer, Options extends object = OperatorOptions>(
+  command: Command,
+  { context, finish }: CommandDeps,
+  { call, describe }: OperatorQuestion<Typed<Options>, Answer>,
+): void {
+  addOperatorOptions(command).action(async () => {
+    const options = command.opts<Options & OperatorOptions>()
+    const client = await connectOperator(options, context)
+    const answer = await ask(call(client, { argument: command.args[0] ?? '', options }))
+    if (options.json) writeJson(context, answer)
+    else writeLines(context, describe(answer))
+    finish(0)
+  })
+}
+
+/** The argument of a command that the audit log records, and the reason for it. */
+interface Reasoned {
+  readonly argument: string
+  readonly reason: string
+}
+
+/** The same with the option `--reason`. A terminal prompts for a reason that is not given. */
+export function addReasonedAction<Answer>(
+  command: Command,
+  deps: CommandDeps,
+  { call, describe }: OperatorQuestion<Reasoned, Answer>,
+): void {
+  command.option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+  addOperatorAction(command, deps, {
+    call: async (client, { argument, options }: Typed<{ readonly reason?: string }>) =>
+      call(client, { argument, reason: await readReason(options.reason, deps.context) }),
+    describe,
+  })
+}
