@@ -4,7 +4,7 @@ import type { Figures, Trial } from './trial.ts'
 type Reader = (trial: Trial, figure: keyof Figures) => number
 
 /** What a figure must come to. */
-export interface Goal {
+export interface Goal extends Bound {
   readonly what: string
   /** What it is compared with. */
   readonly against: string
@@ -14,8 +14,6 @@ export interface Goal {
   readonly unit: Unit
   /** Whether more is better (`at least`) or less (`at most`). */
   readonly direction: 'at least' | 'at most'
-  readonly target?: number
-  readonly aim?: number
 }
 
 /** `times` and `share`: ratios, shown with two and three digits. */
@@ -29,6 +27,27 @@ export interface Row {
   /** Trials that show more and that no goal needs; left out of the short form. */
   readonly more?: readonly Trial[]
   readonly goals: readonly Goal[]
+}
+
+/** A row without trials that only show more. */
+export function row(name: string, trials: readonly Trial[], ...goals: readonly Goal[]): Row {
+  return { name, trials, goals }
+}
+
+/** What a goal asks for: the target is for now, the aim for later. */
+interface Bound {
+  readonly target?: number
+  readonly aim?: number
+}
+
+/** A goal whose figure must be this high. */
+export function atLeast(unit: Unit, bound: Bound): Pick<Goal, 'unit' | 'direction' | keyof Bound> {
+  return { unit, direction: 'at least', ...bound }
+}
+
+/** A goal whose figure must be this low. */
+export function atMost(unit: Unit, bound: Bound): Pick<Goal, 'unit' | 'direction' | keyof Bound> {
+  return { unit, direction: 'at most', ...bound }
 }
 
 /** A ratio of the same figure of two trials. */

@@ -1,7 +1,7 @@
 import { startBare } from '../receivers/baselines/bare.ts'
 import { startNaive, startNaiveLookingUp } from '../receivers/baselines/naive.ts'
 import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
-import { type Row, ratio } from '../row.ts'
+import { atLeast, atMost, type Row, ratio } from '../row.ts'
 import { createClosedTrial } from '../trials/closed-trial.ts'
 import { createDriverTrial } from '../trials/driver-trial.ts'
 
@@ -49,28 +49,19 @@ export const ACCEPT_ROW: Row = {
       what: 'Durable accepts/s, 128 connections',
       against: 'naive',
       figure: ratio(ACCEPTING, NAIVE, 'perSecond'),
-      unit: 'times',
-      direction: 'at least',
-      target: 3.5,
-      aim: 6,
+      ...atLeast('times', { target: 3.5, aim: 6 }),
     },
     {
       what: 'Durable accepts/s, 128 connections',
       against: "the driver's own `insertOne`, 64 in flight, no HTTP",
       figure: ratio(ACCEPTING, DRIVER, 'perSecond'),
-      unit: 'times',
-      direction: 'at least',
-      target: 2.8,
-      aim: 4.5,
+      ...atLeast('times', { target: 2.8, aim: 4.5 }),
     },
     {
       what: '`mongod` CPU per accept',
       against: 'naive',
       figure: ratio(ACCEPTING, NAIVE, 'mongodUs'),
-      unit: 'share',
-      direction: 'at most',
-      target: 0.12,
-      aim: 0.08,
+      ...atMost('share', { target: 0.12, aim: 0.08 }),
     },
   ],
 }

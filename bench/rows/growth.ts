@@ -1,4 +1,4 @@
-import { type Row, ratio } from '../row.ts'
+import { atLeast, ratio, row } from '../row.ts'
 import { createGrowthTrial } from '../trials/growth-trial.ts'
 
 const FEW_STORED = createGrowthTrial({
@@ -16,18 +16,9 @@ const MANY_STORED = createGrowthTrial({
 })
 
 /** Whether a store that has grown takes longer. The short form compares 2 thousand with 50 thousand. */
-export const GROWTH_ROW: Row = {
-  name: 'growth',
-  trials: [FEW_STORED, MANY_STORED],
-  goals: [
-    {
-      what: 'Accept rate with 1 million stored',
-      against: 'with 10 thousand',
-      figure: ratio(MANY_STORED, FEW_STORED, 'perSecond'),
-      unit: 'times',
-      direction: 'at least',
-      target: 0.9,
-      aim: 0.95,
-    },
-  ],
-}
+export const GROWTH_ROW = row('growth', [FEW_STORED, MANY_STORED], {
+  what: 'Accept rate with 1 million stored',
+  against: 'with 10 thousand',
+  figure: ratio(MANY_STORED, FEW_STORED, 'perSecond'),
+  ...atLeast('times', { target: 0.9, aim: 0.95 }),
+})

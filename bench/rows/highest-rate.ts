@@ -1,6 +1,6 @@
 import { startNaive } from '../receivers/baselines/naive.ts'
 import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
-import { type Row, ratio } from '../row.ts'
+import { atLeast, ratio, row } from '../row.ts'
 import { createHighestRateTrial } from '../trials/highest-rate-trial.ts'
 
 /** Naive under rising rates. */
@@ -20,25 +20,19 @@ export const ONCEHOOK_CLIMBING = createHighestRateTrial({
 })
 
 /** The highest rate that is borne, and the curve of latency against rate on the way there. */
-export const HIGHEST_RATE_ROW: Row = {
-  name: 'highest-rate',
-  trials: [NAIVE_CLIMBING, ONCEHOOK_CLIMBING],
-  goals: [
-    {
-      what: 'Highest open-loop rate with p99 under 100 ms, nothing failed',
-      against: 'naive',
-      figure: ratio(ONCEHOOK_CLIMBING, NAIVE_CLIMBING, 'highestPerSecond'),
-      unit: 'times',
-      direction: 'at least',
-      target: 4,
-    },
-    {
-      what: 'The same rate by itself',
-      against: 'absolute',
-      figure: (read) => read(ONCEHOOK_CLIMBING, 'highestPerSecond'),
-      unit: '/s',
-      direction: 'at least',
-      aim: 10_000,
-    },
-  ],
-}
+export const HIGHEST_RATE_ROW = row(
+  'highest-rate',
+  [NAIVE_CLIMBING, ONCEHOOK_CLIMBING],
+  {
+    what: 'Highest open-loop rate with p99 under 100 ms, nothing failed',
+    against: 'naive',
+    figure: ratio(ONCEHOOK_CLIMBING, NAIVE_CLIMBING, 'highestPerSecond'),
+    ...atLeast('times', { target: 4 }),
+  },
+  {
+    what: 'The same rate by itself',
+    against: 'absolute',
+    figure: (read) => read(ONCEHOOK_CLIMBING, 'highestPerSecond'),
+    ...atLeast('/s', { aim: 10_000 }),
+  },
+)

@@ -1,5 +1,5 @@
 import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
-import type { Row } from '../row.ts'
+import { atMost, row } from '../row.ts'
 import { createMemoryTrial } from '../trials/memory-trial.ts'
 
 const AFTER_A_MILLION = createMemoryTrial({
@@ -9,18 +9,9 @@ const AFTER_A_MILLION = createMemoryTrial({
 })
 
 /** Whether the gateway grows with what it has accepted. The short form looks after 50 thousand. */
-export const MEMORY_ROW: Row = {
-  name: 'memory',
-  trials: [AFTER_A_MILLION],
-  goals: [
-    {
-      what: 'Memory of the gateway after 1 million accepts',
-      against: 'absolute',
-      figure: (read) => read(AFTER_A_MILLION, 'residentMib'),
-      unit: 'MiB',
-      direction: 'at most',
-      target: 200,
-      aim: 150,
-    },
-  ],
-}
+export const MEMORY_ROW = row('memory', [AFTER_A_MILLION], {
+  what: 'Memory of the gateway after 1 million accepts',
+  against: 'absolute',
+  figure: (read) => read(AFTER_A_MILLION, 'residentMib'),
+  ...atMost('MiB', { target: 200, aim: 150 }),
+})

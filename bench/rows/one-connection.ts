@@ -1,6 +1,6 @@
 import { startNaive } from '../receivers/baselines/naive.ts'
 import { startAccepting } from '../receivers/oncehook/oncehook-accepting.ts'
-import { type Row, ratio } from '../row.ts'
+import { atMost, ratio, row } from '../row.ts'
 import { createClosedTrial } from '../trials/closed-trial.ts'
 
 const NAIVE_ALONE = createClosedTrial({
@@ -18,18 +18,9 @@ const ONCEHOOK_ALONE = createClosedTrial({
 })
 
 /** What one delivery waits when it is alone: mostly for the disk. */
-export const ONE_CONNECTION_ROW: Row = {
-  name: 'one-connection',
-  trials: [NAIVE_ALONE, ONCEHOOK_ALONE],
-  goals: [
-    {
-      what: 'p50 with one connection',
-      against: 'naive',
-      figure: ratio(ONCEHOOK_ALONE, NAIVE_ALONE, 'p50Ms'),
-      unit: 'times',
-      direction: 'at most',
-      target: 1,
-      aim: 0.85,
-    },
-  ],
-}
+export const ONE_CONNECTION_ROW = row('one-connection', [NAIVE_ALONE, ONCEHOOK_ALONE], {
+  what: 'p50 with one connection',
+  against: 'naive',
+  figure: ratio(ONCEHOOK_ALONE, NAIVE_ALONE, 'p50Ms'),
+  ...atMost('times', { target: 1, aim: 0.85 }),
+})
