@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Addressed, clientAddress } from './client-address.ts'
 
@@ -22,6 +24,9 @@ describe('clientAddress', () => {
     ['an IPv4 address behind a NAT64, in groups', '64:ff9b::c633:6407', undefined, 0, '198.51.100.7'],
     ['the network of an address beside the NAT64', '64:ff9b:1::c633:6407', undefined, 0, '64:ff9b:1:0'],
     ['the network of a link, without its zone', 'fe80::1%eth0', undefined, 0, 'fe80:0:0:0'],
+    ['the network of a link, whatever its name', 'fe80::1%br-12ab.100:1', undefined, 0, 'fe80:0:0:0'],
+    ['the network of a link that a proxy saw', '192.0.2.1', '[fe80::1%eth0.100]:443', 1, 'fe80:0:0:0'],
+    ['an IPv4 address, mapped, without its zone', '::ffff:192.0.2.1%br-1', undefined, 0, '192.0.2.1'],
     ['an address without its port', '192.0.2.1', '198.51.100.1:51234', 1, '198.51.100.1'],
     ['an IPv6 address without its brackets', '192.0.2.1', '[2001:db8:1:2::6]', 1, '2001:db8:1:2'],
     ['an IPv6 address without its brackets and port', '192.0.2.1', '[2001:db8:1:2::6]:443', 1, '2001:db8:1:2'],
@@ -31,5 +36,15 @@ describe('clientAddress', () => {
     ['the socket for an empty entry', '192.0.2.1', '198.51.100.1,', 1, '192.0.2.1'],
   ] as const)('is %s', (...[, remoteAddress, forwarded, hops, address]) => {
     expect(clientAddress(request(remoteAddress, forwarded), hops)).toBe(address)
+  })
+
+  it('is found for every text that is an address', () => {
+    const zone = fc.stringMatching(/^(%[0-9a-zA-Z.:-]{1,9})?$/)
+    fc.assert(
+      fc.property(fc.ipV6(), zone, (address, name) => {
+        fc.pre(isIP(address + name) !== 0)
+        expect(clientAddress(request(address + name), 0)).toMatch(/^(?:[0-9a-f]+(?::[0-9a-f]+){3}|[0-9.]+)$/)
+      }),
+    )
   })
 })

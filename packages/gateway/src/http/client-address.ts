@@ -17,9 +17,12 @@ export function clientAddress(request: Addressed, trustedHops: number): string {
   const address = claimed ?? request.socket.remoteAddress ?? ''
   if (!address.includes(':')) return address
   // Nearly all IPv4 addresses have this form if the listener accepts both kinds.
-  const dotted = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  const dotted = address.replace(ZONE, '').replace(/^::ffff:(?=\d+\.)/i, '')
   return isIPv6(dotted) ? networkOf(dotted) : dotted
 }
+
+// The name of an interface, which ipaddr.js reads only if it has letters and digits alone.
+const ZONE = /%.*$/s
 
 // Not `proxy-addr`: if the list has fewer entries than trusted proxies, it returns an entry that none of them vouches for,
 // and it neither removes ports nor checks that the entry is an address.
