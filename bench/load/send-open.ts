@@ -24,12 +24,13 @@ export async function sendOpen(
   cut?.addEventListener('abort', () => {
     lastDueAt = Math.min(lastDueAt, now())
   })
+  const isCut = (dueAt: number): boolean => over.aborted || dueAt > lastDueAt
   let sent = 0
   await onConnections({ url, count: plan.connections, over }, async (connection) => {
     for (const [index, { eventId, request }] of queue) {
       const dueAt = schedule.dueAt(index)
       await waitUntil(dueAt, now)
-      if (over.aborted || dueAt > lastDueAt) return
+      if (isCut(dueAt)) return
       sent += 1
       try {
         tally.answered({ eventId, status: await connection.exchange(request), ms: now() - dueAt })

@@ -45,12 +45,16 @@ export async function findMongod(search: MongodSearch, ways: readonly Way[] = WA
       binary = await way.find(search)
       return { binary, version: await probeMongod(binary) }
     } catch (error) {
-      const reason = `${way.name}${binary ? ` (${binary})` : ''}: ${error instanceof Error ? error.message : error}`
+      const reason = describeReason(way, binary, error)
       reasons.push(reason)
       if (way.expected && binary) search.say(`Passing over ${reason}`)
     }
   }
   throw new Error(describeFailure(reasons))
+}
+
+function describeReason({ name }: Way, binary: string | undefined, error: unknown): string {
+  return `${name}${binary ? ` (${binary})` : ''}: ${error instanceof Error ? error.message : error}`
 }
 
 function describeFailure(reasons: readonly string[]): string {

@@ -25,21 +25,24 @@ export async function writeTypes(repository: string, { entries, folder, terse }:
     const modules = new Set<string>()
     for (const [name, entry] of entries) {
       const known = new Set(modules)
+      const edit = name === terse ? withoutComments : shorten
       for (const module of modules.add(entry)) {
         if (known.has(module)) continue
-        const declared = await readFile(join(emitted, module.replace(/\.ts$/, '.d.ts')), 'utf8')
-        const { text, imported } = rewriteImports(module, declared)
+        const { text, imported } = await readTypes(emitted, module)
         for (const other of imported) modules.add(other)
-        const short = shorten(name === terse ? withoutComments(text) : text)
-        await writeFile(join(folder, 'types', `${nameOf(module)}.d.cts`), short)
+        await writeFile(join(folder, 'types', `${nameOf(module)}.d.cts`), edit(text))
       }
     }
-    for (const [name, module] of entries) {
-      const text = `export * from './types/${nameOf(module)}.cjs'\n`
-      await Promise.all(['d.cts', 'd.mts'].map((type) => writeFile(join(folder, `${name}.${type}`), text)))
-    }
+    await writeEntries(entries, folder)
   } finally {
     await rm(emitted, { recursive: true })
+  }
+}
+
+async function writeEntries(entries: TypesOutput['entries'], folder: string): Promise<void> {
+  for (const [name, module] of entries) {
+    const text = `export * from './types/${nameOf(module)}.cjs'\n`
+    await Promise.all(['d.cts', 'd.mts'].map((type) => writeFile(join(folder, `${name}.${type}`), text)))
   }
 }
 
@@ -49,7 +52,11 @@ function shorten(text: string): string {
 }
 
 /** The declarations of a module with the names that its imports have in the package, and the modules that it imports. */
-function rewriteImports(module: string, declared: string): { text: string; imported: readonly string[] } {
+async function readTypes(
+  emitted: string,
+  module: string,
+): Promise<{ readonly text: string; readonly imported: readonly string[] }> {
+  const declared = await readFile(join(emitted, module.replace(/\.ts$/, '.d.ts')), 'utf8')
   const imported: string[] = []
   const text = declared.replaceAll(
     /((?:from |import\()['"])((?:\.|@oncehook\/)[^'"]+)/g,
@@ -63,7 +70,7 @@ function rewriteImports(module: string, declared: string): { text: string; impor
 }
 
 function withoutComments(text: string): string {
-  return text.replaceAll(/^ *\/\*\*.*?\*\/\n/gms, '')
+  return shorten(text.replaceAll(/^ *\/\*\*.*?\*\/\n/gms, ''))
 }
 
 /** The module that an import means, from the folder `packages`. */

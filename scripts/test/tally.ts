@@ -1,4 +1,4 @@
-import type { TestModule, TestSuite } from 'vitest/node'
+import type { TestCase, TestModule, TestSuite } from 'vitest/node'
 
 /** How many tests and checks passed, failed and were skipped, and why. */
 export interface Tally {
@@ -28,12 +28,16 @@ export function countTests(modules: readonly TestModule[], strayErrors: number):
       const result = test.result()
       count[result.state === 'pending' ? 'failed' : result.state] += 1 // pending: the run ended before it did
       if (result.state !== 'skipped') continue
-      const reason =
-        result.note ?? (test.options.mode === 'run' ? 'what prepares it failed' : 'marked so in the source')
+      const reason = result.note ?? reasonOf(test)
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     }
   }
   return { ...count, reasons }
+}
+
+/** Why a test was skipped that gives no reason itself. */
+function reasonOf({ options }: TestCase): string {
+  return options.mode === 'run' ? 'what prepares it failed' : 'marked so in the source'
 }
 
 /** The sum of two tallies. */

@@ -98,19 +98,26 @@ export function readTokenHolders<Rights extends z.ZodRawShape, Grant>(
   const holders = new Map<string, TokenHolder<Grant>>()
   for (const [name, entry] of entriesOf(setting)) {
     const read = readEntry(entry, kind)
-    if (read === null) problems.add(`has an entry for ${name} that is not ${kind.form}`)
-    for (const { value, notAfter: end = null } of read?.tokens ?? []) {
+    if (read === null) {
+      problems.add(`has an entry for ${name} that is not ${kind.form}`)
+      continue
+    }
+    for (const { value, notAfter: end = null } of read.tokens) {
       const token = readTextSource(value, setting.sources)
       const problem = problemOf(token)
       if (problem !== null) problems.add(`has a token of ${name} that ${problem}`)
-      const digest = hash('sha256', token ?? '')
+      const digest = digestOf(token)
       const other = holders.get(digest)
       if (other !== undefined) problems.add(`has the same token for ${other.name} and ${name}`)
-      holders.set(digest, { name, notAfter: end, grant: read?.grant ?? kind.all })
+      holders.set(digest, { name, notAfter: end, grant: read.grant })
     }
   }
   if (problems.size > 0) throw new SettingsError(Array.from(problems, (problem) => `${setting.name} ${problem}`))
   return holders
+}
+
+function digestOf(token: string | null): string {
+  return hash('sha256', token ?? '')
 }
 
 function problemOf(token: string | null): string | null {

@@ -178,7 +178,7 @@ function scan(text: string, { maxDepth, ...options }: Required<Omit<StrictJsonOp
         depth -= 1
         break
       default:
-        if (code === MINUS || isDigit(code)) at = scanNumber(text, at, numbers) - 1
+        if (beginsNumber(code)) at = scanNumber(text, at, numbers) - 1
     }
   }
   return { ...numbers, names }
@@ -233,6 +233,10 @@ function endOfNumber(text: string, start: number): number {
   let end = start + 1
   while (isOfNumber(text.charCodeAt(end))) end += 1
   return end
+}
+
+function beginsNumber(code: number): boolean {
+  return code === MINUS || isDigit(code)
 }
 
 function isDigit(code: number): boolean {

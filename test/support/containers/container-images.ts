@@ -85,10 +85,13 @@ async function searchImage(kind: ImageKind): Promise<{ readonly name: string } |
     const outdated = official === null && !wanted ? await findOutdated(engine, name) : undefined
     return outdated === undefined ? { name } : { missing: outdated }
   }
-  if (official === null) return { missing: `the image ${wanted ?? local} is not here: docker/build.sh makes it` }
-  return {
-    missing: `the image ${wanted ?? official} is not here and cannot be pulled: docker/local/build.sh makes one`,
-  }
+  return { missing: describeMissing(kind, wanted) }
+}
+
+function describeMissing(kind: ImageKind, wanted: string | undefined): string {
+  const { official, local } = IMAGES[kind]
+  if (official === null) return `the image ${wanted ?? local} is not here: docker/build.sh makes it`
+  return `the image ${wanted ?? official} is not here and cannot be pulled: docker/local/build.sh makes one`
 }
 
 /**

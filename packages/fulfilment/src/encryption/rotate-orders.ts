@@ -9,7 +9,13 @@ import {
   type ValueRotation,
 } from '@oncehook/kernel/mongo/rotation'
 import type { Db, Document } from 'mongodb'
-import { isLive, ORDERS, type OrderDocument, type StoredReceipt } from '../orders/stored/order-document.ts'
+import {
+  isLive,
+  type LiveOrder,
+  ORDERS,
+  type OrderDocument,
+  type StoredReceipt,
+} from '../orders/stored/order-document.ts'
 import { ENCRYPTED_MEMBERS, memberPlace, sealMembers } from '../orders/stored/order-encryption.ts'
 
 /** The database that holds the records, and their encryption. */
@@ -74,18 +80,24 @@ async function rotateWithReceipts({ db, encryption }: RotationSource, updates: r
 /** One statement per field, so that concurrent changes are kept. */
 function memberRotations(order: OrderDocument, encryption: Encryption): ValueRotation[] {
   if (!isLive(order)) return []
-  return ENCRYPTED_MEMBERS.map((member) => () => {
-    const stored = order[member]
-    if (wasSealed(stored)) {
-      const change = rewrapField(member, stored, encryption)
-      return change === null ? [] : [{ q: { _id: order._id, ...change.demands }, u: { $set: change.sets } }]
-    }
-    // Another program may have written a value of another type. Leave it alone.
-    const isClear = member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string'
-    if (encryption.firstKey === null || !isClear) return []
-    const sealed = sealMembers(order._id, { [member]: stored }, encryption)
-    return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
-  })
+  return ENCRYPTED_MEMBERS.map((member) => () => rotateMember(order, member, encryption))
+}
+
+function rotateMember(
+  order: LiveOrder,
+  member: (typeof ENCRYPTED_MEMBERS)[number],
+  encryption: Encryption,
+): Document[] {
+  const stored = order[member]
+  if (wasSealed(stored)) {
+    const change = rewrapField(member, stored, encryption)
+    return change === null ? [] : [{ q: { _id: order._id, ...change.demands }, u: { $set: change.sets } }]
+  }
+  // Another program may have written a value of another type. Leave it alone.
+  const isClear = member === 'metadata' ? Array.isArray(stored) : typeof stored === 'string'
+  if (encryption.firstKey === null || !isClear) return []
+  const sealed = sealMembers(order._id, { [member]: stored }, encryption)
+  return [{ q: { _id: order._id, [member]: { $eq: stored } }, u: { $set: sealed } }]
 }
 
 /** Receipts are matched by key, because the worker may insert others before them. */

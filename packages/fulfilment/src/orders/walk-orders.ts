@@ -57,22 +57,30 @@ export async function areWalked(walks: Collection<WalkProgress>, names: readonly
 export async function walk(db: Db, { name, collection, first, change }: Walk, stopping: AbortSignal): Promise<void> {
   const walks = walkProgress(db)
   const progress = await walks.findOne({ _id: name })
-  if (progress?.doneAt && Math.abs(Date.now() - progress.doneAt.getTime()) < WEEK_MS) return
+  if (endedLately(progress)) return
   let after = progress?.doneAt ? first : (progress?.after ?? first)
   for (let isDone = false; !isDone && !stopping.aborted; ) {
-    const slice = await db
-      .collection<{ _id: WalkedId }>(collection)
-      .find({ _id: { $gt: after } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
-      .project<{ _id: WalkedId }>({ _id: 1 })
-      .sort({ _id: 1 })
-      .limit(AT_ONCE)
-      .toArray()
-    if (slice.length > 0) await change(slice.map(({ _id }) => _id))
-    after = slice.at(-1)?._id ?? after
+    const slice = await readSlice(db.collection(collection), after)
+    if (slice.length > 0) await change(slice)
+    after = slice.at(-1) ?? after
     isDone = slice.length < AT_ONCE
     const $set = { after, doneAt: isDone ? new Date() : null, ...(isDone ? { wasDone: true as const } : {}) }
     await walks.updateOne({ _id: name }, { $set }, { upsert: true, writeConcern: MAJORITY })
   }
+}
+
+function endedLately(progress: WalkProgress | null): boolean {
+  return progress?.doneAt ? Math.abs(Date.now() - progress.doneAt.getTime()) < WEEK_MS : false
+}
+
+async function readSlice(documents: Collection<{ _id: WalkedId }>, after: WalkedId): Promise<WalkedId[]> {
+  const slice = await documents
+    .find({ _id: { $gt: after } }, { hint: { _id: 1 }, maxTimeMS: SEARCH_MS })
+    .project<{ _id: WalkedId }>({ _id: 1 })
+    .sort({ _id: 1 })
+    .limit(AT_ONCE)
+    .toArray()
+  return slice.map(({ _id }) => _id)
 }
 
 /** Visits all orders and changes those that need it. */

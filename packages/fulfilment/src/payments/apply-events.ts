@@ -99,10 +99,7 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
     deps,
     sent.map(({ statement }) => statement),
   )
-  for (const [index, result] of results.entries()) {
-    const one = sent[index]
-    if (one !== undefined) close(deps, one, result)
-  }
+  closeAll(deps, sent, results)
 }
 
 /** Settles the events of one order if no write is needed. Otherwise returns the write. */
@@ -121,6 +118,13 @@ function refuseUndecidable({ logger }: ApplyDeps, group: Group, thrown: unknown)
   const orderId = short(group[0]?.event.orderId ?? '')
   logger.error({ error, orderId, events: group.length }, 'order.undecidable')
   refuse(group, error)
+}
+
+function closeAll(deps: ApplyDeps, sent: readonly Sent[], results: readonly CommitResult[]): void {
+  for (const [index, result] of results.entries()) {
+    const one = sent[index]
+    if (one !== undefined) close(deps, one, result)
+  }
 }
 
 function close(deps: ApplyDeps, { group, decision }: Sent, result: CommitResult): void {

@@ -36,15 +36,20 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
     if (ended !== TIMED_OUT) return { state: 'sent' }
     return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }
   } catch (error) {
-    if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
-    if (recordAltered.is(error)) return { state: 'parked', code: error.code }
-    // Nothing was attempted. The key may be configured again at any time.
-    if (keyUnknown.is(error) && isSealed(receipt.email)) {
-      return { state: 'waiting', keyId: receipt.email.key, attempts: receipt.attempts }
-    }
-    if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
-    return again(deps, claim, codeOf(error))
+    return afterFailure(deps, claim, error)
   }
+}
+
+function afterFailure(deps: SendDeps, claim: ReceiptClaim, error: unknown): Settlement {
+  const { receipt } = claim
+  if (receiptRefused.is(error)) return { state: 'parked', code: error.code }
+  if (recordAltered.is(error)) return { state: 'parked', code: error.code }
+  // Nothing was attempted. The key may be configured again at any time.
+  if (keyUnknown.is(error) && isSealed(receipt.email)) {
+    return { state: 'waiting', keyId: receipt.email.key, attempts: receipt.attempts }
+  }
+  if (receiptOutcomeUnknown.is(error)) return { state: 'parked', code: UNKNOWN }
+  return again(deps, claim, codeOf(error))
 }
 
 function again({ backoff, random }: SendDeps, { receipt }: ReceiptClaim, code: string): Settlement {

@@ -52,9 +52,11 @@ export interface RunningFulfilment extends AsyncDisposable {
 
 /** Starts fulfilment in this process on a free port. */
 export async function startFulfilment(options: StartOptions): Promise<RunningFulfilment> {
-  const secret = options.secret ?? new Secret(`test-service-token-${crypto.randomUUID()}`)
-  const clock = options.clock ?? systemClock
-  const logger = options.logger ?? memoryLogger().logger
+  const {
+    secret = new Secret(`test-service-token-${crypto.randomUUID()}`),
+    clock = systemClock,
+    logger = memoryLogger().logger,
+  } = options
   const lifecycle = new Lifecycle(logger)
   const { port } = await openFulfilment(
     {

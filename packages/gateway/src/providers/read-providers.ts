@@ -95,26 +95,35 @@ function lower(message: string): string {
 type Named = { readonly name: string; readonly settings: ProviderSettings }
 
 function readProvider({ name, settings }: Named, sources: ProviderSources): Provider | { problems: string[] } {
+  const { problems, secrets, secretTexts } = readSecrets(settings.secrets, sources)
+  const maxBytes = settings.maxBytes ?? sources.maxBytes
+  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes }, sources.schemes)
+  if ('problems' in made) problems.push(...made.problems)
+  if ('problems' in made || problems.length > 0) {
+    return { problems: problems.map((problem) => `PROVIDERS.${name}: ${problem}`) }
+  }
+  return made
+}
+
+type SecretSettings = ProviderSettings['secrets'][number]
+
+/** The secrets whose texts can be used, their texts, and the problems of the others. */
+function readSecrets(given: readonly SecretSettings[], sources: TextSources) {
   const problems: string[] = []
   const ids = new Set<string>()
   const secrets: SecretSettings[] = []
   const secretTexts: string[] = []
-  for (const secret of settings.secrets) {
+  for (const secret of given) {
     const { id, value } = secret
-    if (ids.has(id)) problems.push(`PROVIDERS.${name}: secret ${id} is named twice`)
+    if (ids.has(id)) problems.push(`secret ${id} is named twice`)
     ids.add(id)
     const text = readTextSource(value, sources)
     const problem = text === null ? 'cannot be read' : secretTextProblem(text)
-    if (problem !== null) problems.push(`PROVIDERS.${name}: secret ${id} ${problem}`)
+    if (problem !== null) problems.push(`secret ${id} ${problem}`)
     else if (text !== null) {
       secrets.push(secret)
       secretTexts.push(text)
     }
   }
-  const maxBytes = settings.maxBytes ?? sources.maxBytes
-  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes }, sources.schemes)
-  if ('problems' in made) problems.push(...made.problems.map((problem) => `PROVIDERS.${name}: ${problem}`))
-  return 'problems' in made || problems.length > 0 ? { problems } : made
+  return { problems, secrets, secretTexts }
 }
-
-type SecretSettings = ProviderSettings['secrets'][number]

@@ -68,13 +68,7 @@ export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<Rotati
   const { rows, atOnce, idOf, rotate, onAltered, send } = steps
   const endsAt = performance.now() + PART_MS
   const counts = { examined: 0, changed: 0, unknown: 0, altered: 0 }
-  let waiting: Document[] = []
-  let bytes = 0
-  const flush = async (): Promise<void> => {
-    if (waiting.length > 0) await send?.(waiting)
-    waiting = []
-    bytes = 0
-  }
+  const batch = createBatch(send)
   let last: string | null = null
   for (const row of rows) {
     if (last !== null && performance.now() > endsAt) break
@@ -88,13 +82,28 @@ export async function rotatePart<Row>(steps: RotationSteps<Row>): Promise<Rotati
     }
     if (statements.length === 0) continue
     counts.changed += 1
+    await batch.add(statements)
+  }
+  await batch.flush()
+  const isLast = counts.examined === rows.length && rows.length < atOnce
+  return { ...counts, next: isLast ? null : last }
+}
+
+/** Collects statements and sends them before there are too many for one command. */
+function createBatch(send: RotationSteps<never>['send']) {
+  let waiting: Document[] = []
+  let bytes = 0
+  const flush = async (): Promise<void> => {
+    if (waiting.length > 0) await send?.(waiting)
+    waiting = []
+    bytes = 0
+  }
+  const add = async (statements: readonly Document[]): Promise<void> => {
     waiting.push(...statements)
     bytes += sizeOf(statements)
     if (waiting.length >= MOST_STATEMENTS || bytes >= MOST_BYTES) await flush()
   }
-  await flush()
-  const isLast = counts.examined === rows.length && rows.length < atOnce
-  return { ...counts, next: isLast ? null : last }
+  return { add, flush }
 }
 
 /** What the values of a record need. */

@@ -1,7 +1,7 @@
 import { methodNotAllowed, notFound } from '@oncehook/kernel/error-codes'
 import type { Middleware } from 'koa'
 import type { RequestState } from '../request-context.ts'
-import { resourceAt } from '../resources.ts'
+import { type Resource, resourceAt } from '../resources.ts'
 import { answerOptions } from '../route-guard.ts'
 import { providerNameOf, type WebhookDeps } from './webhook-handler.ts'
 
@@ -19,15 +19,18 @@ export function createWebhookChecks({
     const provider = providers().get(name)
     const resource = resourceAt(ctx.path)
     if (provider === undefined || resource === undefined) throw notFound()
-    const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring, clock.now()) : undefined
-    if (check !== undefined && check !== null) {
+    const check = ctx.method === 'GET' ? provider.answerCheck?.(ctx.querystring, clock.now()) : null
+    if (check) {
       ctx.set('Cache-Control', 'no-store')
       ctx.body = check
       return
     }
-    const isChecked = provider.answerCheck !== undefined
-    const methods = isChecked ? [...(resource.takenBySome ?? []), ...resource.methods] : resource.methods
+    const methods = methodsOf(resource, provider.answerCheck !== undefined)
     if (ctx.method !== 'OPTIONS') throw methodNotAllowed({}, { headers: { Allow: methods.join(', ') } })
     answerOptions(ctx, { ...resource, methods })
   }
+}
+
+function methodsOf({ methods, takenBySome = [] }: Resource, isChecked: boolean): Resource['methods'] {
+  return isChecked ? [...takenBySome, ...methods] : methods
 }

@@ -31,10 +31,13 @@ export function createOrderAudit(
   const store = async ({ action, principal, madeAt, isRepetition, ...details }: OrderChange): Promise<void> => {
     const id = madeAt === undefined ? new ObjectId() : idOfMaking(details.orderId, madeAt)
     const entry = { id, by: `api:${principal}`, action, reason: null, details }
+    // The entry of a repetition is usually there already.
+    const insert = async () => {
+      if (isRepetition !== true || !(await audit.has(id))) await audit.record(entry)
+    }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        if (isRepetition === true && (await audit.has(id))) return
-        return await audit.record(entry)
+        return await insert()
       } catch (error) {
         if (attempt === ATTEMPTS) {
           warn({ action, principal, ...details }, error)

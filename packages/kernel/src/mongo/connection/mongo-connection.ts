@@ -133,8 +133,7 @@ export function createMongoConnection(options: MongoOptions): MongoConnection {
           opened = true
           clients.watch()
         } catch (error) {
-          if (error instanceof SettingsError) throw error
-          refuseForeignServers(error)
+          throwUnlessRetriable(error)
           if (tries % 10 === 0) logger.warn({ error, database }, 'mongodb.unreachable')
           await sleep(RETRY_MS)
           clients.refresh()
@@ -175,6 +174,12 @@ function isSignedOut(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false
   if (error.code === AUTHENTICATION_FAILED) return true
   return error.code === UNAUTHORIZED && /authentication/i.test(error.message)
+}
+
+/** @throws SettingsError if another attempt would fail as well */
+function throwUnlessRetriable(error: unknown): void {
+  if (error instanceof SettingsError) throw error
+  refuseForeignServers(error)
 }
 
 /** The driver discards servers that are not part of the set, so a wrong URL looks like an unreachable server. */

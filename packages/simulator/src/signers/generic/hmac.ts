@@ -30,10 +30,7 @@ function signHmac({ body, secret, now, settings }: SigningRequest): HeaderLine[]
   const header = readTextSetting(settings, 'header')
   if (!header) throw new SigningError('The setting header is missing: the name of the signature header')
   const timestampHeader = readTextSetting(settings, 'timestampHeader')
-  const signedText = readTextSetting(settings, 'signedText') ?? (timestampHeader ? '{timestamp}.{body}' : '{body}')
-  if (signedText.includes('{timestamp}') && !timestampHeader) {
-    throw new SigningError('The setting timestampHeader is missing: signedText contains {timestamp}')
-  }
+  const signedText = readSignedText(settings, timestampHeader)
   const timestamp = toSeconds(now)
   const mac = createHmac(readChoice(settings, 'algorithm', algorithms) ?? 'sha256', readKey(secret, settings))
   for (const part of splitTemplate(signedText)) {
@@ -43,6 +40,14 @@ function signHmac({ body, secret, now, settings }: SigningRequest): HeaderLine[]
   const prefix = readTextSetting(settings, 'prefix') ?? ''
   const line: HeaderLine = [header, `${prefix}${signature}`]
   return timestampHeader ? [line, [timestampHeader, timestamp]] : [line]
+}
+
+function readSignedText(settings: SigningSettings | undefined, timestampHeader: string | undefined): string {
+  const signedText = readTextSetting(settings, 'signedText') ?? (timestampHeader ? '{timestamp}.{body}' : '{body}')
+  if (signedText.includes('{timestamp}') && !timestampHeader) {
+    throw new SigningError('The setting timestampHeader is missing: signedText contains {timestamp}')
+  }
+  return signedText
 }
 
 function splitTemplate(template: string): string[] {

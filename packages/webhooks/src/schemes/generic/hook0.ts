@@ -39,7 +39,7 @@ export const hook0 = defineScheme('hook0', shape, {
       if (!isWithinTolerance(timestamp, toleranceSeconds, now)) return { refused: 'timestamp_outside_window' }
       const secretId = findSigner(secrets, [signature], { now, macOf: (key) => hmac('sha256', key, parts) })
       if (secretId === null) return { refused: 'signature_mismatch' }
-      const signedId = presented.covered.includes('x-event-id') ? eventIdOf(delivery) : null
+      const signedId = signedIdOf(delivery, presented.covered)
       return signedId === null ? { secretId } : { secretId, signedId }
     }
   },
@@ -90,7 +90,7 @@ function readSignature(delivery: Delivery): Presented | Refused {
   const values = covered.map((name) => singleHeader(rawHeaders, name))
   // A covered header that is missing or repeated could have any value.
   if (values.includes(null)) return { refused: 'header_missing' }
-  if (covered.includes('x-event-id') && hasLostId(delivery, values.join('.'))) return MALFORMED
+  if (hasLostId(delivery, covered, values)) return MALFORMED
   return { version, timestamp, signature, parts: [`${timestamp}.${names}.${values.join('.')}.`, rawBody], covered }
 }
 
@@ -118,9 +118,17 @@ function eventIdOf({ rawHeaders }: Delivery): string | null {
   return id !== null && UUID.test(id) ? id : null
 }
 
+function signedIdOf(delivery: Delivery, covered: readonly string[]): string | null {
+  return covered.includes('x-event-id') ? eventIdOf(delivery) : null
+}
+
 /** Whether the id was moved into a neighbouring value, so that a captured delivery would look like another event. */
-function hasLostId(delivery: Delivery, values: string): boolean {
-  return eventIdOf(delivery) === null && values.split('.').some((piece) => UUID.test(piece))
+function hasLostId(delivery: Delivery, covered: readonly string[], values: readonly (string | null)[]): boolean {
+  if (!covered.includes('x-event-id') || eventIdOf(delivery) !== null) return false
+  return values
+    .join('.')
+    .split('.')
+    .some((piece) => UUID.test(piece))
 }
 
 function isTypeSigned(delivery: Delivery): boolean {
