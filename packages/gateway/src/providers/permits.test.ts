@@ -178,6 +178,22 @@ describe('a start', () => {
     }
   })
 
+  it('warns of the account of Stripe: with Connect, one key signs for every connected account', () => {
+    expect(warnings({ scheme: 'stripe', secrets })).toEqual([
+      expect.objectContaining({ level: 'warn', properties: ['/account'] }),
+    ])
+    expect(warnings({ scheme: 'stripe', testMode: true, secrets })).toHaveLength(1)
+    expect(warnings({ scheme: 'stripe', expect: {}, secrets })).toEqual([])
+  })
+
+  it('warns of the mode and the profile of what is read from Mollie', () => {
+    const fetch = { baseUrl: 'https://api.mollie.com/v2', token: 'live_key_0001' }
+    expect(warnings({ scheme: 'mollie-classic', fetch })).toEqual([
+      expect.objectContaining({ level: 'warn', properties: ['/mode', '/profileId'] }),
+    ])
+    expect(warnings({ scheme: 'mollie-classic', fetch, expect: { '/mode': 'live' } })).toEqual([])
+  })
+
   it('warns where a further type is a success, and nothing is said of its amount', () => {
     const checkout = { scheme: 'checkout', secrets, events: { payment_approved: 'payment.succeeded' } }
     const amounts = (settings: object): unknown[] => warnings(settings, 'provider.amount-required')
@@ -194,6 +210,6 @@ describe('a start', () => {
     expect(warnings({ ...square, expect: { '/merchant_id': 'M1' } })).toEqual([])
     expect(warnings({ ...square, expect: {} })).toEqual([])
     expect(warnings({ ...square, effects: [] })).toEqual([])
-    expect(warnings({ scheme: 'stripe', secrets })).toEqual([])
+    expect(warnings({ scheme: 'checkout', secrets })).toEqual([])
   })
 })

@@ -42,7 +42,7 @@ export const mollieClassic = defineScheme(
     readKey: () => ({ problem: 'is not needed: nothing is signed' }),
     signedHeaders: () => [],
     redelivery: { hours: 26, source: 'reported: about 10 attempts' },
-    permits: PAYMENTS,
+    permits: { ...PAYMENTS, origin: ['/mode', '/profileId'] },
     signsTime: () => false,
     takesForms: true,
     prepare:

@@ -28,7 +28,7 @@ export const stripe = defineScheme(
       before: (timestamp) => `${timestamp}.`,
     }),
     redelivery: { hours: 720, source: 'docs.stripe.com/webhooks: resending by hand for 30 days' },
-    permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }) },
+    permits: { ...PAYMENTS, expect: ({ testMode }) => ({ '/livemode': testMode !== true }), origin: ['/account'] },
     prepareReader: jsonReader(TYPES, (body) => findPlainEvent(body, { amountMembers, toIsoUnits: isoUnitsOfStripe })),
   },
 )
