@@ -175,6 +175,28 @@ describe('a principal that may touch only its own orders', () => {
     expect(ofDeleted).toEqual(ofNobody)
   })
 
+  // An id has one order, so a PUT that would create one cannot hide that there is one. The answer says nothing else.
+  it.each<[string, Record<string, string>]>([
+    ['without conditions', {}],
+    ['that must create', { 'if-none-match': '*' }],
+  ])('learns from a PUT %s only that an id is taken, and takes it if it is free', async (_, headers) => {
+    const [{ target, id }, gone, free] = [await put('ownOne'), await put('ownOne'), unusedPath()]
+    expect((await callAs('ownOne', { method: 'DELETE', target: gone.target })).status).toBe(204)
+    const before = [await storedOrder(id), await storedOrder(gone.id)]
+    const putAt = (at: string) => callAs('ownTwo', { method: 'PUT', target: at, body: orderContent(), headers })
+    const answers = [await putAt(target), await putAt(gone.target)]
+    for (const answer of answers) {
+      const { requestId, ...told } = answer.json
+      expect(told).toEqual({ error: expect.any(String), code: 'order_not_found' })
+      expect([answer.status, answer.headers.etag, answer.headers.allow]).toEqual([404, undefined, undefined])
+    }
+    expect(answers[0]?.json.error).toBe(answers[1]?.json.error)
+    expect([await storedOrder(id), await storedOrder(gone.id)]).toEqual(before)
+    const made = await putAt(free)
+    expect(made.status).toBe(201)
+    expect(await storedOrder(String(made.json.id))).toMatchObject({ createdBy: 'other' })
+  })
+
   it('lists its own orders only', async () => {
     const [mine, theirs, unlimited] = [await put('ownOne'), await put('ownTwo'), await put('all')]
     const ids = async (holder: Holder): Promise<unknown[]> => {
