@@ -45,7 +45,7 @@ export function logRefused({ logger, metrics, summary }: LogDeliveryDeps, call: 
   const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
   // An unchecked delivery may come from anybody. It is not our failure, and nobody must be woken up for it.
   if (status >= 500 && !notChecked.is(error)) logger.error({ ...line, error }, 'webhook.failed')
-  else if (status !== 429 && summary.takeLine()) logger.warn(line, 'webhook.refused')
+  else if (status !== 429 && summary.takeLine()) logger.warn({ ...line, address }, 'webhook.refused')
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }
 

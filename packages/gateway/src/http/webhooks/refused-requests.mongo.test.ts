@@ -92,9 +92,10 @@ describe('a refused request', () => {
     expect(linesOf(response.headers.get('x-request-id'))).toMatchObject([{ msg: 'request.refused', ...expected }])
   })
 
-  it('of a provider leaves only the line of its delivery', async () => {
+  it('of a provider leaves only the line of its delivery, which names the address of the sender', async () => {
     const response = await fetch(`${gateway.url}/api/webhooks/shop`, { method: 'POST', body: CANARY })
-    expect(linesOf(response.headers.get('x-request-id'))).toMatchObject([{ msg: 'webhook.refused', status: 401 }])
+    const line = { msg: 'webhook.refused', status: 401, address: '127.0.0.1' }
+    expect(linesOf(response.headers.get('x-request-id'))).toMatchObject([line])
   })
 
   it('leaves a line when it is over a limit', async () => {
