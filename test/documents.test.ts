@@ -65,6 +65,25 @@ describe('SECURITY.md and docs/security.md', () => {
     expect(unexplained).toEqual([])
   })
 
+  it('leave out no requirement of levels 1 and 2', () => {
+    // How many requirements of these levels each section of ASVS 5.0 has. They come first in each section.
+    const sections = `1.1:2 1.2:9 1.3:11 1.4:3 1.5:2 2.1:3 2.2:3 2.3:4 2.4:1 3.1:0 3.2:2 3.3:4 3.4:6 3.5:5 3.7:2 4.1:3 4.2:1 4.3:2 4.4:4
+      5.1:1 5.2:3 5.3:2 5.4:3 6.1:3 6.2:12 6.3:4 6.4:4 6.5:5 6.6:3 6.8:4 7.1:3 7.2:4 7.3:2 7.4:5 7.5:2 7.6:2 8.1:2 8.2:3 8.3:1 8.4:1
+      9.1:3 9.2:4 10.1:2 10.2:2 10.3:4 10.4:11 10.5:5 10.6:2 10.7:3 11.1:2 11.2:3 11.3:3 11.4:4 11.5:1 11.6:1 12.1:3 12.2:2 12.3:4
+      13.1:1 13.2:5 13.3:2 13.4:5 14.1:2 14.2:4 14.3:3 15.1:3 15.2:3 15.3:7 16.1:1 16.2:5 16.3:4 16.4:3 16.5:3 17.1:1 17.2:4 17.3:2`
+    const required = sections.split(/\s+/).flatMap((one) => {
+      const [section = '', count] = one.split(':')
+      return Array.from({ length: Number(count) }, (_, index) => `${section}.${index + 1}`)
+    })
+    const listed = rowsOf('docs/security.md').flatMap((row) => {
+      const [, ids = ''] = /^\| ((?:[\d.]+(?: to |, )?)+) /.exec(row) ?? []
+      return ids.split(', ').flatMap(expandRange)
+    })
+    const isListed = (id: string) => listed.some((one) => id === one || id.startsWith(`${one}.`))
+    expect(required.length).toBeGreaterThan(200)
+    expect(required.filter((id) => !isListed(id))).toEqual([])
+  })
+
   it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that are there', (path) => {
     const text = readFileSync(join(repository, path), 'utf8')
     const named = Array.from(
@@ -85,6 +104,15 @@ describe('a document', () => {
     expect(documents.flatMap(deadLinks)).toEqual([])
   })
 })
+
+/** The ids from `10.4 to 10.7`, or the id itself. */
+function expandRange(range: string): string[] {
+  const [first = '', last] = range.split(' to ')
+  if (last === undefined) return [first]
+  const start = first.split('.')
+  const [from, to] = [Number(start.pop()), Number(last.split('.').at(-1))]
+  return Array.from({ length: to - from + 1 }, (_, index) => [...start, from + index].join('.'))
+}
 
 function deadLinks(document: string): string[] {
   const links = readFileSync(join(repository, document), 'utf8').matchAll(/\]\((?!https?:)([^)\s]+)\)/g)
