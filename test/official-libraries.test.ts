@@ -69,7 +69,7 @@ beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }))
 afterAll(() => void vi.useRealTimers())
 
 /** A change that what a scheme signs does not outlive. */
-function spoil(scheme: string, body: string): string {
+function tamper(scheme: string, body: string): string {
   if (scheme === 'adyen') return body.replace('OncehookECOM', 'OncehookECON').replace('TestMerchant', 'TestMerchanu')
   return scheme === 'twilio' && !body.startsWith('{') ? `${body}&More=1` : `${body} `
 }
@@ -87,7 +87,7 @@ describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name,
         expect(await accepts({ provider }, { ...delivery, query: 'data.id=1&type=payment' })).toBe(false)
         return
       }
-      const changed = spoil(scheme, sent.body)
+      const changed = tamper(scheme, sent.body)
       expect(await library.verify({ ...sent, body: changed })).toBe(false)
       expect(await accepts({ provider }, { ...delivery, rawBody: Buffer.from(changed) })).toBe(false)
       const other = await simulate(scheme)
@@ -120,7 +120,7 @@ describe.each(OFFICIAL_LIBRARIES.map((library) => [library.scheme, library.name,
         const provider = providerOf(scheme, vector)
         expect(await accepts({ provider }, delivery, now), vector.why).toBe(true)
         if (scheme === 'mercadopago') continue
-        const changed = spoil(scheme, sent.body)
+        const changed = tamper(scheme, sent.body)
         expect(await library.verify({ ...sent, body: changed }), vector.why).toBe(false)
         expect(await accepts({ provider }, { ...delivery, rawBody: Buffer.from(changed) }, now), vector.why).toBe(false)
       }

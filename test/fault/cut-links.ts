@@ -18,7 +18,7 @@ export interface CutLinks extends AsyncDisposable {
   /** From now on nothing that the first sends gets to the second. */
   cut(from: Party, to: Party): void
   /** Ends the connections that the first has opened to the second, as a firewall does that forgets them. New ones may be made. */
-  breakOff(from: Party, to: Party): void
+  disconnect(from: Party, to: Party): void
   /** Lets everything through again; what was kept back arrives now. */
   heal(): void
   /** How many connections were or would have been used while they were cut. */
@@ -97,7 +97,7 @@ export function startCutLinks(): CutLinks {
       cuts.push({ from: copy(from), to: copy(to) })
       for (const link of links) apply(link)
     },
-    breakOff({ pid }, { port }) {
+    disconnect({ pid }, { port }) {
       for (const link of links) {
         if (link.nodePort === port && isHeldBy(link, pid)) end(link)
       }

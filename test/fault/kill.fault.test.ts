@@ -53,7 +53,7 @@ interface Figures {
 }
 
 /** Reports the real load: a busy machine sends less than requested. */
-function tellFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted, killedUnderLoad }: Figures): void {
+function logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted, killedUnderLoad }: Figures): void {
   const seconds = (healthyAt - begunAt) / 1_000
   const counted = Object.entries(Object.groupBy(answers, String)).map(([answer, all]) => `${all?.length} x ${answer}`)
   const lines = [
@@ -114,7 +114,7 @@ describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s
     expect(await closingCheck(stack, source.log, row)).toEqual([])
 
     const answers = source.log.flatMap((sent) => sent.answers)
-    tellFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted: source.accepted, killedUnderLoad })
+    logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted: source.accepted, killedUnderLoad })
     expect(killedUnderLoad, 'kills that came while deliveries were due').toBe(cycles)
     expect(answers.filter((answer) => answer === null).length, 'deliveries that met a dead gateway').toBeGreaterThan(0)
     // An election among three is often over before a delivery has waited long enough for its 500.

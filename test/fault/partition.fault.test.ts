@@ -30,7 +30,7 @@ const PARTITIONS: Readonly<Record<string, (links: CutLinks, sides: Sides) => voi
     for (const node of others) {
       links.cut(old, node)
       // By a connection that works already, a request for a vote would get there and end the old one's office.
-      links.breakOff(node, old)
+      links.disconnect(node, old)
     }
   },
 }

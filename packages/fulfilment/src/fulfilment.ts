@@ -182,6 +182,6 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       },
     },
     encryption: { db, encryption, logger, register },
-    countVerdict: metrics.verdict,
+    countResult: metrics.verdict,
   }
 }

@@ -72,7 +72,7 @@ it('asks the primary for what a majority holds in every read that an answer rest
   const register = createKeyRegister({ db, encryption: NO_ENCRYPTION, now: () => 0, processId: 'a process' })
   const get = fulfilmentRouter.createCaller({
     useCases: {
-      ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countVerdict: () => {} },
+      ...{ orders: deps, payments: { ...callDeps, db, logger }, erasures: eraseDeps(db), countResult: () => {} },
       encryption: { db, encryption: NO_ENCRYPTION, logger, register },
     },
     ifMatch: undefined,

@@ -12,5 +12,5 @@ export interface UseCases {
   readonly erasures: EraseDeps
   readonly encryption: RotationSource & { readonly register: KeyRegister }
   /** Counts event outcomes and refusal codes. */
-  readonly countVerdict: (verdict: string) => void
+  readonly countResult: (verdict: string) => void
 }

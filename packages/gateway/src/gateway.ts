@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { createContext } from './composition/create-context.ts'
 import { createDispatcher } from './composition/create-dispatcher.ts'
-import type { GatewayParts } from './composition/gateway-parts.ts'
-import { layFoundation } from './composition/lay-foundation.ts'
+import type { GatewayDeps } from './composition/gateway-context.ts'
 import { startAdmin } from './composition/start-admin.ts'
 import type { Background } from './composition/start-background.ts'
-import { startFront } from './composition/start-front.ts'
 import { startInbox } from './composition/start-inbox.ts'
+import { startPublicListener } from './composition/start-public-listener.ts'
 import { stopInTime } from './composition/stop-in-time.ts'
 import { BODY_INDEXES } from './inbox/bodies.ts'
 import { OWNER_INDEXES } from './inbox/claims/owners.ts'
@@ -31,31 +31,31 @@ export interface StartedGateway {
  * Each part adds its stop stage to the lifecycle. A stop during the start ends the start.
  * @throws SettingsError for a problem that a person must fix
  */
-export async function startGateway(parts: GatewayParts, lifecycle: Lifecycle): Promise<StartedGateway> {
-  const foundation = layFoundation(parts, lifecycle)
-  const { logger, providers, mongo } = foundation
-  for (const { event, places } of parts.settings.secretWarnings) logger.warn({ places }, event)
+export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Promise<StartedGateway> {
+  const context = createContext(deps, lifecycle)
+  const { logger, providers, mongo } = context
+  for (const { event, places } of deps.settings.secretWarnings) logger.warn({ places }, event)
   let background: Background | null = null
-  const adminPort = await startAdmin(foundation, () => background?.operator ?? null)
+  const adminPort = await startAdmin(context, () => background?.operator ?? null)
 
   const indexes = [
     ...[EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES],
     ...REPLAY_INDEXES,
   ]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
-  const dispatcher = createDispatcher(foundation)
-  const inbox = startInbox(foundation, dispatcher)
+  const dispatcher = createDispatcher(context)
+  const inbox = startInbox(context, dispatcher)
   // Added before the public listener, so that the listener is closed first.
   const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
-  const front = await startFront(foundation, inbox)
-  const started = { publicPort: front.port, adminPort }
+  const listener = await startPublicListener(context, inbox)
+  const started = { publicPort: listener.port, adminPort }
 
   await sleep(HEAD_START_MS)
   if (lifecycle.isStopping) return started
   dispatcher.start()
   const { startBackground } = await import('./composition/start-background.ts')
-  background = await startBackground(foundation, front)
+  background = await startBackground(context, listener)
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
 }

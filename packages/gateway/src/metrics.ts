@@ -38,7 +38,7 @@ export type ProviderCounter = (provider: string, kind: 'delivery' | 'secret', na
 export type GatewayMetrics = DeliveryMetrics & DispatchMetrics & LoginMetrics
 
 /** Creates the gateway's counters in a registry. */
-export function createGatewayMetrics(registry: Registry, tally: ProviderCounter): GatewayMetrics {
+export function createGatewayMetrics(registry: Registry, count: ProviderCounter): GatewayMetrics {
   const registers = [registry]
   const deliveries = new Counter({
     name: 'oncehook_deliveries_total',
@@ -96,9 +96,9 @@ export function createGatewayMetrics(registry: Registry, tally: ProviderCounter)
     ...createLoginMetrics(registry),
     delivered(provider, outcome) {
       deliveries.inc({ provider, outcome })
-      tally(provider, 'delivery', outcome)
+      count(provider, 'delivery', outcome)
     },
-    matched: (provider, secretId) => tally(provider, 'secret', secretId),
+    matched: (provider, secretId) => count(provider, 'secret', secretId),
     unverified: (provider, reason) => failures.inc({ provider, reason }),
     mismatched: (provider, times) => mismatches.inc({ provider }, times),
     transmissionReused: (provider) => reused.inc({ provider }),

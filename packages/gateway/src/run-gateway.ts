@@ -7,7 +7,7 @@ import { LogOutput } from '@oncehook/kernel/log-output'
 import { createLogger } from '@oncehook/kernel/logger'
 import { warnOfUnboundHeap } from '@oncehook/kernel/restart-with-heap-flags'
 import { SettingsError } from '@oncehook/kernel/settings'
-import type { GatewayParts } from './composition/gateway-parts.ts'
+import type { GatewayDeps } from './composition/gateway-context.ts'
 import { type GatewaySettings, loadNamedSchemes, readGatewaySettings } from './settings.ts'
 import { STARTED } from './workers/started.ts'
 
@@ -29,11 +29,11 @@ export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): P
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
-  const parts = { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch }
+  const deps = { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch }
   const isSupervisor = settings.WORKERS > 1 && cluster.isPrimary
   await runService({
     logger,
-    start: (lifecycle) => (isSupervisor ? superviseMany(parts, lifecycle) : startOne(parts, lifecycle)),
+    start: (lifecycle) => (isSupervisor ? superviseMany(deps, lifecycle) : startOne(deps, lifecycle)),
   })
 }
 
@@ -46,16 +46,16 @@ async function readOrRefuse(env: NodeJS.ProcessEnv): Promise<GatewaySettings> {
   }
 }
 
-async function startOne(parts: GatewayParts, lifecycle: Lifecycle): Promise<void> {
+async function startOne(deps: GatewayDeps, lifecycle: Lifecycle): Promise<void> {
   const { startGateway } = await import('./gateway.ts')
   if (!cluster.isWorker) {
-    await startGateway(parts, lifecycle)
-    suitHeapToDeliveries()
+    await startGateway(deps, lifecycle)
+    tuneHeap()
     return
   }
   const { shareMetrics } = await import('./workers/metrics-of-workers.ts')
-  await startGateway({ ...parts, showMetrics: (own) => shareMetrics(own, process) }, lifecycle)
-  suitHeapToDeliveries()
+  await startGateway({ ...deps, showMetrics: (own) => shareMetrics(own, process) }, lifecycle)
+  tuneHeap()
   process.send?.(STARTED)
 }
 
@@ -66,13 +66,13 @@ async function startOne(parts: GatewayParts, lifecycle: Lifecycle): Promise<void
  * three processes that took a quarter of the time. The compile cache is flushed first, because the next start begins
  * without these flags. That start is a fifth shorter than with a cache that is written at the end.
  */
-function suitHeapToDeliveries(): void {
+function tuneHeap(): void {
   flushCompileCache()
   setFlagsFromString('--heap-growing-percent=25')
   setFlagsFromString('--no-allocation-site-pretenuring')
 }
 
-async function superviseMany({ settings, logger, random }: GatewayParts, lifecycle: Lifecycle): Promise<void> {
+async function superviseMany({ settings, logger, random }: GatewayDeps, lifecycle: Lifecycle): Promise<void> {
   const { Workers } = await import('./workers/workers.ts')
   const workers = new Workers({ count: settings.WORKERS, logger, random })
   lifecycle.onStop({ name: 'workers', withinMs: WORKERS_STOP_MS, stop: () => workers.stop() })

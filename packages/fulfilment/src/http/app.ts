@@ -44,7 +44,7 @@ export function createApp(deps: AppDeps): RequestListener {
     } else if (isCall) {
       const startedAt = performance.now()
       const report = await handleRpc(endpoint, request, response)
-      tell(deps, report, { requestId, ms: performance.now() - startedAt })
+      logCall(deps, report, { requestId, ms: performance.now() - startedAt })
     } else if (!(await deps.probes(request, response))) {
       await sendError(response, notFound(), { requestId })
     }
@@ -97,7 +97,11 @@ function createEndpoint({
   }
 }
 
-function tell(deps: AppDeps, report: RpcResult<Context>, { requestId, ms }: { requestId: string; ms: number }): void {
+function logCall(
+  deps: AppDeps,
+  report: RpcResult<Context>,
+  { requestId, ms }: { requestId: string; ms: number },
+): void {
   const { procedure, status, caller, context, error } = report
   deps.errors.count(error)
   deps.metrics.request({ procedure, status, seconds: ms / 1_000 })

@@ -46,11 +46,15 @@ export function deleteOrder(
     if (!isLive(found)) return { deleted: false }
     if (!Number.isSafeInteger(found.version)) throw orderUnreadable({ orderId: id })
     check(found.version)
-    return (await bury(deps, found, principal)) === null ? null : { deleted: true }
+    return (await leaveTombstone(deps, found, principal)) === null ? null : { deleted: true }
   })
 }
 
-function bury({ orders }: OrderDeps, order: LiveOrder, principal: string | null): Promise<OrderDocument | null> {
+function leaveTombstone(
+  { orders }: OrderDeps,
+  order: LiveOrder,
+  principal: string | null,
+): Promise<OrderDocument | null> {
   const by = changedBy(principal)
   const isSent = { $eq: ['$$one.state', 'sent'] }
   return updateOrder(orders, order, [

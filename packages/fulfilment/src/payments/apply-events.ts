@@ -66,7 +66,7 @@ export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent
     if (open.length === 0) break
     await runRound(deps, context, groupsOf(open))
   }
-  return conclude(deps, entries)
+  return toResults(deps, entries)
 }
 
 function groupsOf(entries: readonly Entry[]): Map<string, Entry[]> {
@@ -157,7 +157,7 @@ function refuse(group: Group, why: Parameters<typeof toRefusal>[0]): void {
 }
 
 /** The verdict of each event. Events still open after all rounds lost every conflict. */
-function conclude(deps: ApplyDeps, entries: readonly Entry[]): ApplyResult[] {
+function toResults(deps: ApplyDeps, entries: readonly Entry[]): ApplyResult[] {
   const outcomes = entries.map(({ verdict }) => outcomeOf(verdict))
   for (const [index, { event, paidTwice }] of entries.entries()) {
     if (!paidTwice || outcomes[index] !== 'already_paid') continue

@@ -15,7 +15,7 @@ export const applyEventsProcedure = procedure
     const counts: Record<string, number> = {}
     for (const result of results) {
       const name = 'outcome' in result ? result.outcome : result.refused
-      ctx.useCases.countVerdict(name)
+      ctx.useCases.countResult(name)
       counts[name] = (counts[name] ?? 0) + 1
     }
     ctx.answer.facts = { events: results.length, results: counts }

@@ -6,19 +6,19 @@ import { reportMismatch } from '../dispatch/report-mismatch.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
-import type { Foundation } from './gateway-parts.ts'
+import type { GatewayContext } from './gateway-context.ts'
 
 const HOUR_MS = 3_600_000
 
 /** Creates the dispatcher. Once started, it sends stored events to fulfilment. */
-export function createDispatcher(foundation: Foundation): Dispatcher {
-  const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = foundation
+export function createDispatcher(context: GatewayContext): Dispatcher {
+  const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = context
   const claims = createClaims({
     db: mongo.background.db,
     owner,
     leaseMs: settings.LEASE_MS,
     ...readRetention(settings),
-    maxStarts: settings.MAX_STARTS,
+    maxCrashes: settings.MAX_STARTS,
     maxDelayMs: settings.RETRY_CAP_MS,
   })
   const limits = {
@@ -40,7 +40,7 @@ export function createDispatcher(foundation: Foundation): Dispatcher {
     batchSize: settings.DISPATCH_BATCH,
     concurrency: settings.DISPATCH_CONCURRENCY,
     leaseMs: settings.LEASE_MS,
-    maxStarts: settings.MAX_STARTS,
+    maxCrashes: settings.MAX_STARTS,
     onSettled: (settled) => {
       metrics.settled(settled.settlement.state, settled.attempt.outcome)
       logSettled(logger, settled)

@@ -8,11 +8,11 @@ import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { createAdminApp } from '../operator/admin-app.ts'
 import type { OperatorApi } from '../operator/operator-api.ts'
-import type { Foundation } from './gateway-parts.ts'
+import type { GatewayContext } from './gateway-context.ts'
 
 /** Opens the private listener. Probes work at once, the operator API as soon as `operator` returns it. Resolves to the port. */
-export async function startAdmin(foundation: Foundation, operator: () => OperatorApi | null): Promise<number> {
-  const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = foundation
+export async function startAdmin(context: GatewayContext, operator: () => OperatorApi | null): Promise<number> {
+  const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
   const metrics = showMetrics?.(registry) ?? registry
   const { METRICS_PORT: metricsPort, ADMIN_HOST: host } = settings
@@ -47,6 +47,6 @@ export async function startAdmin(foundation: Foundation, operator: () => Operato
 }
 
 /** A gateway that can accept events but not dispatch them is not ready. */
-async function pingBoth({ accepting, background }: Foundation['mongo']): Promise<void> {
+async function pingBoth({ accepting, background }: GatewayContext['mongo']): Promise<void> {
   await Promise.all([accepting.ping(), background.ping()])
 }

@@ -15,10 +15,10 @@ import type { TokenChecks } from '../operator/access/limit-token-checks.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
 import { createOperatorApi, type OperatorApi } from '../operator/operator-api.ts'
 import { createReplays } from '../operator/replays/replays.ts'
-import type { Foundation } from './gateway-parts.ts'
-import { serveApplication } from './serve-application.ts'
-import type { Front } from './start-front.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import { mountApp } from './mount-app.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
+import type { PublicListener } from './start-public-listener.ts'
 
 /** The parts that run behind the deliveries. */
 export interface Background {
@@ -31,28 +31,28 @@ export interface Background {
  * housekeeping. Resolves to null if the gateway is stopping. This file is loaded separately, so that deliveries are
  * accepted before it is loaded.
  */
-export async function startBackground(foundation: Foundation, front: Front): Promise<Background | null> {
-  const { mongo, registry, lifecycle, fulfilment } = foundation
-  await foundation.settings.providers.loadAllSchemes()
+export async function startBackground(context: GatewayContext, listener: PublicListener): Promise<Background | null> {
+  const { mongo, registry, lifecycle, fulfilment } = context
+  await context.settings.providers.loadAllSchemes()
   const client = await fulfilment()
-  const orderAudit = createOrderAudit(foundation.audit, { logger: foundation.logger, wait: sleep })
-  serveApplication(foundation, { front, fulfilment: client, recordChange: orderAudit.record })
+  const orderAudit = createOrderAudit(context.audit, { logger: context.logger, wait: sleep })
+  mountApp(context, { listener, fulfilment: client, recordChange: orderAudit.record })
   await mongo.background.open()
   if (lifecycle.isStopping) return null
   addInboxGauges(registry, () => readInboxDepth(mongo.background.db))
-  addClockSkewGauge(registry, { db: mongo.background.db, clock: foundation.clock })
+  addClockSkewGauge(registry, { db: mongo.background.db, clock: context.clock })
   // Operators act on the data that they see, so it must not be rolled back later.
   const db = mongo.background.durableDb
   const keyRegister = createKeyRegister({
     db,
-    encryption: foundation.encryption,
+    encryption: context.encryption,
     now: () => performance.now(),
-    processId: foundation.owner,
+    processId: context.owner,
   })
   addMissingKeysGauge(registry, keyRegister)
-  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = foundation
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
   const operator = createOperatorApi({
-    tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(foundation) },
+    tokens: { holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context) },
     failedLogins: createFailedLogins({
       api: 'operator',
       limit: createRateLimit({
@@ -62,26 +62,26 @@ export async function startBackground(foundation: Foundation, front: Front): Pro
       // There is no proxy in front of the private listener.
       trustedProxyHops: 0,
       logger,
-      count: foundation.metrics.loginFailed,
+      count: context.metrics.loginFailed,
     }),
-    tokenChecks: createTokenChecks(foundation),
+    tokenChecks: createTokenChecks(context),
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), fulfilment: client },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
-  return { operator, housekeeping: [...startHousekeeping(foundation, keyRegister), orderAudit] }
+  return { operator, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit] }
 }
 
-function createTokenChecks({ settings, clock }: Foundation): TokenChecks {
+function createTokenChecks({ settings, clock }: GatewayContext): TokenChecks {
   const known = new KnownAddresses()
   const budget = new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 })
   return { budget, known, now: () => performance.now() }
 }
 
 /** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
-function openAccessTokens({ settings, fetch, clock, logger }: Foundation): AccessTokens | null {
+function openAccessTokens({ settings, fetch, clock, logger }: GatewayContext): AccessTokens | null {
   const { operatorIssuer } = settings
   if (operatorIssuer === null) return null
   const keys = createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })

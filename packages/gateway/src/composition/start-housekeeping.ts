@@ -9,7 +9,7 @@ import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
 import { findExpiringSecrets } from '../operator/expiring-secrets.ts'
 import { ReplayRunner } from '../operator/replays/replay-runner.ts'
-import type { Foundation } from './gateway-parts.ts'
+import type { GatewayContext } from './gateway-context.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -22,15 +22,15 @@ export type Housekeeping = readonly { stop(): Promise<void> }[]
  * Starts the work that is independent of single deliveries: replays that operators requested, reloads of changed provider
  * and key files, removal of bodies at the end of their retention, and warnings about secrets that expire soon.
  */
-export function startHousekeeping(foundation: Foundation, keyRegister: KeyRegister): Housekeeping {
-  const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = foundation
-  const { logger, clock, random, fetch } = foundation
+export function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): Housekeeping {
+  const { providers, serviceKeys, encryptionKeys, encryption, fulfilmentTls, mongo, databaseErrors } = context
+  const { logger, clock, random, fetch } = context
   const onError = (error: unknown): void => {
     databaseErrors.count(error)
     logger.warn({ error }, 'housekeeping.failed')
   }
   const { db } = mongo.background
-  const retention = readRetention(foundation.settings)
+  const retention = readRetention(context.settings)
   const runner = new ReplayRunner({ db, encryption, providers: providers.current, fetch, random, logger, onError })
   runner.start()
   const warn = async (): Promise<void> => {

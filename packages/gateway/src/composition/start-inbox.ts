@@ -4,15 +4,15 @@ import { createInbox, type Inbox } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { NewAuditEntry } from '../operator/audit/audit.ts'
-import type { Foundation } from './gateway-parts.ts'
+import type { GatewayContext } from './gateway-context.ts'
 import { stopInTime } from './stop-in-time.ts'
 
 const COUNT_FLUSH_MS = 1_000
 
 /** Creates the inbox. It passes the events that it stores to the dispatcher. */
-export function startInbox(foundation: Foundation, dispatcher: Dispatcher): Inbox {
+export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inbox {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
-    foundation
+    context
   const counts = createRedeliveryCounter({
     db: mongo.background.db,
     logger,

@@ -10,11 +10,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../gateway.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { readGatewaySettings } from '../settings.ts'
+import { createContext } from './create-context.ts'
 import { createDispatcher } from './create-dispatcher.ts'
-import { layFoundation } from './lay-foundation.ts'
 import { startAdmin } from './start-admin.ts'
-import { startFront } from './start-front.ts'
 import { startInbox } from './start-inbox.ts'
+import { startPublicListener } from './start-public-listener.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const PROVIDERS = {
@@ -41,17 +41,17 @@ async function prepare() {
     },
     SCHEMES,
   )
-  const parts = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
+  const deps = { settings, logger, clock: systemClock, random: Math.random, fetch: globalThis.fetch }
   const owned = resources.move()
-  return { database, lifecycle, lines, parts, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { database, lifecycle, lines, deps, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Starts only the parts of a gateway that accept deliveries. */
-async function openFront({ parts, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
-  const foundation = layFoundation(parts, lifecycle)
-  await foundation.mongo.accepting.open()
-  const front = await startFront(foundation, startInbox(foundation, createDispatcher(foundation)))
-  return { front, foundation, url: `http://127.0.0.1:${front.port}` }
+async function openListener({ deps, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
+  const context = createContext(deps, lifecycle)
+  await context.mongo.accepting.open()
+  const listener = await startPublicListener(context, startInbox(context, createDispatcher(context)))
+  return { listener, context, url: `http://127.0.0.1:${listener.port}` }
 }
 
 async function deliver(url: string): Promise<number> {
@@ -64,7 +64,7 @@ async function deliver(url: string): Promise<number> {
 describe('a gateway that starts', () => {
   it('takes deliveries while nothing else is there; whatever else is asked for is answered when it is', async () => {
     await using prepared = await prepare()
-    const { front, url } = await openFront(prepared)
+    const { listener, url } = await openListener(prepared)
     let come = 0
     const count = (): void => {
       come += 1
@@ -80,20 +80,20 @@ describe('a gateway that starts', () => {
     for (const answer of asked) void answer.then(answered)
     await endOfTurn()
     expect(answered).not.toHaveBeenCalled()
-    front.serve((request, response) => void request.pipe(response))
+    listener.serve((request, response) => void request.pipe(response))
     expect(await Promise.all(asked.map(async (answer) => (await answer).text()))).toEqual(['', 'of a request'])
     expect(await (await fetch(url, { method: 'POST', body: 'of a later one' })).text()).toBe('of a later one')
   })
 
   it('is not ready before it can hand on what it takes, and tells operators to come again', async () => {
     await using prepared = await prepare()
-    const { foundation } = await openFront(prepared)
-    const url = `http://127.0.0.1:${await startAdmin(foundation, () => null)}`
+    const { context } = await openListener(prepared)
+    const url = `http://127.0.0.1:${await startAdmin(context, () => null)}`
     const early = await fetch(`${url}/operator/overview`)
     expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1'])
     const ready = async () => (await (await fetch(`${url}/readyz`)).json()) as object
     expect(await ready()).toMatchObject({ checks: { mongodb: 'unavailable' } })
-    await foundation.mongo.background.open()
+    await context.mongo.background.open()
     expect(await ready()).toMatchObject({ checks: { mongodb: 'ok' } })
   })
 
@@ -107,7 +107,7 @@ describe('a gateway that starts', () => {
       // The last stage that is added before deliveries are accepted.
       if (stage.name === 'public listener') resolve(lifecycle.stop())
     })
-    await startGateway(prepared.parts, lifecycle)
+    await startGateway(prepared.deps, lifecycle)
     expect(added.mock.lastCall).toMatchObject([{ name: 'public listener' }])
     expect(await stopped).toBe(true)
     expect(prepared.lines.map(({ msg }) => msg)).not.toContain('service.started')
@@ -115,12 +115,12 @@ describe('a gateway that starts', () => {
 
   it('closes the public listener before anything that it rests on', async () => {
     await using prepared = await prepare()
-    await startGateway(prepared.parts, prepared.lifecycle)
+    await startGateway(prepared.deps, prepared.lifecycle)
     await prepared.lifecycle.stop()
     const stages = prepared.lines.filter(({ msg }) => msg === 'service.stage-stopped').map(({ stage }) => stage)
     expect(stages).toEqual([
       ...['public listener', 'housekeeping', 'delivery counts', 'dispatcher'],
-      ...['admin listener', 'tallies', 'mongodb'],
+      ...['admin listener', 'provider stats', 'mongodb'],
     ])
   })
 })

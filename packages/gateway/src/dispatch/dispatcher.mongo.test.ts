@@ -54,7 +54,7 @@ interface Options {
   readonly batchSize?: number
   readonly concurrency?: number
   readonly leaseMs?: number
-  readonly maxStarts?: number
+  readonly maxCrashes?: number
   readonly clock?: Clock
   /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
@@ -62,7 +62,7 @@ interface Options {
 
 async function start(database: TestDatabase, options: Options = {}): Promise<Running> {
   const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
-  const { clock = systemClock, maxStarts = 8 } = options
+  const { clock = systemClock, maxCrashes = 8 } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, {
@@ -75,9 +75,9 @@ async function start(database: TestDatabase, options: Options = {}): Promise<Run
   let settled = 0
   const recent = new RecentAnswers(() => performance.now())
   const dispatcher: Dispatcher = new Dispatcher({
-    claims: indexedClaims(open.claims({ leaseMs, maxStarts }), { logger, now: () => performance.now() }),
+    claims: indexedClaims(open.claims({ leaseMs, maxCrashes }), { logger, now: () => performance.now() }),
     ...{ clock, random: Math.random, logger },
-    ...{ batchSize, concurrency, leaseMs, maxStarts },
+    ...{ batchSize, concurrency, leaseMs, maxCrashes },
     process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
     onSettled() {
       settled += 1
@@ -495,7 +495,7 @@ describe.concurrent('Dispatcher', () => {
   describe.concurrent('with an event that makes fulfilment fail', () => {
     it('lets no neighbour wait for it, keeps calls flowing, and ends it with a reason', async () => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { maxStarts: 4 })
+      await using running = await start(database, { maxCrashes: 4 })
       const { fake, open, lines } = running
       fake.onCall = (commands) => {
         if (commands.some(({ eventId }) => eventId === 'bad')) throw unavailable()
@@ -517,7 +517,7 @@ describe.concurrent('Dispatcher', () => {
 
     it('lets it kill fulfilment no more often than MAX_STARTS, also where nothing else is tried', async () => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { maxStarts: 3 })
+      await using running = await start(database, { maxCrashes: 3 })
       const { fake, open } = running
       let deaths = 0
       let isUp = true
@@ -544,7 +544,7 @@ describe.concurrent('Dispatcher', () => {
 
     it('counts no outage against it, however often fulfilment is away', async () => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { maxStarts: 2 })
+      await using running = await start(database, { maxCrashes: 2 })
       const { fake, open } = running
       failWith(fake, unavailable())
       await running.record('a')
@@ -565,7 +565,7 @@ describe.concurrent('Dispatcher', () => {
       ['after it was well', true],
     ])('counts no outage in which fulfilment dies at each event, %s', async (_, wasWell) => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { maxStarts: 2 })
+      await using running = await start(database, { maxCrashes: 2 })
       const { fake, open } = running
       if (wasWell) {
         await running.record('before')
@@ -585,7 +585,7 @@ describe.concurrent('Dispatcher', () => {
 
     it('lets it kill fulfilment no more often than MAX_STARTS where it is the only event', async () => {
       await using database = await testDatabase(process.env)
-      await using running = await start(database, { maxStarts: 3 })
+      await using running = await start(database, { maxCrashes: 3 })
       running.fake.onCall = () => {
         throw connectionReset()
       }

@@ -22,7 +22,7 @@ export interface DispatcherDeps {
   readonly concurrency: number
   readonly leaseMs: number
   /** How many processes an event may crash, of the gateway or of fulfilment. */
-  readonly maxStarts: number
+  readonly maxCrashes: number
   readonly onSettled: (settled: SettledClaim) => void
   readonly onLost: (count: number) => void
 }
@@ -57,7 +57,7 @@ export class Dispatcher implements ClaimTaker {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps
-    this.#waiting = new WaitingClaims(deps.maxStarts)
+    this.#waiting = new WaitingClaims(deps.maxCrashes)
     this.#growth = new BacklogGrowth(deps.batchSize)
     this.#health = new CallHealth(deps)
     this.#maxHeld = deps.batchSize * BATCHES_AHEAD

@@ -41,7 +41,7 @@ async function untilTrue(look: () => Promise<boolean>, signal: AbortSignal): Pro
 function optionsFor(database: TestDatabase, limits: Partial<MortalOptions>): MortalOptions {
   const { uri, name } = database
   return {
-    ...{ uri: uri.reveal(), database: name, leaseMs: 1_000, maxStarts: 3, batchSize: 4, concurrency: 16 },
+    ...{ uri: uri.reveal(), database: name, leaseMs: 1_000, maxCrashes: 3, batchSize: 4, concurrency: 16 },
     ...limits,
   }
 }
@@ -51,7 +51,7 @@ describe.concurrent('an event that kills the gateway', () => {
     ['ten', 10, {}],
     ['fifty', 50, {}],
     ['fifty, in batches of all', 50, { batchSize: 100, concurrency: 2 }],
-    ['ten, where two starts are the limit', 10, { maxStarts: 2 }],
+    ['ten, where two starts are the limit', 10, { maxCrashes: 2 }],
   ])(
     'is dead after MAX_STARTS, and no innocent one is, beside %s',
     { timeout: TIMEOUT_MS },
@@ -64,7 +64,7 @@ describe.concurrent('an event that kills the gateway', () => {
       const deaths = await supervise(options, async () => {
         return (await open.events.countDocuments({ state: { $in: ['pending', 'processing'] } })) === 0
       })
-      expect(deaths).toBeLessThanOrEqual(options.maxStarts)
+      expect(deaths).toBeLessThanOrEqual(options.maxCrashes)
       expect(await open.events.countDocuments({ state: 'done' }), 'innocent ones').toBe(count)
       expect(await open.record(KILLER)).toMatchObject({ state: 'dead', reason: 'worker_died' })
     },

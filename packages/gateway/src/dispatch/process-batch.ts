@@ -43,10 +43,10 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
   const answer = await callFulfilment(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
   const isUnread = 'results' in answer && answer.isUnread
-  if ('results' in answer && !isUnread && answer.results.some(([, result]) => isVerdict(result))) {
-    deps.recent.gaveVerdict()
+  if ('results' in answer && !isUnread && answer.results.some(([, result]) => isDecision(result))) {
+    deps.recent.recordDecision()
   }
-  const othersWork = isUnread || ('results' in answer && deps.recent.hasVerdict)
+  const othersWork = isUnread || ('results' in answer && deps.recent.hasDecision)
   const settleOne = ([claim, result]: [Claim, ApplyResult]): SettledClaim =>
     settle(deps, { claim, result, ms, othersWork, isUnread })
   const decided = [...unhandled.map(([claim, reason]) => toUnhandled(claim, reason, ms)), ...refused.map(settleOne)]
@@ -162,7 +162,7 @@ function isFault(result: ApplyResult): boolean {
   return 'refused' in result && result.refused === INTERNAL
 }
 
-function isVerdict(result: ApplyResult): boolean {
+function isDecision(result: ApplyResult): boolean {
   return 'outcome' in result || (result.refused !== INTERNAL && result.refused !== UNAVAILABLE)
 }
 

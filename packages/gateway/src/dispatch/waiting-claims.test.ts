@@ -13,8 +13,8 @@ function claim(members: Partial<Claim> = {}): Claim {
 }
 
 /** A list of claims with this number of each kind. */
-function waitingWith(kinds: Partial<Record<Way, number>>, maxStarts = 8): WaitingClaims {
-  const waiting = new WaitingClaims(maxStarts)
+function waitingWith(kinds: Partial<Record<Way, number>>, maxCrashes = 8): WaitingClaims {
+  const waiting = new WaitingClaims(maxCrashes)
   const members: Record<Way, Partial<Claim>> = {
     ...{ new: {}, due: {}, few: { lost: 1 }, alone: { failedCalls: 2 }, exclusive: { lost: 2 } },
   }

@@ -33,8 +33,8 @@ export class WaitingClaims {
   readonly #lists: Readonly<Record<Way, Claim[]>> = { new: [], due: [], few: [], alone: [], exclusive: [] }
   #turn = 0
 
-  constructor(maxStarts: number) {
-    this.#maxStarts = maxStarts
+  constructor(maxCrashes: number) {
+    this.#maxStarts = maxCrashes
   }
 
   /** Adds a claim and returns how it will be sent. `isNew` means that this process made it on insert. */

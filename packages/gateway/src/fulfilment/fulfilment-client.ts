@@ -70,14 +70,14 @@ interface ErrorData {
 export function toFulfilmentError(thrown: unknown): AppError {
   if (thrown instanceof TRPCClientError && thrown.cause instanceof AppError) return thrown.cause
   const data = thrown instanceof TRPCClientError ? (thrown.data as Partial<ErrorData> | undefined | null) : undefined
-  if (!isVerdict(data))
+  if (!isErrorData(data))
     return unavailable({ dependency: 'fulfilment', status: data?.httpStatus ?? null }, { cause: thrown })
   const { reason, httpStatus: status, retry, version } = data
   const message = (thrown as Error).message
   return new AppError(reason, { status, retry, message }, { details: version === undefined ? {} : { version } })
 }
 
-function isVerdict(data: Partial<ErrorData> | undefined | null): data is ErrorData {
+function isErrorData(data: Partial<ErrorData> | undefined | null): data is ErrorData {
   const status = data?.httpStatus
   if (typeof data?.reason !== 'string' || status === undefined) return false
   // The only 5xx that is about a record, and not about fulfilment.

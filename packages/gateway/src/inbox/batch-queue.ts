@@ -13,7 +13,7 @@ export interface BatchTerms {
 interface FedQueue<Member> {
   readonly now: number
   readonly hasRoom: (bytes: number) => boolean
-  readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (verdict: WriteResult) => void }) => void
+  readonly enqueue: (waiter: { member: Member; bytes: number; resolve: (result: WriteResult) => void }) => void
 }
 
 /** Batches with members that have not entered the queue of a group commit yet. */
@@ -28,7 +28,7 @@ export interface BatchQueue<Member> {
 
 interface Batch<Member> extends BatchTerms {
   readonly makers: readonly (() => Member)[]
-  readonly verdicts: WriteResult[]
+  readonly results: WriteResult[]
   /** The index of the member that enters the queue next. */
   next: number
   /** Members without a verdict. */
@@ -40,8 +40,8 @@ interface Batch<Member> extends BatchTerms {
 export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member> {
   // In the order of their turns.
   const batches = new Set<Batch<Member>>()
-  const setVerdict = (batch: Batch<Member>, index: number, verdict: WriteResult): void => {
-    batch.verdicts[index] = verdict
+  const setResult = (batch: Batch<Member>, index: number, result: WriteResult): void => {
+    batch.results[index] = result
     batch.open -= 1
     if (batch.open === 0) batch.end()
   }
@@ -50,7 +50,7 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
     const member = batch.makers[index]?.()
     batch.next += 1
     if (member !== undefined)
-      enqueue({ member, bytes: batch.bytes, resolve: (verdict) => setVerdict(batch, index, verdict) })
+      enqueue({ member, bytes: batch.bytes, resolve: (result) => setResult(batch, index, result) })
   }
   /** Whether the batch has finished its turn. */
   const feedOne = (batch: Batch<Member>, queue: FedQueue<Member>): boolean => {
@@ -64,14 +64,14 @@ export function createBatchQueue<Member>(maxMembers: number): BatchQueue<Member>
   }
   const expire = (batch: Batch<Member>): void => {
     const { length } = batch.makers
-    for (; batch.next < length; batch.next += 1) setVerdict(batch, batch.next, 'unknown')
+    for (; batch.next < length; batch.next += 1) setResult(batch, batch.next, 'unknown')
   }
   return {
     add(makers, terms) {
       if (makers.length === 0) return Promise.resolve([])
       return new Promise((resolve) => {
-        const verdicts: WriteResult[] = []
-        batches.add({ ...terms, makers, verdicts, next: 0, open: makers.length, end: () => resolve(verdicts) })
+        const results: WriteResult[] = []
+        batches.add({ ...terms, makers, results, next: 0, open: makers.length, end: () => resolve(results) })
       })
     },
     feed(queue) {

@@ -28,7 +28,7 @@ interface Transmission {
 }
 
 /** `reused`: this transmission came with another body before. `unknown`: this cannot be determined now. */
-type TransmissionVerdict = 'first' | 'repeated' | 'reused' | 'unknown'
+type TransmissionResult = 'first' | 'repeated' | 'reused' | 'unknown'
 
 /**
  * Binds each transmission and checksum to the first body that came with them. If the checksum differs, the sender has
@@ -36,9 +36,9 @@ type TransmissionVerdict = 'first' | 'repeated' | 'reused' | 'unknown'
  */
 export interface Transmissions {
   /** What `bind` would resolve to, without binding anything. A `first` may change a moment later. */
-  find(transmission: Transmission): Promise<TransmissionVerdict>
+  find(transmission: Transmission): Promise<TransmissionResult>
   /** Resolves to `first` or `repeated` only if a majority holds that this transmission has this body. */
-  bind(transmission: Transmission): Promise<TransmissionVerdict>
+  bind(transmission: Transmission): Promise<TransmissionResult>
 }
 
 /** The collection of the transmissions. */
@@ -123,6 +123,6 @@ function keyOf({ provider, id, checksum, rawBody }: Transmission): Pick<Transmis
   return { _id: `${provider}:${id}:${checksum}`, bodyHash: hash('sha256', rawBody, 'base64') }
 }
 
-function compare(bound: string, bodyHash: string): TransmissionVerdict {
+function compare(bound: string, bodyHash: string): TransmissionResult {
   return bound === bodyHash ? 'repeated' : 'reused'
 }

@@ -8,14 +8,14 @@ import { findExpiringSecrets } from './expiring-secrets.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const { db } = stack.use(await testDatabase(process.env))
-const tallies = db.collection<ProviderCounter>(PROVIDER_STATS)
+const stats = db.collection<ProviderCounter>(PROVIDER_STATS)
 
 const NOW = Date.parse('2026-06-15T12:00:00Z')
 const DAY_MS = 86_400_000
 const at = (days: number): string => new Date(NOW + days * DAY_MS).toISOString()
 
 beforeEach(async () => {
-  await tallies.deleteMany()
+  await stats.deleteMany()
 })
 
 /** A provider whose secret s1 expires after this number of days, or never. */
@@ -27,7 +27,7 @@ function provider(days: number | null): ReadonlyMap<string, Provider> {
 
 async function matched(days: number, name = 's1'): Promise<void> {
   const lastAt = new Date(NOW + days * DAY_MS)
-  await tallies.insertOne({ _id: { provider: 'acme', kind: 'secret', name }, count: 1, lastAt })
+  await stats.insertOne({ _id: { provider: 'acme', kind: 'secret', name }, count: 1, lastAt })
 }
 
 it('names a secret that ends within seven days and still matches', async () => {

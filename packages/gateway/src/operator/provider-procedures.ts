@@ -9,20 +9,20 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
  * oldest unsettled event in seconds is null if there is none, or if the database did not answer in time.
  */
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
-  const [tallies, { oldest }] = await Promise.all([
+  const [stats, { oldest }] = await Promise.all([
     ctx.db.collection<ProviderCounter>(PROVIDER_STATS).find({}, { maxTimeMS: SEARCH_MS }).limit(10_000).toArray(),
     readInboxDepth(ctx.db),
   ])
-  const byProvider = Map.groupBy(tallies, ({ _id }) => _id.provider)
+  const byProvider = Map.groupBy(stats, ({ _id }) => _id.provider)
   return [...ctx.providers().values()].map((provider) => ({
     ...showProvider(provider, byProvider.get(provider.name) ?? []),
     oldestUnsettledSeconds: oldest?.get(provider.name) ?? null,
   }))
 })
 
-function showProvider({ name, scheme, secrets }: Provider, tallies: readonly ProviderCounter[]) {
-  const matches = new Map(tallies.filter(({ _id }) => _id.kind === 'secret').map((tally) => [tally._id.name, tally]))
-  const deliveries = tallies.filter(({ _id }) => _id.kind === 'delivery')
+function showProvider({ name, scheme, secrets }: Provider, stats: readonly ProviderCounter[]) {
+  const matches = new Map(stats.filter(({ _id }) => _id.kind === 'secret').map((stat) => [stat._id.name, stat]))
+  const deliveries = stats.filter(({ _id }) => _id.kind === 'delivery')
   return {
     name,
     scheme,

@@ -97,10 +97,10 @@ describe('the secrets of a running gateway', () => {
   })
 
   it('are counted by their names, with the time of the last match', async () => {
-    const tallyOf = async (name: string) =>
+    const statOf = async (name: string) =>
       database.db.collection<ProviderCounter>(PROVIDER_STATS).findOne({ '_id.kind': 'secret', '_id.name': name })
-    await expect.poll(async () => (await tallyOf('older'))?.count, patient).toBeGreaterThanOrEqual(9)
-    await expect.poll(async () => (await tallyOf('mounted'))?.count, patient).toBeGreaterThanOrEqual(2)
-    expect((await tallyOf('older'))?.lastAt.getTime()).toBeGreaterThan(lastAt.getTime())
+    await expect.poll(async () => (await statOf('older'))?.count, patient).toBeGreaterThanOrEqual(9)
+    await expect.poll(async () => (await statOf('mounted'))?.count, patient).toBeGreaterThanOrEqual(2)
+    expect((await statOf('older'))?.lastAt.getTime()).toBeGreaterThan(lastAt.getTime())
   })
 })

@@ -2,7 +2,7 @@ import type { Delivery, Provider, VerifiedDelivery } from '@oncehook/webhooks/pr
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '@oncehook/webhooks/testing/vectors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { evidenceOf } from '../receive/evidence.ts'
+import { storedHeaders } from '../receive/stored-headers.ts'
 
 /** The first delivery of a scheme that is accepted: for schemes that sign but a part of it. */
 function firstOf(scheme: string): { provider: Provider; delivery: Delivery; now: number } {
@@ -86,7 +86,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
     const delivery = deliveryOf(vector)
     const stored = {
       ...delivery,
-      rawHeaders: Object.entries(evidenceOf(provider, delivery)).flat(),
+      rawHeaders: Object.entries(storedHeaders(provider, delivery)).flat(),
       isStored: true,
     } as const
     const { rawHeaders, rawBody } = stored

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { withBody } from '../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/events/reverify-event.ts'
-import { evidenceOf } from '../receive/evidence.ts'
+import { storedHeaders } from '../receive/stored-headers.ts'
 import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
@@ -120,7 +120,7 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
       const provider = configured.get(pathOf(scheme, vector))
       if (provider === undefined) throw new Error(`No provider for ${vector.why}`)
       const delivery = deliveryOf(vector)
-      const kept = evidenceOf(provider, delivery)
+      const kept = storedHeaders(provider, delivery)
       for (const { value } of secretsOf(vector)) expect(Object.values(kept).join(), vector.why).not.toContain(value)
       const query = provider.usesQuery ? delivery.query : ''
       const again: Delivery = { ...delivery, rawHeaders: Object.entries(kept).flat(), query, isStored: true }

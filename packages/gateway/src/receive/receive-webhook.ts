@@ -12,8 +12,8 @@ import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
 import { checkedInTime } from './deadlines.ts'
-import { evidenceOf } from './evidence.ts'
 import { refuseMediaType } from './media-type.ts'
+import { storedHeaders } from './stored-headers.ts'
 
 /** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
@@ -65,7 +65,7 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const { secretId, rawBody, query } = verified
   const handshake = provider.answerHandshake(verified)
   if (handshake !== null) return { secretId, handshake }
-  const headers = evidenceOf(provider, delivery)
+  const headers = storedHeaders(provider, delivery)
   const evidence = {
     provider: provider.name,
     rawBody,

@@ -17,7 +17,7 @@ export interface MortalOptions {
   readonly uri: string
   readonly database: string
   readonly leaseMs: number
-  readonly maxStarts: number
+  readonly maxCrashes: number
   readonly batchSize: number
   readonly concurrency: number
 }
@@ -41,9 +41,9 @@ async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promis
     ...{ uri: new Secret(uri), database, appName: 'mortal', maxPoolSize: 8, logger },
   })
   await connection.open()
-  const { maxStarts } = limits
+  const { maxCrashes } = limits
   const claims = createClaims({
-    ...{ db: connection.db, owner: randomUUID(), leaseMs, maxStarts, maxDelayMs: 1_000 },
+    ...{ db: connection.db, owner: randomUUID(), leaseMs, maxCrashes, maxDelayMs: 1_000 },
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
   new Dispatcher({

@@ -94,7 +94,7 @@ export async function openInbox(
         leaseMs: LEASE_MS,
         retentionMs: HOUR_MS,
         bodyRetentionMs: HOUR_MS,
-        maxStarts: 8,
+        maxCrashes: 8,
         maxDelayMs: 900_000,
         ...others,
       }),

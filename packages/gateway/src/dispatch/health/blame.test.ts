@@ -51,7 +51,7 @@ describe('checkFailedCall', () => {
 })
 
 describe('countFailedCall', () => {
-  const culprit = { isCulprit: true, maxStarts: 3, unconfirmed: 0 }
+  const culprit = { isCulprit: true, maxCrashes: 3, unconfirmed: 0 }
 
   it('does not end one by failures that others may have caused', () => {
     expect(countFailedCall(putOff(2), { ...culprit, unconfirmed: 1 })).toMatchObject({

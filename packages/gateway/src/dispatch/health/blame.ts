@@ -32,7 +32,7 @@ const FULFILMENT_FAILED = 'fulfilment_failed'
 /** How a failed call counts. */
 export interface Counting {
   readonly isCulprit: boolean
-  readonly maxStarts: number
+  readonly maxCrashes: number
   /** Failed calls that affect how the event is sent, but do not count towards its end. */
   readonly unconfirmed: number
 }
@@ -41,10 +41,10 @@ export interface Counting {
  * Counts a failed call against an event that was postponed because of it. A culprit that has used up `maxStarts` failed
  * calls is dead.
  */
-export function countFailedCall(putOff: SettledClaim, { isCulprit, maxStarts, unconfirmed }: Counting): SettledClaim {
+export function countFailedCall(putOff: SettledClaim, { isCulprit, maxCrashes, unconfirmed }: Counting): SettledClaim {
   const counted = setFailedCalls(putOff, putOff.claim.failedCalls + 1)
   const { claim, settlement, attempt } = counted
-  if (settlement.state !== 'pending' || !isCulprit || claim.failedCalls - unconfirmed < maxStarts) return counted
+  if (settlement.state !== 'pending' || !isCulprit || claim.failedCalls - unconfirmed < maxCrashes) return counted
   const message = 'Fulfilment failed every time it handled this event alone'
   return {
     claim,

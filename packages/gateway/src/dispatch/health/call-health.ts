@@ -11,7 +11,7 @@ interface CallHealthDeps {
   readonly clock: Clock
   readonly random: () => number
   /** How many calls to fulfilment an event may make fail. */
-  readonly maxStarts: number
+  readonly maxCrashes: number
 }
 
 /** What was known when a call was sent. */
@@ -21,7 +21,7 @@ export interface Before {
 }
 
 /** What a failed call means. */
-interface CallVerdict {
+interface FailureAssessment {
   /** The events to postpone, with the failed calls that count against them. */
   readonly counted: readonly SettledClaim[]
   /** Fulfilment was well otherwise: the call failed because of its events. */
@@ -73,7 +73,7 @@ export class CallHealth {
   }
 
   /** Counts a call that failed as a whole. */
-  failed(failure: CallFailure, before: Before): CallVerdict {
+  failed(failure: CallFailure, before: Before): FailureAssessment {
     const now = this.#deps.clock.now()
     const wasWell = this.#wellAt !== null && Math.abs(now - this.#wellAt) < WELL_FOR_MS
     this.#wellAt = null
@@ -95,7 +95,7 @@ export class CallHealth {
     return putOff.map((one) => {
       since.count(idOf(one), isCulprit ? 'alone' : 'together')
       const unconfirmed = since.together(idOf(one))
-      return countFailedCall(one, { isCulprit, maxStarts: this.#deps.maxStarts, unconfirmed })
+      return countFailedCall(one, { isCulprit, maxCrashes: this.#deps.maxCrashes, unconfirmed })
     })
   }
 }

@@ -11,14 +11,14 @@ export class RecentAnswers {
   }
 
   /** Records a verdict. An internal error of fulfilment is not one. */
-  gaveVerdict(): void {
+  recordDecision(): void {
     this.#verdictAt = this.#now()
   }
 
   /**
    * Whether there was a verdict in the last minute. Then fulfilment works, and an internal error concerns one order.
    */
-  get hasVerdict(): boolean {
+  get hasDecision(): boolean {
     return this.#now() - this.#verdictAt < RECENT_MS
   }
 

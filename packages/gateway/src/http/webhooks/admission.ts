@@ -70,7 +70,7 @@ export function beginCheck(deps: AdmissionDeps, call: WebhookCall, rawBody: Buff
   refuseCostly(deps, call, rawBody.length)
 }
 
-/** Gives back what a delivery holds. */
+/** Releases what a delivery holds. */
 export function release({ turns }: AdmissionDeps, { isCheap: isCounted, share }: WebhookCall): void {
   if (isCounted) turns.leave()
   share?.release()

@@ -67,7 +67,7 @@ export class BodyBudget {
       {
         take: (bytes) => this.#take(bytes, share),
         complete: () => this.#arriving.delete(share),
-        giveBack: (bytes) => {
+        release: (bytes) => {
           this.#arriving.delete(share)
           this.#add(address, -bytes)
         },
@@ -142,7 +142,7 @@ export class BodyBudget {
 interface Account {
   readonly take: (bytes: number) => void
   readonly complete: () => void
-  readonly giveBack: (bytes: number) => void
+  readonly release: (bytes: number) => void
 }
 
 class Share implements BodyShare {
@@ -182,7 +182,7 @@ class Share implements BodyShare {
   }
 
   release(): void {
-    this.#account.giveBack(this.bytes)
+    this.#account.release(this.bytes)
     this.bytes = 0
   }
 }

@@ -3,7 +3,7 @@ import type { Provider } from '@oncehook/webhooks/providers'
 import type { RequestIds } from '../request-context.ts'
 import type { BodyShare } from './body-budget.ts'
 
-/** One delivery on its way through the steps of the webhook front. Times are values of `performance.now()`. */
+/** One delivery on its way through the steps of the webhook handler. Times are values of `performance.now()`. */
 export interface WebhookCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse

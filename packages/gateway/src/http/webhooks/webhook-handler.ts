@@ -13,7 +13,7 @@ import { type LogDeliveryDeps, logAccepted, logRefused } from './log-delivery.ts
 import type { Strangers } from './strangers.ts'
 import type { WebhookCall } from './webhook-call.ts'
 
-/** The dependencies of the webhook front: those of its steps, and its own. */
+/** The dependencies of the webhook handler: those of its steps, and its own. */
 export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, CountRefusedDeps {
   readonly providers: () => Providers
   readonly trustedProxyHops: number

@@ -6,7 +6,7 @@ export interface ClaimsDeps extends Retention {
   readonly db: Db
   readonly owner: string
   readonly leaseMs: number
-  readonly maxStarts: number
+  readonly maxCrashes: number
   /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
   readonly maxDelayMs: number
   /** Milliseconds that never go backwards. Default: those of the process. */

@@ -303,7 +303,7 @@ describe('reclaimExpired', () => {
   it('buries a record whose holders died again and again without a verdict', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = await steadyClaims(open, { maxStarts: 3 })
+    const claims = await steadyClaims(open, { maxCrashes: 3 })
     for (const lost of [1, 2]) {
       const claim = await takeOverOne(open, claims, 'a')
       expect(claim.lost).toBe(lost)
@@ -323,7 +323,7 @@ describe('reclaimExpired', () => {
   it('buries nothing that only waited in the memory of those who died, however many', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = open.claims({ maxCrashes: 3 })
     for (let deaths = 0; deaths < 10; deaths += 1) expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
     expect(await open.record('a')).toMatchObject({ state: 'processing', starts: 11, lost: 1 })
   })
@@ -331,7 +331,7 @@ describe('reclaimExpired', () => {
   it('counts a death for one that was being tried, and not for its next holder, who never came to it', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = open.claims({ maxCrashes: 3 })
     await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
@@ -340,7 +340,7 @@ describe('reclaimExpired', () => {
   it('counts no death for one that was tried together with others: it makes each of them a suspect', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = open.claims({ maxCrashes: 3 })
     await claims.begin([await takeOverOne(open, claims, 'a')], 'together')
     const suspect = await takeOverOne(open, claims, 'a')
     expect(suspect.lost).toBe(2)
@@ -351,7 +351,7 @@ describe('reclaimExpired', () => {
   it('buries nothing that got a verdict in between', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = open.claims({ maxCrashes: 3 })
     await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
     const claim = await takeOverOne(open, claims, 'a')
     await claims.begin([claim], 'alone')
@@ -365,7 +365,7 @@ describe('a lease that runs out without a death', () => {
   it('is no loss where the process takes over its own, as after an outage', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 2 })
+    const claims = open.claims({ maxCrashes: 2 })
     for (let outages = 0; outages < 5; outages += 1) {
       await change(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
       const [claim] = (await claims.reclaimExpired(10)).taken
@@ -416,8 +416,8 @@ describe('a lease that runs out without a death', () => {
   it('uses up no budget, however many outages let it run out while it is tried', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const one = await steadyClaims(open, { owner: 'one', maxStarts: 3 })
-    const two = await steadyClaims(open, { owner: 'two', maxStarts: 3 })
+    const one = await steadyClaims(open, { owner: 'one', maxCrashes: 3 })
+    const two = await steadyClaims(open, { owner: 'two', maxCrashes: 3 })
     for (const taker of [one, two, one, two, one, two, one, two]) {
       // An hour has passed. Both processes beat after the last outage, and not since this one began.
       await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
@@ -435,10 +435,10 @@ describe('a lease that runs out without a death', () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
     await change(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
-    const fresh = open.claims({ owner: 'fresh', maxStarts: 3 })
+    const fresh = open.claims({ owner: 'fresh', maxCrashes: 3 })
     await fresh.beat()
     expect(await fresh.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
-    const steady = await steadyClaims(open, { owner: 'steady', maxStarts: 3 })
+    const steady = await steadyClaims(open, { owner: 'steady', maxCrashes: 3 })
     expect(await steady.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
   })
 })
@@ -447,7 +447,7 @@ describe('release', () => {
   it('puts a claim back: due at once, with nothing counted against it, however often', async () => {
     await using open = await openFresh()
     await open.inbox.record(sampleArrival('a'))
-    const claims = open.claims({ maxStarts: 3 })
+    const claims = open.claims({ maxCrashes: 3 })
     await claims.release(open.claimedOnInsert)
     for (let times = 0; times < 6; times += 1) {
       const claim = await claimOne(claims)

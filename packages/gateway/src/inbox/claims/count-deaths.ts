@@ -23,11 +23,11 @@ export type CandidateCheck = 'dead' | 'held' | { readonly deaths: number }
  * Decides about a record whose holders were lost `maxStarts` times, the present one included. If an owner wrote after
  * its loss that it was alive, an outage had held it up: that was not a death.
  */
-export function checkCandidate(candidate: Candidate, witnesses: Witnesses, maxStarts: number): CandidateCheck {
+export function checkCandidate(candidate: Candidate, witnesses: Witnesses, maxCrashes: number): CandidateCheck {
   const { owner, living, beats } = witnesses
   const { leaseOwner = '', losses = [], lost } = candidate
   if (leaseOwner !== owner && living.has(leaseOwner)) return 'held'
   const absolved = losses.filter((loss) => (beats.get(loss.owner)?.getTime() ?? 0) > loss.at.getTime()).length
   const deaths = Math.max(0, lost - absolved)
-  return leaseOwner !== owner && deaths >= maxStarts - 1 ? 'dead' : { deaths }
+  return leaseOwner !== owner && deaths >= maxCrashes - 1 ? 'dead' : { deaths }
 }

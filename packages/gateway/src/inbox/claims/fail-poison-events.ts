@@ -13,8 +13,8 @@ import { BY_ID } from './take-claims.ts'
 const MOST_CHECKED = 100
 
 /** Matches records that may have crashed `maxStarts` processes. They are not claimed until that is decided. */
-export function mayBePoison({ maxStarts }: ClaimsDeps): Document {
-  return { begun: true, lost: { $gte: maxStarts - 1 } }
+export function mayBePoison({ maxCrashes }: ClaimsDeps): Document {
+  return { begun: true, lost: { $gte: maxCrashes - 1 } }
 }
 
 /**
@@ -37,7 +37,7 @@ export async function failPoisonEvents(deps: ClaimsDeps, owners: Owners): Promis
   const beats = await owners.readBeats(candidates.flatMap(({ losses = [] }) => losses.map(({ owner }) => owner)))
   let failed = 0
   for (const candidate of candidates) {
-    const check = checkCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxStarts)
+    const check = checkCandidate(candidate, { owner: deps.owner, living, beats }, deps.maxCrashes)
     if (check === 'held') continue
     const { _id, fence, leaseOwner } = candidate
     const u =

@@ -220,8 +220,8 @@ describe('a delivery of a dead event', () => {
     }
     await counts.stop()
     expect(await open.record(id)).toMatchObject({ revivals: 3, deliveries: 6 })
-    const [revived, not] = ['event.revived', 'event.not-revived']
-    expect(lines.map(({ msg }) => msg)).toEqual([revived, revived, revived, not, not])
+    const [requeued, not] = ['event.revived', 'event.not-revived']
+    expect(lines.map(({ msg }) => msg)).toEqual([requeued, requeued, requeued, not, not])
     expect(outcomes).toEqual(['revived', 'revived', 'revived', 'too_often', 'too_often'])
   })
 

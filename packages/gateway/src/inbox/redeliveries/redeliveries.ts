@@ -95,17 +95,17 @@ interface CheckedDelivery {
   readonly record: StoredRecord | undefined
   readonly differs: boolean
   /** Null if there is nothing to revive. */
-  readonly revives: true | NotRequeued | null
+  readonly requeues: true | NotRequeued | null
 }
 
 async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Promise<void> {
   const records = await storedRecords(deps.db, batch)
   const checked = batch.map((item) => checkDelivery(deps, item, records.get(`${item.provider}\n${item.event.id}`)))
-  const revived = checked.flatMap(({ item, revives, record }) =>
-    revives === true && record ? [toRequeued(item, record)] : [],
+  const requeued = checked.flatMap(({ item, requeues, record }) =>
+    requeues === true && record ? [toRequeued(item, record)] : [],
   )
   // The audit entry comes first. After a crash in between, nothing is revived without an entry.
-  if (revived.length > 0) await deps.onRequeued(revived)
+  if (requeued.length > 0) await deps.onRequeued(requeued)
   const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))
   for (const [index, written] of checked.entries()) report(deps, written, codes.get(index))
@@ -113,11 +113,11 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
 
 function checkDelivery(deps: RedeliveryCounterDeps, item: Counted, record: StoredRecord | undefined): CheckedDelivery {
   const differs = record !== undefined && record.bodyHash !== item.bodyHash
-  const revives = record?.state === 'dead' && !differs ? checkRequeue(record, deps) : null
-  return { item, record, differs, revives }
+  const requeues = record?.state === 'dead' && !differs ? checkRequeue(record, deps) : null
+  return { item, record, differs, requeues }
 }
 
-function toUpdate({ item, differs, revives }: CheckedDelivery): object {
+function toUpdate({ item, differs, requeues }: CheckedDelivery): object {
   const counted = {
     deliveries: { $add: [counterOf('deliveries'), item.times] },
     mismatches: { $add: [counterOf('mismatches'), differs ? item.times : 0] },
@@ -125,7 +125,7 @@ function toUpdate({ item, differs, revives }: CheckedDelivery): object {
   }
   return {
     q: { provider: item.provider, eventId: item.event.id },
-    u: [{ $set: counted }, ...(revives === true ? [requeueDead(item.event)] : [])],
+    u: [{ $set: counted }, ...(requeues === true ? [requeueDead(item.event)] : [])],
   }
 }
 
@@ -135,13 +135,13 @@ function toRequeued({ auditId }: Counted, { _id, provider, eventId, reason }: St
 
 function report(
   deps: RedeliveryCounterDeps,
-  { item, differs, revives }: CheckedDelivery,
+  { item, differs, requeues }: CheckedDelivery,
   code: number | undefined,
 ): void {
   if (code !== undefined) logRefusal(deps, item, code)
   else if (differs) logBodyConflict(deps, item)
-  else if (revives === true) logRequeued(deps, item)
-  else if (revives !== null) logNotRequeued(deps, item, revives)
+  else if (requeues === true) logRequeued(deps, item)
+  else if (requeues !== null) logNotRequeued(deps, item, requeues)
 }
 
 // If written again, it would be refused again, because nothing in it changes.

@@ -29,8 +29,8 @@ describe('a delivery of an event that is dead', () => {
     const done = await system.until(eventId, ({ state }) => state === 'done')
     expect(done).toMatchObject({ reason: null, deliveries: 2, mismatches: 0, outcome: { kind: 'applied' } })
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid', version: 3 })
-    const revived = expect.objectContaining({ msg: 'event.revived', eventId })
-    await expect.poll(() => system.gateway.logs).toContainEqual(revived)
+    const requeued = expect.objectContaining({ msg: 'event.revived', eventId })
+    await expect.poll(() => system.gateway.logs).toContainEqual(requeued)
   })
 
   it('is in the audit, by the name of the provider', async () => {

@@ -21,12 +21,12 @@ async function countOf(name: string): Promise<number | undefined> {
 describe('createProviderStats', () => {
   it('adds up what several processes count, by provider, kind and name', async () => {
     const processes = [open(), open(), open()]
-    for (const tallies of processes) {
-      for (let times = 0; times < 5; times += 1) tallies.add('acme', 'delivery', 'recorded')
-      tallies.add('acme', 'secret', 'recorded')
-      tallies.add('shop', 'delivery', 'recorded')
+    for (const stats of processes) {
+      for (let times = 0; times < 5; times += 1) stats.add('acme', 'delivery', 'recorded')
+      stats.add('acme', 'secret', 'recorded')
+      stats.add('shop', 'delivery', 'recorded')
     }
-    await Promise.all(processes.map((tallies) => tallies.stop()))
+    await Promise.all(processes.map((stats) => stats.stop()))
     const found = await stored.find({}, { sort: { _id: 1 } }).toArray()
     expect(found).toEqual([
       { _id: { provider: 'acme', kind: 'delivery', name: 'recorded' }, count: 15, lastAt: expect.any(Date) },
@@ -36,17 +36,17 @@ describe('createProviderStats', () => {
   })
 
   it('writes by itself, before long', async () => {
-    const tallies = open(10)
-    tallies.add('acme', 'delivery', 'by itself')
+    const stats = open(10)
+    stats.add('acme', 'delivery', 'by itself')
     await expect.poll(() => countOf('by itself')).toBe(1)
-    await tallies.stop()
+    await stats.stop()
   })
 
   it('keeps no more than two thousand names in memory', async () => {
-    const tallies = open()
-    for (let index = 0; index < 2_100; index += 1) tallies.add('many', 'delivery', `name ${index}`)
-    tallies.add('many', 'delivery', 'name 0')
-    await tallies.stop()
+    const stats = open()
+    for (let index = 0; index < 2_100; index += 1) stats.add('many', 'delivery', `name ${index}`)
+    stats.add('many', 'delivery', 'name 0')
+    await stats.stop()
     expect(await stored.countDocuments({ '_id.provider': 'many' })).toBe(2_000)
     expect(await countOf('name 0')).toBe(2)
   })
@@ -54,9 +54,9 @@ describe('createProviderStats', () => {
   it('drops what it cannot write, and says so', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const { logger, lines } = memoryLogger()
-    const tallies = createProviderStats(away.db('x'), logger, HOUR_MS)
-    tallies.add('acme', 'delivery', 'recorded')
-    await tallies.stop()
+    const stats = createProviderStats(away.db('x'), logger, HOUR_MS)
+    stats.add('acme', 'delivery', 'recorded')
+    await stats.stop()
     expect(lines).toMatchObject([{ msg: 'tallies.dropped' }])
     await away.close()
   })

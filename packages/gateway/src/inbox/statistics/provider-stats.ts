@@ -19,13 +19,13 @@ export interface ProviderStats {
   stop(): Promise<void>
 }
 
-/** The collection of the tallies. */
+/** The collection of the counts. */
 export const PROVIDER_STATS = 'tallies'
 
 // Providers, outcomes and secrets are few. Beyond this number, further names are not counted.
 const MAX_NAMES = 2_000
 
-/** Creates the tallies and starts their periodic flush, every `flushMs` milliseconds. */
+/** Creates the counters and starts their periodic flush, every `flushMs` milliseconds. */
 export function createProviderStats(db: Db, logger: Logger, flushMs: number): ProviderStats {
   let counts = new Map<string, number>()
   const { stop } = createPeriodicFlush(async () => {

@@ -197,7 +197,7 @@ class ChainWriter {
       const [last, at] = await Promise.all([readLast(this.#db), readTime(this.#db)])
       const linked = link(left, { last, at })
       const { stored, isKnown } = await insert(this.#db, linked)
-      for (const entry of linked.slice(0, stored)) this.#tell(entry)
+      for (const entry of linked.slice(0, stored)) this.#log(entry)
       const known = left[stored]
       if (isKnown && known !== undefined) await this.#tellStored(known._id)
       left = left.slice(stored + (isKnown ? 1 : 0))
@@ -215,10 +215,10 @@ class ChainWriter {
     const entries = this.#db.collection<ChainedEntry>(AUDIT)
     const entry = await entries.findOne({ _id: { $eq: id } }, { readConcern: 'majority' })
     if (entry === null) throw unavailable({ reason: 'audit_unconfirmed' })
-    this.#tell(entry)
+    this.#log(entry)
   }
 
-  #tell({ _id, previous: _, ...entry }: ChainedEntry): void {
+  #log({ _id, previous: _, ...entry }: ChainedEntry): void {
     this.see(entry)
     this.#deps.logger.info({ id: String(_id), ...entry, at: entry.at.toISOString() }, 'audit.recorded')
   }

@@ -126,7 +126,7 @@ describe('events.release', () => {
 
   it('drops what the process that held it writes later', async () => {
     const claims = createClaims({
-      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxStarts: 8, maxDelayMs: 1_000 },
+      ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxCrashes: 8, maxDelayMs: 1_000 },
       ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS },
     })
     const { _id, eventId, fence } = await heldEvent()

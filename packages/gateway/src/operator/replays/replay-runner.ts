@@ -8,7 +8,7 @@ import { EVENTS } from '../../inbox/event-document.ts'
 import { IS_COMPLETE } from '../../inbox/key-only-record.ts'
 import { makeDueAgain } from '../../inbox/transitions.ts'
 import type { Providers } from '../../providers/read-providers.ts'
-import type { ReadAgain } from './read-again.ts'
+import type { RemapResult } from './remap.ts'
 import { REPLAYS, type ReplayDocument } from './replay-document.ts'
 import { hasExpired, type SearchPart, searchRecords, searchToEnd } from './replay-search.ts'
 import { createSliceReader } from './slice-reader.ts'
@@ -218,7 +218,7 @@ interface Slice {
   readonly inParts: boolean
 }
 
-function dueAgain({ _id, by, reason }: ReplayDocument, read: ReadAgain): Document[] {
+function dueAgain({ _id, by, reason }: ReplayDocument, read: RemapResult): Document[] {
   const notRead = 'failure' in read ? { notRead: read.failure } : {}
   return makeDueAgain({ id: _id, by, reason, ...notRead }, 'members' in read ? read.members : {})
 }

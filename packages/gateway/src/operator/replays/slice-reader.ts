@@ -2,7 +2,7 @@ import { keyUnknown, recordAltered } from '@oncehook/kernel/error-codes'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import type { ReverifyDeps } from '../events/reverify-event.ts'
-import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery } from './read-again.ts'
+import { type DeliveryRead, pickEvent, type RemapResult, readDelivery, remap } from './remap.ts'
 
 /**
  * Creates the reader of one slice of a replay. Events of one delivery follow each other: their body is fetched, checked
@@ -12,12 +12,12 @@ import { type DeliveryRead, pickEvent, type ReadAgain, readAgain, readDelivery }
 export function createSliceReader(
   source: BodySource,
   deps: ReverifyDeps,
-): (record: EventDocument) => Promise<ReadAgain> {
+): (record: EventDocument) => Promise<RemapResult> {
   let last: { readonly key: string; readonly read: DeliveryRead } | undefined
   return async (stored) => {
     if (stored.bodyId === undefined) {
       const record = await readStored(source, stored)
-      return 'failure' in record ? record : readAgain(record, deps)
+      return 'failure' in record ? record : remap(record, deps)
     }
     const key = deliveryKeyOf(stored)
     if (last?.key !== key) {

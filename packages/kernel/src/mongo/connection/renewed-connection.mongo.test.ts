@@ -232,15 +232,15 @@ async function startTlsFront(port: number, certificateFile: string) {
   }).on('tlsClientError', () => undefined)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const breakOff = (): void => {
+  const abort = (): void => {
     for (const socket of sockets) socket.destroy()
   }
   return {
     port: (server.address() as { port: number }).port,
-    breakOff,
+    abort,
     show: (file: string) => server.setSecureContext(pem(file)),
     [Symbol.asyncDispose]: async () => {
-      breakOff()
+      abort()
       server.close()
     },
   }
@@ -259,7 +259,7 @@ describe('a connection whose TLS files change', () => {
     await using made = await openConnection(new Secret(direct.href))
     expect(await made.write()).toBe(4)
     front.show(files.path('new.pem'))
-    front.breakOff()
+    front.abort()
     expect(await made.write()).toBe(0)
     copyFileSync(files.path('new.pem'), files.path('ca.pem'))
     await expect.poll(made.messages).toContain('mongodb.renewed')

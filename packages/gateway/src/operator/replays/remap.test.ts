@@ -5,7 +5,7 @@ import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { readAgain } from './read-again.ts'
+import { remap } from './remap.ts'
 
 const secret = 'the-secret-of-this-test'
 const settings = { scheme: 'hmac', header: 'x-signature' }
@@ -22,10 +22,10 @@ const body = {
 }
 
 function read(record: EventDocument, provider: Provider = makeProvider({ settings, secrets: [{ value: secret }] })) {
-  return readAgain(record, { providers: () => new Map([['acme', provider]]), fetch })
+  return remap(record, { providers: () => new Map([['acme', provider]]), fetch })
 }
 
-describe('readAgain', () => {
+describe('remap', () => {
   it('reads what a record tells by the settings of today', async () => {
     const members = {
       ...{ type: 'payment.succeeded', objectId: 'pay_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } },
@@ -44,7 +44,7 @@ describe('readAgain', () => {
   })
 
   it('says why when the provider or the body is gone, or when the body holds another event or none', async () => {
-    expect(await readAgain(recordOf(body), { providers: () => new Map(), fetch })).toEqual({
+    expect(await remap(recordOf(body), { providers: () => new Map(), fetch })).toEqual({
       failure: 'provider_unknown',
     })
     const expired = { ...recordOf(body), raw: new Binary(Buffer.alloc(0)) }

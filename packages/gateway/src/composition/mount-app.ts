@@ -3,26 +3,26 @@ import { createApp } from '../http/app.ts'
 import { createFailedLogins } from '../http/authentication/failed-logins.ts'
 import type { OrderDeps } from '../http/orders/order-context.ts'
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
-import type { Foundation } from './gateway-parts.ts'
-import type { Front } from './start-front.ts'
+import type { GatewayContext } from './gateway-context.ts'
+import type { PublicListener } from './start-public-listener.ts'
 
 /** The listener of the application, and the services that it uses. */
-export interface ServedApplication extends Pick<OrderDeps, 'recordChange'> {
-  readonly front: Front
+export interface MountedApp extends Pick<OrderDeps, 'recordChange'> {
+  readonly listener: PublicListener
   readonly fulfilment: FulfilmentClient
 }
 
 /** Serves everything on the public listener except deliveries, such as the orders API and its OpenAPI document. */
-export function serveApplication(
-  { settings, logger, clock, metrics }: Foundation,
-  { front, fulfilment, recordChange }: ServedApplication,
+export function mountApp(
+  { settings, logger, clock, metrics }: GatewayContext,
+  { listener, fulfilment, recordChange }: MountedApp,
 ): void {
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS, clock })
   const app = createApp({
     logger,
     origins: settings.CORS_ORIGINS,
-    webhooks: front.webhooks,
+    webhooks: listener.webhooks,
     orders: {
       fulfilment,
       tokens: settings.API_TOKENS,
@@ -40,5 +40,5 @@ export function serveApplication(
       }),
     },
   })
-  front.serve(app)
+  listener.serve(app)
 }

@@ -19,7 +19,7 @@ import type { WatchedProviders } from '../providers/watched-providers.ts'
 import type { GatewaySettings } from '../settings.ts'
 
 /** The settings of a gateway, and the dependencies that tests can replace. */
-export interface GatewayParts {
+export interface GatewayDeps {
   readonly settings: GatewaySettings
   readonly logger: Logger
   /** The output of the logger, which counts the lines that it lost. */
@@ -31,8 +31,8 @@ export interface GatewayParts {
   readonly showMetrics?: (own: Registry) => ShownMetrics
 }
 
-/** The context that all stages of the start share: the parts, and everything that is created from them. */
-export interface Foundation extends GatewayParts {
+/** The context that all stages of the start share: the dependencies, and everything that is created from them. */
+export interface GatewayContext extends GatewayDeps {
   readonly lifecycle: Lifecycle
   /** The current providers. */
   readonly providers: WatchedProviders

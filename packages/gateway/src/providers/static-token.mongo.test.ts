@@ -3,7 +3,7 @@ import { serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { reverifyEvent } from '../operator/events/reverify-event.ts'
-import { readAgain } from '../operator/replays/read-again.ts'
+import { remap } from '../operator/replays/remap.ts'
 import { PROVIDER_SOURCES } from '../testing/provider-sources.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 import { readProviders } from './read-providers.ts'
@@ -40,7 +40,7 @@ describe('an event whose provider sent its secret in clear', () => {
       valid: true,
       secretId: 'only',
     })
-    const read = await readAgain(record, { providers: () => configured(providers), fetch })
+    const read = await remap(record, { providers: () => configured(providers), fetch })
     expect(read).toMatchObject({ members: { type: 'payment.succeeded', orderId: 'ord_1', facts: { amount: 1_999 } } })
   })
 

@@ -18,7 +18,7 @@ import { createWebhookHandler, type WebhookDeps } from '../http/webhooks/webhook
 import type { Inbox } from '../inbox/inbox.ts'
 import { createTransmissions } from '../inbox/transmissions.ts'
 import { createRequestTimer } from '../metrics.ts'
-import type { Foundation } from './gateway-parts.ts'
+import type { GatewayContext } from './gateway-context.ts'
 
 // Together with the rest of the process, the gateway stays below 256 MiB.
 const BODY_BYTES = 16 * 1024 * 1024
@@ -26,7 +26,7 @@ const LATE_MS = 100
 const SUMMARY_MS = 1_000
 
 /** An open public listener. */
-export interface Front {
+export interface PublicListener {
   readonly port: number
   /** The dependencies of the webhook route. */
   readonly webhooks: WebhookDeps
@@ -35,21 +35,21 @@ export interface Front {
 }
 
 /** Opens the public listener. Deliveries are accepted from then on. */
-export async function startFront(foundation: Foundation, inbox: Inbox): Promise<Front> {
-  const { settings, registry, lifecycle } = foundation
-  const summary = new RefusalSummary(foundation.logger)
+export async function startPublicListener(context: GatewayContext, inbox: Inbox): Promise<PublicListener> {
+  const { settings, registry, lifecycle } = context
+  const summary = new RefusalSummary(context.logger)
   const lastAnswers = new LastAnswers()
-  const webhooks = { ...describeWebhooks(foundation, inbox), summary, lastAnswers }
+  const webhooks = { ...describeWebhooks(context, inbox), summary, lastAnswers }
   const { promise: served, resolve: serve } = Promise.withResolvers<RequestListener>()
   let application: RequestListener = (request, response) => void served.then((serving) => serving(request, response))
-  const front = createWebhookHandler(webhooks, (request, response) => application(request, response))
+  const handler = createWebhookHandler(webhooks, (request, response) => application(request, response))
   const listener = await listen({
     host: settings.GATEWAY_HOST,
     port: settings.GATEWAY_PORT,
     ...guardFraming({
-      handler: timeRequests(front, createRequestTimer(registry)),
+      handler: timeRequests(handler, createRequestTimer(registry)),
       makeRequestId: randomUUID,
-      onRefused: (refused) => logRefused(foundation.logger, refused),
+      onRefused: (refused) => logRefused(context.logger, refused),
     }),
     headersTimeoutMs: settings.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
@@ -89,8 +89,8 @@ const ANSWER_REST_MS = 2_500
 // Enough for authentic deliveries during a flood, and a limit on the cost of the flood.
 const SEARCHED_PER_FAILED = 10
 
-function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
-  const { settings, logger, clock, fetch, providers, metrics } = foundation
+function describeWebhooks(context: GatewayContext, inbox: Inbox): Omit<WebhookDeps, 'summary' | 'lastAnswers'> {
+  const { settings, logger, clock, fetch, providers, metrics } = context
   const known = new KnownAddresses()
   const now = (): number => performance.now()
   const windowSeconds = settings.RATE_LIMIT_WINDOW_SECONDS
@@ -98,7 +98,7 @@ function describeWebhooks(foundation: Foundation, inbox: Inbox): Omit<WebhookDep
     createRateLimit({ name, limit, windowSeconds, clock, hasOwnCount: (key) => known.has(key) })
   return {
     inbox,
-    transmissions: createTransmissions({ db: foundation.mongo.accepting.db, errors: foundation.databaseErrors }),
+    transmissions: createTransmissions({ db: context.mongo.accepting.db, errors: context.databaseErrors }),
     clock,
     isHandled,
     fetch,

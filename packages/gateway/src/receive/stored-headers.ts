@@ -8,7 +8,7 @@ const MAX_LENGTH = 2_048
  * understand it. This is an allow-list, because some providers have sent secrets in custom headers. If a plaintext token is
  * itself the secret, only a signature made with it is stored.
  */
-export function evidenceOf(
+export function storedHeaders(
   provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'staticTokenHeader'>,
   delivery: Delivery,
 ): Record<string, string> {

@@ -4,14 +4,14 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
 
 /** The fields of a record that are read from its body. */
-type ReadMembers = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
+type MappedFields = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
 
 /**
  * What a body contains by today's settings, or why it cannot be read now: the failure that `reverifyEvent` found,
  * `unreadable` (it is no event by today's settings), `event_missing` (it contains another one) or the answer of the
  * provider (`not_confirmed`, …; `unavailable` if it did not answer).
  */
-export type ReadAgain = { readonly members: ReadMembers } | { readonly failure: string }
+export type RemapResult = { readonly members: MappedFields } | { readonly failure: string }
 
 const CONFIRM_MS = 3_000
 
@@ -19,7 +19,7 @@ const CONFIRM_MS = 3_000
 export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readonly failure: string }
 
 /** Reads a stored body with today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
-export async function readAgain(record: EventDocument, deps: ReverifyDeps): Promise<ReadAgain> {
+export async function remap(record: EventDocument, deps: ReverifyDeps): Promise<RemapResult> {
   return pickEvent(await readDelivery(record, deps), record.eventId)
 }
 
@@ -37,7 +37,7 @@ export async function readDelivery(record: EventDocument, deps: ReverifyDeps): P
 }
 
 /** Picks one event of a delivery that was read. */
-export function pickEvent(read: DeliveryRead, eventId: string): ReadAgain {
+export function pickEvent(read: DeliveryRead, eventId: string): RemapResult {
   if ('failure' in read) return read
   const event = read.answers
     .flatMap((answer) => ('event' in answer ? [answer.event] : []))

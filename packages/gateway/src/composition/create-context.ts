@@ -14,46 +14,46 @@ import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
-import type { Foundation, GatewayParts } from './gateway-parts.ts'
+import type { GatewayContext, GatewayDeps } from './gateway-context.ts'
 import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
 
-const TALLY_FLUSH_MS = 1_000
+const STATS_FLUSH_MS = 1_000
 
 /** Creates the context that every stage needs. It opens no connection. */
-export function layFoundation(parts: GatewayParts, lifecycle: Lifecycle): Foundation {
+export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayContext {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  addLogMetrics(registry, parts.logOutput)
+  addLogMetrics(registry, deps.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
-  const mongo = createConnections(parts, { lifecycle, errors: databaseErrors })
-  const tallies = createProviderStats(mongo.background.db, parts.logger, TALLY_FLUSH_MS)
-  const serviceKeys = watchServiceKeys(parts.settings.serviceKeys, parts.logger)
-  const encryptionKeys = watchEncryptionKeys(parts.settings.encryptionKeys, parts.logger)
-  const fulfilmentTls = watchTls(parts.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: parts.logger })
-  lifecycle.onStop({ name: 'tallies', withinMs: 1_000, stop: () => stopInTime(tallies) })
+  const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })
+  const stats = createProviderStats(mongo.background.db, deps.logger, STATS_FLUSH_MS)
+  const serviceKeys = watchServiceKeys(deps.settings.serviceKeys, deps.logger)
+  const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
+  const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
+  lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: () => stopInTime(stats) })
   return {
-    ...parts,
+    ...deps,
     lifecycle,
-    providers: watchProviders(parts.settings.providers, parts.logger),
+    providers: watchProviders(deps.settings.providers, deps.logger),
     owner: randomUUID(),
     mongo,
     serviceKeys,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),
     fulfilmentTls,
-    ...loadFulfilment({ ...parts, serviceKeys, fulfilmentTls }),
+    ...loadFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
     registry,
-    metrics: createGatewayMetrics(registry, tallies.add),
-    audit: createAudit(mongo.background.durableDb, parts),
+    metrics: createGatewayMetrics(registry, stats.add),
+    audit: createAudit(mongo.background.durableDb, deps),
     databaseErrors,
   }
 }
 
 function createConnections(
-  { settings, logger }: GatewayParts,
+  { settings, logger }: GatewayDeps,
   { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
-): Foundation['mongo'] {
+): GatewayContext['mongo'] {
   const { MONGODB_URI: uri, readMongoUri: readUri, GATEWAY_DB: database } = settings
   const group = new RenewalGroup({ logger, database })
   const shared = { uri, readUri, database, logger, errors, group }

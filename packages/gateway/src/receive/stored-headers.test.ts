@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { evidenceOf } from './evidence.ts'
+import { storedHeaders } from './stored-headers.ts'
 
 const provider = { signedHeaders: ['webhook-id', 'webhook-signature'] }
 
@@ -7,7 +7,7 @@ function delivered(rawHeaders: readonly string[], body = '{}') {
   return { rawHeaders, rawBody: Buffer.from(body), query: '' }
 }
 
-describe('evidenceOf', () => {
+describe('storedHeaders', () => {
   it('keeps the signed headers, the type and the agent, by their names in lower case', () => {
     const rawHeaders = [
       'Webhook-ID',
@@ -19,27 +19,27 @@ describe('evidenceOf', () => {
       'USER-AGENT',
       'acme/1',
     ]
-    expect(evidenceOf(provider, delivered(rawHeaders))).toEqual({
+    expect(storedHeaders(provider, delivered(rawHeaders))).toEqual({
       ...{ 'webhook-id': 'msg_1', 'webhook-signature': 'v1,x', 'content-type': 'a/b', 'user-agent': 'acme/1' },
     })
   })
 
   it('keeps nothing else: providers have sent secrets in headers of their own', () => {
     const rawHeaders = ['Authorization', 'Bearer x', 'Cookie', 'x', 'X-Api-Key', 'x', 'webhook-id', 'msg_1']
-    expect(evidenceOf(provider, delivered(rawHeaders))).toEqual({ 'webhook-id': 'msg_1' })
+    expect(storedHeaders(provider, delivered(rawHeaders))).toEqual({ 'webhook-id': 'msg_1' })
   })
 
   it('keeps no header that stands twice, and none that is very long', () => {
-    expect(evidenceOf(provider, delivered(['user-agent', 'a', 'User-Agent', 'b']))).toEqual({})
-    expect(evidenceOf(provider, delivered(['user-agent', 'x'.repeat(2_049)]))).toEqual({})
-    expect(evidenceOf(provider, delivered(['user-agent', 'x'.repeat(2_048)]))).toEqual({
+    expect(storedHeaders(provider, delivered(['user-agent', 'a', 'User-Agent', 'b']))).toEqual({})
+    expect(storedHeaders(provider, delivered(['user-agent', 'x'.repeat(2_049)]))).toEqual({})
+    expect(storedHeaders(provider, delivered(['user-agent', 'x'.repeat(2_048)]))).toEqual({
       'user-agent': 'x'.repeat(2_048),
     })
   })
 
   it('keeps a token in clear only as the signature that it makes over the body', () => {
     const withToken = { signedHeaders: ['x-gitlab-token'], staticTokenHeader: 'x-gitlab-token' }
-    const keep = (token: string, body: string) => evidenceOf(withToken, delivered(['X-Gitlab-Token', token], body))
+    const keep = (token: string, body: string) => storedHeaders(withToken, delivered(['X-Gitlab-Token', token], body))
     // RFC 4231 section 4.3
     expect(keep('Jefe', 'what do ya want for nothing?')).toEqual({
       'x-gitlab-token': 'hmac-sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
