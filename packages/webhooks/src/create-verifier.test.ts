@@ -115,6 +115,22 @@ describe('the options', () => {
     expect(make).not.toThrow(/changeme|whsec/)
   })
 
+  it('are refused with the problems of the secrets beside those of other options', () => {
+    const secrets = ['', { id: '1', value: 'whsec_changeme_0123456789' }]
+    const refusedBy = (options: object): readonly string[] => {
+      try {
+        createVerifier({ ...options, secrets } as never)
+      } catch (error) {
+        if (error instanceof VerifierSettingsError) return error.problems
+      }
+      throw new Error('the options are accepted')
+    }
+    const ofSecrets = ['secret 1 is empty', 'secret 1 is a sample placeholder', 'secret 1 is named twice']
+    expect(refusedBy({ scheme: 'hmac' })).toEqual([expect.stringContaining('header: '), ...ofSecrets])
+    expect(refusedBy({ scheme: 'stripe', morse: 1 })).toEqual(['Unrecognized key: "morse"', ...ofSecrets])
+    expect(refusedBy({ scheme: 'morse' })).toEqual(['scheme is unknown', ...ofSecrets])
+  })
+
   it('are refused with an expiry that is no date', () => {
     const secrets = [{ value: 'a_secret_of_the_notification', notAfter: new Date('soon') }]
     expect(() => createVerifier({ scheme: 'checkout', secrets })).toThrow(VerifierSettingsError)

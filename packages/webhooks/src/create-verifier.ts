@@ -72,7 +72,7 @@ export interface VerifierDeps {
 
 /**
  * Creates the verifier of one provider.
- * @throws VerifierSettingsError with every problem of the options
+ * @throws VerifierSettingsError with every problem of the options. What depends on several of them is checked once each is right
  */
 export function createVerifier(options: VerifierOptions, deps: VerifierDeps = {}): Verifier {
   const { now = Date.now, fetch = globalThis.fetch } = deps
@@ -100,22 +100,29 @@ const MAX_BYTES = 16_000_000
 function readProvider(options: VerifierOptions): Provider {
   const { secrets: given = [], ...rest } = options
   const secrets = secretsOf(given)
+  const problems = problemsOf(secrets)
   const scheme = SCHEMES.get(options.scheme)
-  if (scheme === undefined) throw new VerifierSettingsError(['scheme is unknown'])
+  if (scheme === undefined) throw new VerifierSettingsError(['scheme is unknown', ...problems])
   const parsed = scheme.schema.safeParse({ ...rest, ...(secrets.length === 0 ? {} : { secrets }) })
-  if (!parsed.success) {
-    throw new VerifierSettingsError(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`))
-  }
+  if (!parsed.success) throw new VerifierSettingsError([...parsed.error.issues.map(clauseOf), ...problems])
+  const made = makeProvider(parsed.data, secrets)
+  const all = 'problems' in made ? [...problems, ...made.problems] : problems
+  if ('problems' in made || all.length > 0) throw new VerifierSettingsError(all)
+  return made
+}
+
+function problemsOf(secrets: readonly { readonly id: string; readonly value: string }[]): readonly string[] {
   const problems = secrets.flatMap(({ id, value }) => {
     const problem = secretTextProblem(value)
     return problem === null ? [] : [`secret ${id} ${problem}`]
   })
   const repeated = secrets.find(({ id }, index) => secrets.findIndex((other) => other.id === id) < index)
-  if (repeated !== undefined) problems.push(`secret ${repeated.id} is named twice`)
-  const made = makeProvider(parsed.data, secrets)
-  const all = 'problems' in made ? [...problems, ...made.problems] : problems
-  if ('problems' in made || all.length > 0) throw new VerifierSettingsError(all)
-  return made
+  return repeated === undefined ? problems : [...problems, `secret ${repeated.id} is named twice`]
+}
+
+/** An unknown option has no path: its message names it. */
+function clauseOf({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`
 }
 
 function makeProvider(
