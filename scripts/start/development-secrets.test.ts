@@ -25,12 +25,17 @@ describe('readDevelopmentSecrets', () => {
     expect(readDevelopmentSecrets(other.file, randomBytes).serviceTokenSecret).not.toBe(made.serviceTokenSecret)
   })
 
+  it('makes a Stripe without Connect, of whose account no start warns', async () => {
+    await using data = await folder()
+    expect(readDevelopmentSecrets(data.file, randomBytes).providers.stripe).toMatchObject({ expect: {} })
+  })
+
   it('adds the settings that a gateway needs today to those of 0.1.0, and keeps the secrets', async () => {
     await using data = await folder()
     const made = readDevelopmentSecrets(data.file, randomBytes)
     const { acme, stripe, shop } = made.providers
-    const withoutEffects = (provider: object | undefined) => ({ ...provider, effects: undefined, testMode: undefined })
-    const providers = { acme: withoutEffects(acme), stripe: withoutEffects(stripe), shop: withoutEffects(shop) }
+    const added = { effects: undefined, testMode: undefined, expect: undefined }
+    const providers = { acme: { ...acme, ...added }, stripe: { ...stripe, ...added }, shop: { ...shop, ...added } }
     await writeFile(data.file, JSON.stringify({ ...made, providers }))
     expect(readDevelopmentSecrets(data.file, randomBytes)).toEqual(made)
     expect(JSON.parse(await readFile(data.file, 'utf8'))).toEqual(made)

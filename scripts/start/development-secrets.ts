@@ -5,6 +5,7 @@ interface DevelopmentProvider {
   readonly scheme: string
   readonly effects?: readonly string[]
   readonly testMode?: true
+  readonly expect?: Readonly<Record<string, string>>
   readonly secrets: readonly { readonly id: string; readonly value: string }[]
 }
 
@@ -31,7 +32,7 @@ export function makeDevelopmentSecrets(randomBytes: (count: number) => Buffer): 
     operatorTokens: { dev: token() },
     providers: {
       acme: { scheme: 'standard-webhooks', effects, secrets: secret(`whsec_${randomBytes(32).toString('base64')}`) },
-      stripe: { scheme: 'stripe', testMode: true, secrets: secret(`whsec_${token()}`) },
+      stripe: { scheme: 'stripe', testMode: true, expect: {}, secrets: secret(`whsec_${token()}`) },
       shop: { scheme: 'hmac', ...hmac, effects, secrets: secret(token()) },
     },
   }

@@ -83,6 +83,9 @@ describe('a scope', () => {
     expect(answer.json.code).toBe('scope_missing')
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer error="insufficient_scope", scope="orders:\w+"$/)
     expect((await callAs('all', { target })).headers.etag).toBe(etag)
+    const refused = { status: 403, code: 'scope_missing', principal: holder, method }
+    const lines = system.lines.filter(({ requestId }) => requestId === answer.json.requestId)
+    expect(lines).toEqual([expect.objectContaining({ msg: 'request.refused', ...refused })])
   })
 
   it('is needed to list and to create', async () => {
