@@ -196,6 +196,7 @@ describe('close', () => {
     socket.write('\r\n')
     const [answer] = (await once(socket, 'data')) as [Buffer]
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(String(answer)).toMatch(/\r\nConnection: close\r\n/)
     await closed
   })
 

@@ -88,7 +88,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       secure?.setSecureContext(toTlsOptions(renewed))
       retire()
     },
-    close: (graceMs) => close({ server, sockets, all, graceMs }),
+    close(graceMs) {
+      retire()
+      return close({ server, sockets, all, graceMs })
+    },
   }
 }
 
@@ -131,10 +134,15 @@ interface Closing {
 }
 
 function close({ server, sockets, all, graceMs }: Closing): Promise<void> {
+  const silent = new Set<Socket>()
   const closeIdle = (): void => {
     server.closeIdleConnections()
-    // Node treats a connection opened ahead of its first request as busy until the header timeout.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    // Node treats a connection opened ahead of its first request as busy until the header timeout. Bytes that have arrived
+    // are read between two checks.
+    for (const socket of sockets) {
+      if (socket.bytesRead === 0 && silent.has(socket)) socket.destroy()
+      else silent.add(socket)
+    }
   }
   return new Promise((resolve) => {
     const idle = setInterval(closeIdle, IDLE_CHECK_MS)
