@@ -60,6 +60,16 @@ describe('Idempotency-Key', () => {
     expect(await stored.countDocuments({ customerId })).toBe(1)
   })
 
+  it('E02 half a surrogate pair is refused as without a key, and as another request under a used one', async () => {
+    const key = newKey()
+    const body = JSON.stringify(orderContent({ note: '!' })).replace('!', '\\ud800')
+    expect(await post(key, { body })).toMatchObject({ status: 400, json: { code: 'invalid_request' } })
+    const first = await post(key)
+    expect(first.status).toBe(201)
+    expect(await post(key, { body })).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } })
+    expect(lasting(await post(key))).toEqual(lasting(first))
+  })
+
   it.each([
     ['bare', 'quoted', (k: string) => [k, `"${k}"`]],
     ['quoted', 'bare', (k: string) => [`"${k}"`, k]],

@@ -337,7 +337,8 @@ describe('an order that is made by POST', () => {
   it('is in the audit log even if the answer to its first request was lost', async () => {
     const key = randomUUID()
     const order = orderContent()
-    const request = { method: 'POST', target: ORDERS, mediaType: 'application/json', body: { json: order } }
+    const body = { raw: Buffer.from(JSON.stringify(order)), json: order }
+    const request = { method: 'POST', target: ORDERS, mediaType: 'application/json', body }
     // The gateway has asked for it, and heard nothing.
     const idempotency = { principal: 'shop ü', key, fingerprint: fingerprintOf(request) }
     const lost = await fulfilmentClient(system.fulfilment).orders.create.mutate({ order, idempotency, owner: 'shop ü' })

@@ -39,12 +39,12 @@ export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
   sendOrder(ctx, 201, order)
 }
 
-type Body = { readonly json: unknown } | { readonly raw: Buffer; readonly invalid: AppError }
+type Body = { readonly raw: Buffer } & ({ readonly json: unknown } | { readonly invalid: AppError })
 
 /** Parses a body. It does not throw for invalid JSON: if the key was used before, the caller must get that error instead. */
 function readable(rawBody: Buffer): Body {
   try {
-    return { json: parseBody(rawBody) }
+    return { raw: rawBody, json: parseBody(rawBody) }
   } catch (error) {
     if (invalidBody.is(error)) return { raw: rawBody, invalid: error }
     throw error

@@ -44,8 +44,8 @@ export interface FingerprintedRequest {
   readonly method: string
   readonly target: string
   readonly mediaType: string
-  /** The parsed body, or the raw bytes if it cannot be parsed. */
-  readonly body: { readonly json: unknown } | { readonly raw: Buffer }
+  /** The raw bytes, and what they say if they can be parsed. */
+  readonly body: { readonly raw: Buffer; readonly json?: unknown }
 }
 
 /** The SHA-256 of a request's meaning, in base64. Whitespace and the order of properties do not matter. */
@@ -53,8 +53,17 @@ export function fingerprintOf({ method, target, mediaType, body }: Fingerprinted
   const url = new URL(target, 'http://localhost')
   url.searchParams.sort()
   const head = JSON.stringify([method, url.pathname, url.search, mediaType])
-  const content = 'json' in body ? (canonicalize(body.json) ?? '') : body.raw
-  return createHash('sha256').update(`${head}\n`).update(content).digest('base64')
+  return createHash('sha256').update(`${head}\n`).update(contentOf(body)).digest('base64')
+}
+
+/** Half a surrogate pair has no canonical form. No order has one, so the bytes will do. */
+function contentOf(body: FingerprintedRequest['body']): string | Buffer {
+  if (!('json' in body)) return body.raw
+  try {
+    return canonicalize(body.json) ?? ''
+  } catch {
+    return body.raw
+  }
 }
 
 /** Adds the link to the key's documentation to an error about the key (section 2.7 of the draft). */
