@@ -22,6 +22,19 @@ describe('workflows', () => {
     expect(used.filter((line) => !/^uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([])
   })
 
+  it('attach to a release the list of packages and all that npm run pack writes, made of the tagged commit', () => {
+    const release = readFileSync(join(repository, '.github/workflows/release.yml'), 'utf8')
+    const { steps } = (parse(release) as { jobs: { release: { steps: { if?: string; run?: string }[] } } }).jobs.release
+    const ofRelease = steps.filter((step) => step.if === 'steps.version.outputs.version').map((step) => step.run)
+    expect(ofRelease).toEqual([
+      'npm run scan',
+      'git checkout --quiet "$COMMIT"',
+      'npm run sbom',
+      'npm run pack',
+      expect.stringMatching(/^gh release create .* oncehook\.cdx\.json dist\/\*\.tgz dist\/webhook-vectors\.json$/),
+    ])
+  })
+
   it('run no step as root', () => {
     const steps = texts.flatMap((text) =>
       Object.values((parse(text) as { jobs: Record<string, { steps: { run?: string }[] }> }).jobs).flatMap(
