@@ -14,7 +14,7 @@ import { fastifyWebhook } from './fastify-webhook.ts'
 import { fetchWebhook } from './fetch-webhook.ts'
 import { koaWebhook } from './koa-webhook.ts'
 
-type Mount = (verifier: Verifier, onVerified: OnVerified, options?: AdapterOptions) => Server | Promise<Server>
+type Mount = (verifier: Verifier, onVerified: OnVerified, options?: AdapterOptions<unknown>) => Server | Promise<Server>
 
 function mountOnKoa(...webhook: Parameters<Mount>): Server {
   const app = new Koa()
@@ -87,7 +87,7 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
   })
 
   it('answers 401 to a tampered body, before anything parses it, and reports why', async () => {
-    const [onVerified, onRejected] = [vi.fn<OnVerified>(), vi.fn<NonNullable<AdapterOptions['onRejected']>>()]
+    const [onVerified, onRejected] = [vi.fn<OnVerified>(), vi.fn<NonNullable<AdapterOptions<unknown>['onRejected']>>()]
     await using server = await serve(await mount(stripe, onVerified, { onRejected }))
     const { headers } = sentOf(genuine)
     const answer = await post(server.url, { headers, body: '{"tampered' })
@@ -167,10 +167,99 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect((await post(server.url, sentOf(genuine))).status).toBe(500)
   })
 
+  it('passes on the address of the client: one that asks PayPal in vain waits, and no other does', async () => {
+    const noCertificate = () => Promise.resolve(new Response('', { status: 404 }))
+    const deps = { now: () => Date.parse('2026-11-01T00:00:00Z'), fetch: noCertificate }
+    const paypal = createVerifier({ scheme: 'paypal', secrets: '0A123456BC789012D' }, deps)
+    const from = vi.fn<() => string | null>().mockReturnValue(newAddress())
+    await using server = await serve(await mount(paypal, vi.fn(), { from }))
+    const statuses: number[] = []
+    for (const certificate of [1, 2, 3, 4]) statuses.push((await post(server.url, inVain(certificate))).status)
+    expect(statuses).toEqual([401, 401, 401, 503])
+    for (const address of [newAddress(), null]) {
+      from.mockReturnValue(address)
+      expect((await post(server.url, inVain(5))).status).toBe(401)
+    }
+  })
+
+  it('answers 500 when the address cannot be told', async () => {
+    const from = () => {
+      throw Object.assign(new Error('No such header'), { status: 200 })
+    }
+    await using server = await serve(await mount(stripe, vi.fn(), { from }))
+    expect((await post(server.url, sentOf(genuine))).status).toBe(500)
+  })
+
   it('answers 500, and lives, when the log of a rejection fails', async () => {
     const onRejected = () => Promise.reject(new Error('The database is unavailable'))
     await using server = await serve(await mount(stripe, vi.fn(), { onRejected }))
     expect((await post(server.url, { ...sentOf(genuine), body: '{}' })).status).toBe(500)
+  })
+})
+
+let addresses = 0
+
+/** All verifiers of a process count the useless requests of an address together, so that each test needs others. */
+function newAddress(): string {
+  addresses += 1
+  return `192.0.2.${addresses}`
+}
+
+/** A delivery as PayPal sends it, with the URL of a certificate that does not exist. */
+function inVain(certificate: number): Sent {
+  return {
+    headers: [
+      ['paypal-transmission-id', 'c3a9e5f0-0000-11ef-8000-000000000001'],
+      ['paypal-transmission-time', '2026-10-31T23:59:59Z'],
+      ['paypal-transmission-sig', 'AAAA'],
+      ['paypal-cert-url', `https://api.paypal.com/v1/notifications/certs/CERT-IN-VAIN-${certificate}`],
+      ['paypal-auth-algo', 'SHA256withRSA'],
+    ],
+    body: '{}',
+  }
+}
+
+describe('the address of the client', () => {
+  const seen: unknown[] = []
+  const note = (address: string | null | undefined) => {
+    seen.push(address)
+    return address
+  }
+
+  it.each<readonly [string, () => Server | Promise<Server>, unknown]>([
+    [
+      'Express',
+      () => createServer(express().post('/webhooks', expressWebhook(stripe, vi.fn(), { from: ({ ip }) => note(ip) }))),
+      '127.0.0.1',
+    ],
+    [
+      'Fastify',
+      async () => {
+        const app = fastify()
+        app.register(fastifyWebhook(stripe, vi.fn(), { from: ({ ip }) => note(ip) }), { prefix: '/webhooks' })
+        await app.ready()
+        return app.server
+      },
+      '127.0.0.1',
+    ],
+    [
+      'Koa',
+      () => createServer(new Koa().use(koaWebhook(stripe, vi.fn(), { from: ({ ip }) => note(ip) })).callback()),
+      '127.0.0.1',
+    ],
+    [
+      'a fetch handler, in a header of its proxy',
+      () =>
+        createFetchServer(
+          fetchWebhook(stripe, vi.fn(), { from: ({ headers }) => note(headers.get('x-client-address')) }),
+        ),
+      '192.0.2.7',
+    ],
+  ])('is at hand on %s', async (_, mount, address) => {
+    await using server = await serve(await mount())
+    const { headers, body } = sentOf(genuine)
+    const answer = await post(server.url, { headers: [...headers, ['x-client-address', '192.0.2.7']], body })
+    expect([answer.status, seen.splice(0)]).toEqual([200, [address]])
   })
 })
 

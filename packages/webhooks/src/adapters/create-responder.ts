@@ -18,8 +18,8 @@ interface TooLarge {
   readonly maxBytes: number
 }
 
-/** The options of an adapter. */
-export interface AdapterOptions {
+/** The options of an adapter. `Incoming` is what the framework passes for a request. */
+export interface AdapterOptions<Incoming> {
   /** The largest body that is read, in bytes. Default: 1,048,576. */
   readonly maxBytes?: number
   /**
@@ -27,6 +27,11 @@ export interface AdapterOptions {
    * resolves. When it throws or rejects, the framework handles the error.
    */
   readonly onRejected?: (rejection: Refused | Unreadable | Undecided | TooLarge) => void | Promise<void>
+  /**
+   * Returns the address of the client, for the `from` of the verifier. Behind a proxy, that is not the address of the
+   * connection. When it throws, the framework handles the error. Default: the verifier gets no address.
+   */
+  readonly from?: (request: Incoming) => string | null | undefined
 }
 
 /** A request, whatever the server. */
@@ -39,6 +44,8 @@ export interface WebhookRequest {
    * @throws TypeError if something else has read it
    */
   readonly readBody: () => BodyChunks
+  /** Returns the address of the client, if it is known. */
+  readonly readFrom: () => string | null | undefined
 }
 
 /** What to answer with. */
@@ -59,15 +66,15 @@ type Responder = (request: WebhookRequest) => Promise<WebhookAnswer>
 export function createResponder(
   verifier: Verifier,
   onVerified: OnVerified,
-  { maxBytes = 1_048_576, onRejected }: AdapterOptions = {},
+  { maxBytes = 1_048_576, onRejected }: AdapterOptions<never> = {},
 ): Responder {
-  return async ({ method, url, headers, readBody }) => {
+  return async ({ method, url, headers, readBody, readFrom }) => {
     if (method !== 'POST') return answerOther(method === 'GET' ? verifier.answerCheck(url) : null)
     const rawBody = await readRawBody(readBody(), maxBytes)
     const result =
       rawBody === null
         ? ({ outcome: 'too_large', status: 413, maxBytes } as const)
-        : await verifier.verify({ rawBody, headers, url })
+        : await verifier.verify({ rawBody, headers, url, ...(await withoutStatus(() => addressOf(readFrom()))) })
     if (result.outcome === 'handshake') return answerHandshake(result)
     if (result.outcome === 'verified') {
       await withoutStatus(() => onVerified(result))
@@ -82,14 +89,18 @@ export function createResponder(
  * Frameworks answer with the status that an error carries, even with 200: the provider would not deliver again.
  * @throws what `call` throws, or an error without a status in its place
  */
-async function withoutStatus(call: () => void | Promise<void>): Promise<void> {
+async function withoutStatus<Result>(call: () => Result | Promise<Result>): Promise<Result> {
   try {
-    await call()
+    return await call()
   } catch (error) {
     if (error instanceof Error && !('status' in error) && !('statusCode' in error)) throw error
     const reason = error instanceof Error ? error.message : 'it threw something that is not an error'
     throw new Error(`The webhook handler failed: ${reason}`, { cause: error })
   }
+}
+
+function addressOf(from: string | null | undefined): { readonly from?: string } {
+  return from ? { from } : {}
 }
 
 function answerOther(check: Handshake | null): WebhookAnswer {

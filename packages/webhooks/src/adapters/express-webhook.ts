@@ -6,6 +6,8 @@ import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 export interface ExpressRequest extends NodeRequest {
   /** Used if it holds bytes, from `express.raw()`. */
   readonly body?: unknown
+  /** The address that Express finds, by its setting `trust proxy`. */
+  readonly ip?: string | undefined
 }
 
 /** What the adapter needs of a response of Express. */
@@ -21,12 +23,13 @@ export interface ExpressResponse {
 export function expressWebhook(
   verifier: Verifier,
   onVerified: OnVerified,
-  options?: AdapterOptions,
+  options?: AdapterOptions<ExpressRequest>,
 ): (request: ExpressRequest, response: ExpressResponse, next: (error: unknown) => void) => Promise<void> {
   const respond = createResponder(verifier, onVerified, options)
   return async (request, response, next) => {
     try {
-      const { status, headers, body } = await respond(fromNodeRequest(request, request.body))
+      const known = { body: request.body, readFrom: () => options?.from?.(request) }
+      const { status, headers, body } = await respond(fromNodeRequest(request, known))
       response.writeHead(status, { ...headers })
       response.end(body ?? undefined)
     } catch (error) {

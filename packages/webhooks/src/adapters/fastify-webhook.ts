@@ -5,6 +5,8 @@ import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 /** What the adapter needs of a request of Fastify. */
 export interface FastifyRequest {
   readonly raw: NodeRequest
+  /** The address that Fastify finds, by its option `trustProxy`. */
+  readonly ip: string
 }
 
 /** What the adapter needs of a reply of Fastify. */
@@ -35,7 +37,7 @@ type ContentTypeParser = (request: unknown, payload: unknown, done: (error: null
 export function fastifyWebhook(
   verifier: Verifier,
   onVerified: OnVerified,
-  options?: AdapterOptions,
+  options?: AdapterOptions<FastifyRequest>,
 ): (scope: FastifyScope) => Promise<void> {
   const respond = createResponder(verifier, onVerified, options)
   return async (scope) => {
@@ -45,8 +47,9 @@ export function fastifyWebhook(
     scope.route({
       method: ['GET', 'POST'],
       url: '/',
-      handler: async ({ raw }, reply) => {
-        const { status, headers, body } = await respond(fromNodeRequest(raw))
+      handler: async (request, reply) => {
+        const readFrom = () => options?.from?.(request)
+        const { status, headers, body } = await respond(fromNodeRequest(request.raw, { readFrom }))
         reply.code(status)
         reply.headers({ ...headers })
         return reply.send(body)

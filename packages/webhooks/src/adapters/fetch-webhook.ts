@@ -10,12 +10,13 @@ import type { BodyChunks } from './read-raw-body.ts'
 export function fetchWebhook(
   verifier: Verifier,
   onVerified: OnVerified,
-  options?: AdapterOptions,
+  options?: AdapterOptions<Request>,
 ): (request: Request) => Promise<Response> {
   const respond = createResponder(verifier, onVerified, options)
   return async (request) => {
     const { method, url, headers } = request
-    const answer = await respond({ method, url, headers, readBody: () => rawBodyOf(request) })
+    const [readBody, readFrom] = [() => rawBodyOf(request), () => options?.from?.(request)]
+    const answer = await respond({ method, url, headers, readBody, readFrom })
     return new Response(answer.body, { status: answer.status, headers: answer.headers })
   }
 }

@@ -10,10 +10,16 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly readableDidRead: boolean
 }
 
-/** A request of Node.js. `body` is what a body parser has made of it: bytes are used, anything else is no use. */
-export function fromNodeRequest(request: NodeRequest, body?: unknown): WebhookRequest {
+/** What an adapter knows of a request beside what Node.js does. */
+interface Known extends Pick<WebhookRequest, 'readFrom'> {
+  /** What a body parser has made of the body: bytes are used, anything else is no use. */
+  readonly body?: unknown
+}
+
+/** A request of Node.js. */
+export function fromNodeRequest(request: NodeRequest, { readFrom, body }: Known): WebhookRequest {
   const { method = 'GET', url = '/', rawHeaders } = request
-  return { method, url, headers: rawHeaders, readBody: () => rawBodyOf(request, body) }
+  return { method, url, headers: rawHeaders, readBody: () => rawBodyOf(request, body), readFrom }
 }
 
 function rawBodyOf(request: NodeRequest, body: unknown): BodyChunks {

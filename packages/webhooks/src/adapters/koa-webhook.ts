@@ -5,6 +5,8 @@ import { fromNodeRequest, type NodeRequest } from './from-node-request.ts'
 /** What the adapter needs of a context of Koa. */
 export interface KoaContext {
   readonly req: NodeRequest
+  /** The address that Koa finds, by its setting `proxy`. */
+  readonly ip: string
   status: number
   body: unknown
   set(headers: Record<string, string>): void
@@ -17,11 +19,11 @@ export interface KoaContext {
 export function koaWebhook(
   verifier: Verifier,
   onVerified: OnVerified,
-  options?: AdapterOptions,
+  options?: AdapterOptions<KoaContext>,
 ): (ctx: KoaContext) => Promise<void> {
   const respond = createResponder(verifier, onVerified, options)
   return async (ctx) => {
-    const { status, headers, body } = await respond(fromNodeRequest(ctx.req))
+    const { status, headers, body } = await respond(fromNodeRequest(ctx.req, { readFrom: () => options?.from?.(ctx) }))
     ctx.status = status
     ctx.set({ ...headers })
     ctx.body = body
