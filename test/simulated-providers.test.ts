@@ -6,6 +6,7 @@ import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
 import { signTampered, tamperedParts } from '@oncehook/simulator/tampering'
+import { SAMPLE_PAYMENT } from '@oncehook/simulator/testing/sample-payment'
 import { type Delivery, PAYMENT_EVENT_TYPES, type Provider, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
@@ -15,15 +16,7 @@ const NOW = 1_760_000_000_000
 const API_TOKEN = 'a-token-of-the-simulated-api'
 const place = { publicUrl: 'https://pay.example.com/api/webhooks/p', apiToken: API_TOKEN, now: NOW }
 
-const paid: PaymentEvent = {
-  id: 'evt_1',
-  type: 'payment.succeeded',
-  paymentId: 'pay_1',
-  orderId: 'ord_1',
-  amount: 1999,
-  currency: 'EUR',
-  occurredAt: NOW - 5_000,
-}
+const paid: PaymentEvent = { ...SAMPLE_PAYMENT, paymentId: 'pay_1', occurredAt: NOW - 5_000 }
 const failed: PaymentEvent = { ...paid, id: 'evt_2', type: 'payment.failed', paymentId: 'pay_2', orderId: 'ord_2' }
 
 /** Their payment events have no amount, or none that the gateway reads. */

@@ -1,14 +1,10 @@
 import type { Mix } from '../load/signed-deliveries.ts'
-import type { StartReceiver } from '../receivers/receiver.ts'
 import type { Trial } from '../trial.ts'
 import { assess } from './assess.ts'
-import { startDrive, warmUp } from './drive.ts'
+import { type TrialSubject, warmedTrial } from './warmed-trial.ts'
 
 /** A closed load: what is sent to whom, and over how many connections where not over those of the effort. */
-export interface ClosedTrial {
-  readonly name: string
-  readonly title: string
-  readonly start: StartReceiver
+export interface ClosedTrial extends TrialSubject {
   readonly mix?: Mix
   readonly connections?: number
 }
@@ -18,25 +14,17 @@ const HEADROOM = 2
 const MOST_ON_ONE_CONNECTION = 2_000
 
 /** Measures how many deliveries a second a receiver takes when each connection waits for its answer. */
-export function createClosedTrial({ name, title, start, mix = 'unique', connections }: ClosedTrial): Trial {
-  return {
-    name,
-    title,
-    async run(given) {
-      const { setup, run, effort, signal } = given
-      await using receiver = await start(setup, run)
-      using drive = await startDrive({ setup, receiver, signal })
-      const warmRate = await warmUp(drive, given)
-      const rate = connections === undefined ? warmRate : Math.min(warmRate, connections * MOST_ON_ONE_CONNECTION)
-      // Repetitions are cheaper than what the warm-up sent.
-      const headroom = mix === 'repeated' ? HEADROOM * 2 : HEADROOM
-      const measured = await drive.load({
-        orderPrefix: `${run}-`,
-        count: Math.ceil(rate * (effort.measureMs / 1_000) * headroom),
-        mix,
-        plan: { kind: 'closed', connections: connections ?? effort.connections, forMs: effort.measureMs },
-      })
-      return await assess(drive, receiver, measured)
-    },
-  }
+export function createClosedTrial({ mix = 'unique', connections, ...subject }: ClosedTrial): Trial {
+  return warmedTrial(subject, async ({ receiver, drive, warmRate, given: { run, effort } }) => {
+    const rate = connections === undefined ? warmRate : Math.min(warmRate, connections * MOST_ON_ONE_CONNECTION)
+    // Repetitions are cheaper than what the warm-up sent.
+    const headroom = mix === 'repeated' ? HEADROOM * 2 : HEADROOM
+    const measured = await drive.load({
+      orderPrefix: `${run}-`,
+      count: Math.ceil(rate * (effort.measureMs / 1_000) * headroom),
+      mix,
+      plan: { kind: 'closed', connections: connections ?? effort.connections, forMs: effort.measureMs },
+    })
+    return await assess(drive, receiver, measured)
+  })
 }

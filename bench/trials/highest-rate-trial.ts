@@ -1,12 +1,9 @@
-import type { StartReceiver } from '../receivers/receiver.ts'
 import type { CurvePoint, Trial, TrialRun } from '../trial.ts'
-import { type Drive, startDrive, warmUp } from './drive.ts'
+import type { Drive } from './drive.ts'
+import { type TrialSubject, warmedTrial } from './warmed-trial.ts'
 
 /** Rates that are tried, from the lowest on. */
-export interface HighestRateTrial {
-  readonly name: string
-  readonly title: string
-  readonly start: StartReceiver
+export interface HighestRateTrial extends TrialSubject {
   readonly rates: readonly number[]
 }
 
@@ -19,27 +16,19 @@ const GRACE_MS = 3_000
  * Raises the rate of an open load until the receiver bears it no more: twice in a row, for one hiccup of the machine is
  * no limit. Every rate that was tried is a point of the curve of latency against rate.
  */
-export function createHighestRateTrial({ name, title, start, rates }: HighestRateTrial): Trial {
-  return {
-    name,
-    title,
-    async run(given) {
-      const { setup, run, signal } = given
-      await using receiver = await start(setup, run)
-      using drive = await startDrive({ setup, receiver, signal })
-      await warmUp(drive, given)
-      const { curve, foreignShare } = await climb(drive, given, rates)
-      const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
-      return {
-        // None at all: then no ratio can be taken either.
-        figures: borne.length === 0 ? {} : { highestPerSecond: Math.max(...borne) },
-        lost: await drive.countLost(),
-        failed: {},
-        foreignShare,
-        curve,
-      }
-    },
-  }
+export function createHighestRateTrial({ rates, ...subject }: HighestRateTrial): Trial {
+  return warmedTrial(subject, async ({ drive, given }) => {
+    const { curve, foreignShare } = await climb(drive, given, rates)
+    const borne = curve.filter(isBorne).map(({ perSecond }) => perSecond)
+    return {
+      // None at all: then no ratio can be taken either.
+      figures: borne.length === 0 ? {} : { highestPerSecond: Math.max(...borne) },
+      lost: await drive.countLost(),
+      failed: {},
+      foreignShare,
+      curve,
+    }
+  })
 }
 
 /** Whether a receiver bears the rate of this point. */

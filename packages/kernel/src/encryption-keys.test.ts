@@ -1,20 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createEncryptionKeysSource, watchEncryptionKeys } from './encryption-keys.ts'
 import { memoryLogger } from './testing/memory-logger.ts'
 import { settingsProblems } from './testing/settings-problems.ts'
+import { temporaryFiles } from './testing/temporary-files.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'oncehook-encryption-keys-'))
-afterAll(() => rm(folder, { recursive: true }))
-
-async function fileOf(text: string): Promise<string> {
-  const path = join(folder, crypto.randomUUID())
-  await writeFile(path, text)
-  return path
-}
+const files = await temporaryFiles()
+afterAll(() => files[Symbol.asyncDispose]())
 
 const [OLD, NEW] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 const read = (env: NodeJS.ProcessEnv) => createEncryptionKeysSource(env).read()
@@ -28,10 +21,10 @@ describe('the keys of encryption', () => {
   })
 
   it('are those of a file, in its order, themselves perhaps in files and variables', async () => {
-    const file = await fileOf(`${OLD}\n`)
+    const file = await files.write(`${OLD}\n`)
     const env = { OTHER: randomBytes(32).toString('base64') }
     const set = { ...keys({ b: NEW, a: { file }, c: { env: 'OTHER' } }), ...env }
-    const whole = { ENCRYPTION_KEYS_FILE: await fileOf(set.ENCRYPTION_KEYS), ...env }
+    const whole = { ENCRYPTION_KEYS_FILE: await files.write(set.ENCRYPTION_KEYS), ...env }
     for (const one of [set, whole]) {
       const found = read(one)
       expect(found?.first.id).toBe('b')
@@ -68,7 +61,7 @@ describe('the keys of encryption', () => {
   })
 
   it('follow their file, and stay what they were while it is wrong', async () => {
-    const file = await fileOf(JSON.stringify({ old: OLD }))
+    const file = await files.write(JSON.stringify({ old: OLD }))
     const { logger, lines } = memoryLogger()
     let changes = 0
     const watched = watchEncryptionKeys(createEncryptionKeysSource({ ENCRYPTION_KEYS_FILE: file }), logger, () => {

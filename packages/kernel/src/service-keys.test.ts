@@ -1,21 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createServiceKeysSource, type KeyUse } from './service-keys.ts'
 import { memoryLogger } from './testing/memory-logger.ts'
 import { settingsProblems } from './testing/settings-problems.ts'
+import { temporaryFiles } from './testing/temporary-files.ts'
 import { watchServiceKeys } from './watch-service-keys.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'oncehook-keys-'))
-afterAll(() => rm(folder, { recursive: true }))
-
-async function fileOf(text: string): Promise<string> {
-  const path = join(folder, crypto.randomUUID())
-  await writeFile(path, text)
-  return path
-}
+const files = await temporaryFiles()
+afterAll(() => files[Symbol.asyncDispose]())
 
 const OLD = 'canary-the-old-secret-of-the-services-1'
 const NEW = 'canary-the-new-secret-of-the-services-2'
@@ -35,16 +29,16 @@ describe('the keys of service tokens', () => {
   })
 
   it('are several, in the settings, in files, in variables and in a file as a whole', async () => {
-    const file = await fileOf(`${NEW}\n`)
+    const file = await files.write(`${NEW}\n`)
     const env = { OTHER: OLD, ...list({ file }, { env: 'OTHER' }, `${OLD}-3`) }
     const texts = [NEW, OLD, `${OLD}-3`].map((text) => Buffer.from(text))
     expect(read(env).map(({ verifying }) => verifying.export())).toEqual(texts)
-    const whole = { OTHER: OLD, SERVICE_TOKEN_SECRETS_FILE: await fileOf(String(env.SERVICE_TOKEN_SECRETS)) }
+    const whole = { OTHER: OLD, SERVICE_TOKEN_SECRETS_FILE: await files.write(String(env.SERVICE_TOKEN_SECRETS)) }
     expect(read(whole)).toHaveLength(3)
   })
 
   it('are an Ed25519 pair, of which fulfilment has the public key alone', async () => {
-    const [signing, verifying] = [await fileOf(PRIVATE), await fileOf(PUBLIC)]
+    const [signing, verifying] = [await files.write(PRIVATE), await files.write(PUBLIC)]
     expect(read(list({ file: signing }), 'sign')).toMatchObject([{ algorithm: 'EdDSA' }])
     expect(read(list({ file: verifying }, OLD))).toMatchObject([{ algorithm: 'EdDSA', signing: null }, {}])
     expect(problemsOf(list({ file: verifying }, OLD), 'sign')).toEqual([
@@ -83,14 +77,14 @@ describe('the keys of service tokens', () => {
   })
 
   it('are refused where a file is no UTF-8 text', async () => {
-    const file = join(folder, 'bent')
+    const file = join(files.folder, 'bent')
     await writeFile(file, Buffer.concat([Buffer.from(OLD), Buffer.from([0xff])]))
     expect(problemsOf(list({ file }))).toEqual(['SERVICE_TOKEN_SECRETS.0 is not UTF-8 text'])
   })
 
   it('follow their files, and stay what they were while a file is wrong', async () => {
-    const [first, second] = [await fileOf(OLD), await fileOf(NEW)]
-    const settings = await fileOf(JSON.stringify([{ file: first }]))
+    const [first, second] = [await files.write(OLD), await files.write(NEW)]
+    const settings = await files.write(JSON.stringify([{ file: first }]))
     const { logger, lines } = memoryLogger()
     const keys = watchServiceKeys(createServiceKeysSource({ SERVICE_TOKEN_SECRETS_FILE: settings }, 'sign'), logger)
     const texts = () => keys.current().map(({ verifying }) => verifying.export().toString())

@@ -10,17 +10,9 @@ import { standardWebhooks } from './signers/generic/standard-webhooks.ts'
 import { gocardless } from './signers/payments/gocardless.ts'
 import { stripe } from './signers/payments/stripe.ts'
 import { SigningError } from './signers/signer.ts'
+import { SAMPLE_PAYMENT } from './testing/sample-payment.ts'
 
 const secret = 'whsec_test_secret'
-const event = {
-  id: 'evt_1',
-  type: 'payment.succeeded',
-  paymentId: 'pi_1',
-  orderId: 'ord_1',
-  amount: 1999,
-  currency: 'EUR',
-  occurredAt: 0,
-}
 
 interface Received {
   readonly headers: IncomingMessage['headers']
@@ -61,7 +53,7 @@ describe('createPaymentProvider', () => {
   it('delivers a signed event and reports what came back', async () => {
     await using receiver = await startReceiver((response) => response.end('{"received":true}'))
     const provider = createProvider(receiver)
-    const report = await provider.deliver(provider.write(event))
+    const report = await provider.deliver(provider.write(SAMPLE_PAYMENT))
     expect(report).toMatchObject({ eventId: 'evt_1', status: 200, body: '{"received":true}', failure: null })
     const [delivery] = receiver.received
     expect(delivery?.headers['content-type']).toBe('application/json')
@@ -88,8 +80,8 @@ describe('createPaymentProvider', () => {
   it('tampers with the part it is told to', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const provider = createProvider(receiver)
-    await provider.deliver(provider.write(event), 'body')
-    expect(receiver.received[0]?.body).not.toEqual(Buffer.from(provider.write(event).body))
+    await provider.deliver(provider.write(SAMPLE_PAYMENT), 'body')
+    expect(receiver.received[0]?.body).not.toEqual(Buffer.from(provider.write(SAMPLE_PAYMENT).body))
   })
 
   it('reports a refusal as the answer it is', async () => {
@@ -132,7 +124,7 @@ describe('createPaymentProvider', () => {
   it('delivers several events at once where the scheme has that', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const provider = createProvider({ ...receiver, signer: gocardless })
-    const report = await provider.deliver(provider.writeBatch([event, { ...event, id: 'evt_2' }]))
+    const report = await provider.deliver(provider.writeBatch([SAMPLE_PAYMENT, { ...SAMPLE_PAYMENT, id: 'evt_2' }]))
     expect(report).toMatchObject({ eventId: 'evt_1', status: 200 })
     const { events } = JSON.parse(String(receiver.received[0]?.body))
     expect(events).toMatchObject([{ id: 'evt_1' }, { id: 'evt_2' }])
@@ -144,7 +136,7 @@ describe('createPaymentProvider', () => {
     ['one event', stripe, 2],
   ])('writes nothing where a delivery has %s and is to have another number', (message, signer, count) => {
     const provider = createProvider({ url: 'http://127.0.0.1:9', signer })
-    expect(() => provider.writeBatch(Array(count).fill(event))).toThrow(message)
+    expect(() => provider.writeBatch(Array(count).fill(SAMPLE_PAYMENT))).toThrow(message)
   })
 
   it('delivers a list in its order, one at a time', async () => {

@@ -24,14 +24,12 @@ export const addEncryptionRotateCommand: AddCommand = (program, { context, finis
     .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .option('--dry-run', 'only count the records that would change')
     .addHelpText('after', notes)
-    .action(async (options: Options) => {
-      finish((await rotate(options, context)) ? 0 : 1)
-    })
+    .action(async (options: Options) => finish(await rotate(options, context)))
   addOperatorOptions(command)
 }
 
-/** Resolves to true if no other key is needed. */
-async function rotate(options: Options, context: CliContext): Promise<boolean> {
+/** Resolves to 0 if no other key is needed. */
+async function rotate(options: Options, context: CliContext): Promise<0 | 1> {
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
   const dryRun = options.dryRun === true
@@ -51,7 +49,7 @@ async function rotate(options: Options, context: CliContext): Promise<boolean> {
   }
   if (options.json) writeJson(context, { key, dryRun, ...total, inUse })
   else writeLines(context, describe({ ...total, key, dryRun, inUse }))
-  return total.unknown === 0 && inUse.length === 0
+  return total.unknown === 0 && inUse.length === 0 ? 0 : 1
 }
 
 interface Total {

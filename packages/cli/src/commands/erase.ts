@@ -34,9 +34,7 @@ export const addEraseCommand: AddCommand = (program, { context, finish }) => {
     .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
     .option('--dry-run', 'only count the records that would be erased')
     .addHelpText('after', notes)
-    .action(async (options: Options) => {
-      finish((await erase(options, context)) ? 0 : 1)
-    })
+    .action(async (options: Options) => finish(await erase(options, context)))
   addOperatorOptions(command)
 }
 
@@ -55,8 +53,8 @@ function toTarget({ order, customer, event, provider }: Options): Target {
   return { eventId: event ?? '', provider: provider ?? '' }
 }
 
-/** Resolves to true if all orders were scanned. */
-async function erase(options: Options, context: CliContext): Promise<boolean> {
+/** Resolves to 0 if all orders were scanned. */
+async function erase(options: Options, context: CliContext): Promise<0 | 1> {
   const target = toTarget(options)
   const client = await connectOperator(options, context)
   const reason = await readReason(options.reason, context)
@@ -74,7 +72,7 @@ async function erase(options: Options, context: CliContext): Promise<boolean> {
   }
   if (options.json) writeJson(context, { ...total, complete, orders: [...orders] })
   else writeLines(context, describe({ ...total, complete, orders: [...orders], dryRun }))
-  return complete
+  return complete ? 0 : 1
 }
 
 interface Total {

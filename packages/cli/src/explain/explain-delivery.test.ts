@@ -1,6 +1,7 @@
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { signDelivery } from '@oncehook/simulator/signers/signer'
 import { signers } from '@oncehook/simulator/signers/signers'
+import { SAMPLE_PAYMENT } from '@oncehook/simulator/testing/sample-payment'
 import type { Delivery } from '@oncehook/webhooks/providers'
 import { parseProvidersSettings } from '@oncehook/webhooks/testing/providers-settings'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
@@ -14,15 +15,7 @@ import { headerFamiliesOf } from './scheme-headers.ts'
 const NOW = 1_760_000_000_000
 const URL = 'https://pay.example.com/api/webhooks/shop'
 
-const event = {
-  id: 'evt_1',
-  type: 'payment.succeeded',
-  paymentId: 'pay_1',
-  orderId: 'ord/1é',
-  amount: 1999,
-  currency: 'EUR',
-  occurredAt: NOW,
-}
+const event = { ...SAMPLE_PAYMENT, orderId: 'ord/1é', occurredAt: NOW }
 
 /** A valid delivery, and everything needed to tamper with it. */
 async function deliver(scheme: string, body?: string, more: object = {}) {

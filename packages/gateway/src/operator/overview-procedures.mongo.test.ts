@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
+import { allPages } from '../testing/all-pages.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
@@ -94,16 +95,8 @@ describe('audit.list', () => {
     expect(all.map(({ by, reason }) => [by, reason])).toEqual(
       people.map((name, index) => [name, `press ${index}`]).reverse(),
     )
-    const seen: string[] = []
-    let after: string | null = null
-    do {
-      const page: { items: { id: string }[]; next: string | null } = await operator.audit.list.query({
-        ...{ limit: 2 },
-        ...(after === null ? {} : { after }),
-      })
-      seen.push(...page.items.map(({ id }) => id))
-      after = page.next
-    } while (after !== null)
+    const paged = await allPages((cursor) => operator.audit.list.query({ limit: 2, ...cursor }))
+    const seen = paged.map(({ id }) => id)
     expect(seen).toEqual(all.map(({ id }) => id))
     expect(await refusalOf(operator.audit.list.query({ after: 'x' }))).toMatchObject({ code: 'BAD_REQUEST' })
     expect(await refusalOf(operator.audit.list.query({ limit: 101 }))).toMatchObject({ code: 'BAD_REQUEST' })

@@ -3,6 +3,7 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { allPages } from '../testing/all-pages.ts'
 import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
@@ -76,16 +77,8 @@ describe('receipts.list', () => {
   it('pages through all of them once', async () => {
     for (let made = 0; made < 3; made += 1) await sentReceipt()
     const all = (await operator.receipts.list.query({ limit: 100 })).items.map(({ key }) => key)
-    const seen: string[] = []
-    let after: string | null = null
-    do {
-      const page: { items: { key: string }[]; next: string | null } = await operator.receipts.list.query({
-        ...{ limit: 1 },
-        ...(after === null ? {} : { after }),
-      })
-      seen.push(...page.items.map(({ key }) => key))
-      after = page.next
-    } while (after !== null)
+    const paged = await allPages((cursor) => operator.receipts.list.query({ limit: 1, ...cursor }))
+    const seen = paged.map(({ key }) => key)
     expect(seen).toEqual(all)
     expect(new Set(seen).size).toBe(seen.length)
   })

@@ -21,9 +21,12 @@ export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeE
   return { ...event, type, failed: type === types.failed, at, seconds: Math.floor(event.occurredAt / 1000) }
 }
 
-/** The writer of a scheme whose body is one JSON object. */
-export function writeAsJson(types: PaymentTypes, toBody: (event: SchemeEvent) => object): Signer['writeEvent'] {
-  return (event) => writeJson(toBody(toSchemeEvent(event, types)))
+/** What a signer with JSON bodies has beside its types and its body. It reads no settings unless it names them. */
+type JsonSigning = Omit<Signer, 'types' | 'settings' | 'writeEvent'> & Partial<Pick<Signer, 'settings'>>
+
+/** The signer of a scheme whose body is one JSON object. */
+export function jsonSigner(types: PaymentTypes, toBody: (event: SchemeEvent) => object, signing: JsonSigning): Signer {
+  return { types, settings: [], writeEvent: (event) => writeJson(toBody(toSchemeEvent(event, types))), ...signing }
 }
 
 /** The gateway settings for a scheme without payments: which events mean a payment, and where the order is (JSON Pointer). */

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 import { readHexSecret } from '../secret-bytes.ts'
-import type { Signer } from '../signer.ts'
 import { toAdyenUnits } from './adyen-units.ts'
 
 const transfer = 'balancePlatform.transfer.updated'
@@ -12,16 +11,13 @@ const types: PaymentTypes = { succeeded: `${transfer}.booked`, failed: `${transf
  * Adyen's platform and management webhooks (docs.adyen.com, "Verify HMAC signatures"): HMAC-SHA256 of the body in base64
  * in `HmacSignature`; the secret is hexadecimal. The event is a transfer.
  */
-export const adyenPlatform: Signer = {
-  types,
-  settings: [],
+export const adyenPlatform = jsonSigner(types, toBody, {
   mapping: { events: { [types.succeeded]: 'payment.succeeded', [types.failed]: 'payment.failed' } },
-  writeEvent: writeAsJson(types, toBody),
   sign: ({ body, secret }) => [
     ['HmacSignature', createHmac('sha256', readHexSecret(secret)).update(body).digest('base64')],
     ['Protocol', 'HmacSHA256'],
   ],
-}
+})
 
 function toBody(event: SchemeEvent): object {
   const isTransfer = event.type.startsWith(`${transfer}.`)

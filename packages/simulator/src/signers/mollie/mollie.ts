@@ -1,7 +1,6 @@
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 import { writeMolliePayment } from './mollie-payment.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.failed' }
@@ -10,12 +9,9 @@ const types: PaymentTypes = { succeeded: 'payment.paid', failed: 'payment.failed
  * Mollie's newer webhooks (docs.mollie.com/reference/webhooks-new), with the full payload: HMAC-SHA256 of the body in
  * hexadecimal in `X-Mollie-Signature`.
  */
-export const mollie: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const mollie = jsonSigner(types, toBody, {
   sign: bodyMac({ header: 'X-Mollie-Signature', encoding: 'hex', prefix: 'sha256=' }),
-}
+})
 
 function toBody(event: SchemeEvent): object {
   return {

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { toDecimal } from '@oncehook/kernel/currencies'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAYMENT_FAILED_WEBHOOK' }
 
@@ -10,10 +9,7 @@ const types: PaymentTypes = { succeeded: 'PAYMENT_SUCCESS_WEBHOOK', failed: 'PAY
  * Cashfree (cashfree.com/docs, "Webhooks: payloads and signatures"): HMAC-SHA256 in base64 over the timestamp, in
  * milliseconds, followed by the body.
  */
-export const cashfree: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const cashfree = jsonSigner(types, toBody, {
   sign({ body, secret, now }) {
     const timestamp = String(Math.floor(now))
     return [
@@ -22,7 +18,7 @@ export const cashfree: Signer = {
       ['x-webhook-version', '2025-01-01'],
     ]
   },
-}
+})
 
 function toBody({ failed, at, ...event }: SchemeEvent): object {
   const amount = Number(toDecimal(event.amount, event.currency))

@@ -1,17 +1,13 @@
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'payment_captured', failed: 'payment_declined' }
 
 /** Checkout.com (checkout.com/docs, "Webhooks"): HMAC-SHA256 of the body in hexadecimal in `Cko-Signature`. */
-export const checkout: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const checkout = jsonSigner(types, toBody, {
   sign: bodyMac({ header: 'Cko-Signature', encoding: 'hex' }),
-}
+})
 
 function toBody({ id, type, failed, at, ...event }: SchemeEvent): object {
   const data = {

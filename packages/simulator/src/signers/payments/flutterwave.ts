@@ -1,8 +1,7 @@
 import { toDecimal } from '@oncehook/kernel/currencies'
 import { toNumber } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent, toSchemeEvent } from '../scheme-event.ts'
 
 const charge = 'charge.completed'
 const types: PaymentTypes = { succeeded: `${charge}.successful`, failed: `${charge}.failed` }
@@ -11,10 +10,7 @@ const types: PaymentTypes = { succeeded: `${charge}.successful`, failed: `${char
  * Flutterwave, version 3 (developer.flutterwave.com/v3.0/docs/webhooks): the secret itself in `verif-hash`. It signs
  * nothing, so the gateway queries the transaction.
  */
-export const flutterwave: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, (event) => ({ event: nameOf(event.type), data: toTransaction(event) })),
+export const flutterwave = jsonSigner(types, toBody, {
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: ({ secret }) => [['verif-hash', secret]],
   describeObject: (event) => ({
@@ -25,6 +21,10 @@ export const flutterwave: Signer = {
       data: toTransaction(toSchemeEvent(event, types)),
     },
   }),
+})
+
+function toBody(event: SchemeEvent): object {
+  return { event: nameOf(event.type), data: toTransaction(event) }
 }
 
 function nameOf(type: string): string {

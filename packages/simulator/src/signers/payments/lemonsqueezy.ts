@@ -1,20 +1,16 @@
 import { toNumber, toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const created = 'order_created'
 const types: PaymentTypes = { succeeded: `${created}.paid`, failed: `${created}.failed` }
 
 /** Lemon Squeezy (docs.lemonsqueezy.com, "Signing requests"): HMAC-SHA256 of the body in hexadecimal in `X-Signature`. */
-export const lemonsqueezy: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const lemonsqueezy = jsonSigner(types, toBody, {
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: bodyMac({ header: 'X-Signature', encoding: 'hex' }),
-}
+})
 
 function toBody({ at, ...event }: SchemeEvent): object {
   const [name, status = 'pending'] = event.type.split('.')

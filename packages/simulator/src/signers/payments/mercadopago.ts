@@ -3,8 +3,8 @@ import { toDecimal } from '@oncehook/kernel/currencies'
 import { toNumber, toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readJson } from '../json-body.ts'
-import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { type Signer, SigningError, toSeconds } from '../signer.ts'
+import { jsonSigner, type SchemeEvent, toSchemeEvent } from '../scheme-event.ts'
+import { SigningError, toSeconds } from '../signer.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.approved', failed: 'payment.rejected' }
 
@@ -12,10 +12,7 @@ const types: PaymentTypes = { succeeded: 'payment.approved', failed: 'payment.re
  * Mercado Pago (mercadopago.com/developers, "Webhooks"): HMAC-SHA256 in hexadecimal over the `data.id` of the query, the
  * request id and the time. The body is not signed, so the gateway queries the payment.
  */
-export const mercadopago: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const mercadopago = jsonSigner(types, toBody, {
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   query: ({ body }) => `data.id=${dataIdOf(body)}&type=payment`,
   sign({ body, secret, now, eventId }) {
@@ -31,7 +28,7 @@ export const mercadopago: Signer = {
     path: `/v1/payments/${toNumber(event.paymentId)}`,
     body: toPayment(toSchemeEvent(event, types)),
   }),
-}
+})
 
 function dataIdOf(body: Uint8Array): string {
   const { data } = readJson(body)

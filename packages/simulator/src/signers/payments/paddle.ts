@@ -1,21 +1,18 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { type Signer, toSeconds } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
+import { toSeconds } from '../signer.ts'
 
 const types: PaymentTypes = { succeeded: 'transaction.completed', failed: 'transaction.payment_failed' }
 
 /** Paddle Billing (developer.paddle.com, "Signature verification"): HMAC-SHA256 in hexadecimal over time, colon and body. */
-export const paddle: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const paddle = jsonSigner(types, toBody, {
   sign({ body, secret, now }) {
     const ts = toSeconds(now)
     const h1 = createHmac('sha256', secret).update(`${ts}:`).update(body).digest('hex')
     return [['Paddle-Signature', `ts=${ts};h1=${h1}`]]
   },
-}
+})
 
 function toBody({ id, type, failed, at, ...event }: SchemeEvent): object {
   const total = String(event.amount)

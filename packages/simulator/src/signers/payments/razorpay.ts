@@ -1,7 +1,6 @@
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'payment.captured', failed: 'payment.failed' }
 const signBody = bodyMac({ header: 'X-Razorpay-Signature', encoding: 'hex' })
@@ -10,12 +9,9 @@ const signBody = bodyMac({ header: 'X-Razorpay-Signature', encoding: 'hex' })
  * Razorpay (razorpay.com/docs/webhooks/validate-test): HMAC-SHA256 of the body in hexadecimal. The id of the event is in a
  * header that is not signed.
  */
-export const razorpay: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const razorpay = jsonSigner(types, toBody, {
   sign: (request) => [...signBody(request), ['x-razorpay-event-id', request.eventId ?? 'simulated']],
-}
+})
 
 function toBody({ type, failed, seconds, ...event }: SchemeEvent): object {
   const entity = {

@@ -3,8 +3,8 @@ import { toDecimal } from '@oncehook/kernel/currencies'
 import { toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readJson } from '../json-body.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { readTextSetting, type Signer, type SigningRequest } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
+import { readTextSetting, type SigningRequest } from '../signer.ts'
 
 const paid = 'orders/paid'
 const failedSale = 'order_transactions/create.sale.failure'
@@ -15,14 +15,12 @@ const types: PaymentTypes = { succeeded: paid, failed: failedSale }
  * `x-shopify-`; with the setting `headerPrefix` `shopify-` as those of its newer Events. A paid order is a success, a
  * failed sale a failure.
  */
-export const shopify: Signer = {
-  types,
+export const shopify = jsonSigner(types, toBody, {
   settings: ['headerPrefix'],
-  writeEvent: writeAsJson(types, toBody),
   // A paid order contains no payment id, so the event is about Shopify's order.
   paymentIdOf: ({ orderId }) => orderId,
   sign: signShopify,
-}
+})
 
 function signShopify({ body, secret, eventId = 'simulated', settings }: SigningRequest): [string, string][] {
   const prefix = readTextSetting(settings, 'headerPrefix') ?? 'x-shopify-'

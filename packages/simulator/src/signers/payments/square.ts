@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { readTextSetting, type Signer, SigningError } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
+import { readTextSetting, SigningError } from '../signer.ts'
 
 const updated = 'payment.updated'
 const types: PaymentTypes = { succeeded: `${updated}.COMPLETED`, failed: `${updated}.FAILED` }
@@ -11,10 +11,8 @@ const types: PaymentTypes = { succeeded: `${updated}.COMPLETED`, failed: `${upda
  * Square (developer.squareup.com, "Validate notifications"): HMAC-SHA256 in base64 over the URL configured at Square
  * and the body. The setting `publicUrl` is that URL.
  */
-export const square: Signer = {
-  types,
+export const square = jsonSigner(types, toBody, {
   settings: ['publicUrl'],
-  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, settings }) {
     const url = readTextSetting(settings, 'publicUrl')
     if (!url) throw new SigningError('The setting publicUrl is missing: Square signs the URL of the receiver')
@@ -23,7 +21,7 @@ export const square: Signer = {
       ['square-environment', 'Sandbox'],
     ]
   },
-}
+})
 
 function toBody({ type, at, ...event }: SchemeEvent): object {
   const isPayment = type.startsWith(`${updated}.`)

@@ -1,18 +1,11 @@
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
+import { SAMPLE_PAYMENT } from '../../testing/sample-payment.ts'
 import { stripe } from './stripe.ts'
 
 const sdk = new Stripe('sk_test_unused')
 const secret = 'whsec_test_secret'
-const event = {
-  id: 'evt_1',
-  type: 'payment.succeeded',
-  paymentId: 'pi_1',
-  orderId: 'ord_1',
-  amount: 1999,
-  currency: 'EUR',
-  occurredAt: 1_760_000_000_123,
-}
+const event = { ...SAMPLE_PAYMENT, occurredAt: 1_760_000_000_123 }
 
 function read(body: Uint8Array) {
   return JSON.parse(Buffer.from(body).toString())

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { type HeaderLine, type Signer, type SigningRequest, toSeconds } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
+import { type HeaderLine, type SigningRequest, toSeconds } from '../signer.ts'
 
 const types: PaymentTypes = {
   succeeded: 'payment_intent.succeeded',
@@ -12,7 +12,7 @@ const types: PaymentTypes = {
  * Stripe (docs.stripe.com/webhooks, "Verify webhook signatures manually"): HMAC-SHA256 over `timestamp.body`, the key
  * is the whole `whsec_…` text. The body is a snapshot event around a payment intent.
  */
-export const stripe: Signer = { types, settings: [], writeEvent: writeAsJson(types, toBody), sign: signStripe }
+export const stripe = jsonSigner(types, toBody, { sign: signStripe })
 
 function signStripe({ body, secret, now }: SigningRequest): HeaderLine[] {
   const timestamp = toSeconds(now)

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { toDecimal } from '@oncehook/kernel/currencies'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'order.processing', failed: 'order.failed' }
 const signBody = bodyMac({ header: 'X-WC-Webhook-Signature', encoding: 'base64' })
@@ -12,10 +11,7 @@ const signBody = bodyMac({ header: 'X-WC-Webhook-Signature', encoding: 'base64' 
  * WooCommerce (developer.woocommerce.com, "Webhooks"): HMAC-SHA256 of the body in base64. The event is an order of the
  * shop; its status and payment date are the result.
  */
-export const woocommerce: Signer = {
-  types,
-  settings: [],
-  writeEvent: writeAsJson(types, toBody),
+export const woocommerce = jsonSigner(types, toBody, {
   paymentIdOf: ({ orderId }) => orderId,
   sign: (request) => [
     ['X-WC-Webhook-Source', 'https://shop.example/'],
@@ -31,7 +27,7 @@ export const woocommerce: Signer = {
         .digest('hex'),
     ],
   ],
-}
+})
 
 function toBody({ type, ...event }: SchemeEvent): object {
   // WooCommerce writes UTC without a time zone.

@@ -4,8 +4,8 @@ import { toDecimal } from '@oncehook/kernel/currencies'
 import { toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'
-import { type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { type HeaderLine, readTextSetting, type Signer, SigningError, type SigningRequest } from '../signer.ts'
+import { jsonSigner, type SchemeEvent } from '../scheme-event.ts'
+import { type HeaderLine, readTextSetting, SigningError, type SigningRequest } from '../signer.ts'
 
 const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'PAYMENT.CAPTURE.DENIED' }
 
@@ -14,12 +14,10 @@ const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'P
  * webhook id and CRC-32 of the body, joined by pipes. The secret is the PEM private key. The setting `webhookId` is required.
  * The gateway needs the certificate of the key in its setting `certificates`.
  */
-export const paypal: Signer = {
-  types,
+export const paypal = jsonSigner(types, toBody, {
   settings: ['webhookId'],
-  writeEvent: writeAsJson(types, toBody),
   sign: signPaypal,
-}
+})
 
 function signPaypal({ body, secret, now, eventId, settings }: SigningRequest): HeaderLine[] {
   const webhookId = readTextSetting(settings, 'webhookId')

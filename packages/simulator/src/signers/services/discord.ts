@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { readPrivateKey } from '../private-key.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { type Signer, toSeconds } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
+import { toSeconds } from '../signer.ts'
 
 const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEMENT_DELETE' }
 
@@ -10,11 +10,8 @@ const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEM
  * Discord (docs.discord.com, "Webhook events"): Ed25519 in hexadecimal over the timestamp followed by the body. The
  * secret is the PEM private key. The event is an entitlement, which is a purchased item.
  */
-export const discord: Signer = {
-  types,
-  settings: [],
+export const discord = jsonSigner(types, toBody, {
   mapping: mapToPayments(types, '/event/data/sku_id'),
-  writeEvent: writeAsJson(types, toBody),
   sign({ body, secret, now }) {
     const timestamp = toSeconds(now)
     const signed = Buffer.concat([Buffer.from(timestamp), body])
@@ -23,7 +20,7 @@ export const discord: Signer = {
       ['X-Signature-Timestamp', timestamp],
     ]
   },
-}
+})
 
 function toBody(event: SchemeEvent): object {
   const data = {

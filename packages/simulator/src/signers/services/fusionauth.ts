@@ -1,8 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = {
   succeeded: 'user.registration.create.complete',
@@ -13,11 +12,8 @@ const types: PaymentTypes = {
  * FusionAuth (fusionauth.io/docs, "Signing webhooks"): a JWT, HS256, whose claim `request_body_sha256` is the base64 of
  * the body's SHA-256. The event is a registration for a purchase.
  */
-export const fusionauth: Signer = {
-  types,
-  settings: [],
+export const fusionauth = jsonSigner(types, toBody, {
   mapping: mapToPayments(types, '/event/registration/data/order_id'),
-  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => toUuid(paymentId),
   sign({ body, secret }) {
     const claims = { request_body_sha256: createHash('sha256').update(body).digest('base64') }
@@ -25,7 +21,7 @@ export const fusionauth: Signer = {
     const signature = createHmac('sha256', secret).update(text).digest('base64url')
     return [['X-FusionAuth-Signature-JWT', `${text}.${signature}`]]
   },
-}
+})
 
 function toPart(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,8 +1,8 @@
 import { toNumber } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import { readTextSetting, type Signer } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
+import { readTextSetting } from '../signer.ts'
 
 const purchase = 'marketplace_purchase'
 const types: PaymentTypes = { succeeded: `${purchase}.purchased`, failed: `${purchase}.cancelled` }
@@ -12,18 +12,16 @@ const signBody = bodyMac({ header: 'X-Hub-Signature-256', encoding: 'hex', prefi
  * GitHub (docs.github.com, "Validating webhook deliveries"): HMAC-SHA256 of the body in hexadecimal after `sha256=`. The
  * event is a marketplace purchase. The setting `event` sets another type in the unsigned header.
  */
-export const github: Signer = {
-  types,
+export const github = jsonSigner(types, toBody, {
   settings: ['event'],
   mapping: mapToPayments(types, `/${purchase}/account/login`),
-  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: (request) => [
     ...signBody(request),
     ['X-GitHub-Event', readTextSetting(request.settings, 'event') ?? purchase],
     ['X-GitHub-Delivery', request.eventId ?? 'simulated'],
   ],
-}
+})
 
 function toBody(event: SchemeEvent): object {
   return {

@@ -1,8 +1,7 @@
 import { toNumber } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { standardWebhooks } from '../generic/standard-webhooks.ts'
-import { type SchemeEvent, toSchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, type SchemeEvent, toSchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'issue.close', failed: 'issue.reopen' }
 const project = 15
@@ -11,9 +10,7 @@ const project = 15
  * GitLab (docs.gitlab.com/user/project/integrations/webhooks): with a signing token (`whsec_`) as Standard Webhooks; any
  * other secret is sent in `X-Gitlab-Token`. The event is an issue that is closed when it is paid. Its title is the order id.
  */
-export const gitlab: Signer = {
-  types,
-  settings: [],
+export const gitlab = jsonSigner(types, toBody, {
   mapping: {
     events: {
       [types.succeeded]: 'payment.succeeded',
@@ -23,7 +20,6 @@ export const gitlab: Signer = {
     },
     orderReference: '/object_attributes/title',
   },
-  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: (request) => [
     ['X-Gitlab-Event', 'Issue Hook'],
@@ -35,7 +31,7 @@ export const gitlab: Signer = {
     path: `/api/v4/projects/${project}/issues/${toNumber(event.paymentId)}`,
     body: { project_id: project, ...toIssue(toSchemeEvent(event, types)) },
   }),
-}
+})
 
 function toBody(event: SchemeEvent): object {
   const [kind, action] = event.type.split('.')

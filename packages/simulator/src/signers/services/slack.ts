@@ -1,6 +1,5 @@
 import type { PaymentTypes } from '../../payment-event.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
 import { signVersioned } from '../versioned-mac.ts'
 
 const types: PaymentTypes = { succeeded: 'reaction_added', failed: 'reaction_removed' }
@@ -9,13 +8,10 @@ const types: PaymentTypes = { succeeded: 'reaction_added', failed: 'reaction_rem
  * Slack (docs.slack.dev, "Verifying requests from Slack"): HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body.
  * The event is a reaction to a message in the channel of an order.
  */
-export const slack: Signer = {
-  types,
-  settings: [],
+export const slack = jsonSigner(types, toBody, {
   mapping: mapToPayments(types, '/event/item/channel'),
-  writeEvent: writeAsJson(types, toBody),
   sign: signVersioned('X-Slack-Signature', 'X-Slack-Request-Timestamp'),
-}
+})
 
 function toBody({ seconds, ...event }: SchemeEvent): object {
   return {

@@ -1,8 +1,7 @@
 import { toNumber, toUuid } from '../../made-ids.ts'
 import type { PaymentTypes } from '../../payment-event.ts'
 import { bodyMac } from '../body-mac.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
 
 const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfollow' }
 
@@ -10,14 +9,11 @@ const types: PaymentTypes = { succeeded: 'follow.follow', failed: 'follow.unfoll
  * X (docs.x.com/x-api/webhooks): HMAC-SHA256 of the body in base64 behind `sha256=`, keyed with the consumer secret. The
  * event is an account activity. The tag of the subscription is the order id.
  */
-export const x: Signer = {
-  types,
-  settings: [],
+export const x = jsonSigner(types, toBody, {
   mapping: mapToPayments(types, '/data/tag'),
-  writeEvent: writeAsJson(types, toBody),
   paymentIdOf: ({ paymentId }) => String(toNumber(paymentId)),
   sign: bodyMac({ header: 'x-twitter-webhooks-signature', encoding: 'base64', prefix: 'sha256=' }),
-}
+})
 
 function toBody(event: SchemeEvent): object {
   return {

@@ -1,6 +1,5 @@
 import type { PaymentTypes } from '../../payment-event.ts'
-import { mapToPayments, type SchemeEvent, writeAsJson } from '../scheme-event.ts'
-import type { Signer } from '../signer.ts'
+import { jsonSigner, mapToPayments, type SchemeEvent } from '../scheme-event.ts'
 import { signVersioned } from '../versioned-mac.ts'
 
 const types: PaymentTypes = { succeeded: 'webinar.registration_created', failed: 'webinar.registration_cancelled' }
@@ -9,13 +8,10 @@ const types: PaymentTypes = { succeeded: 'webinar.registration_created', failed:
  * Zoom (developers.zoom.us/docs/api/webhooks): HMAC-SHA256 in hexadecimal over `v0:`, time, colon and body. The event is
  * the registration for a webinar, paid or not.
  */
-export const zoom: Signer = {
-  types,
-  settings: [],
+export const zoom = jsonSigner(types, toBody, {
   mapping: mapToPayments(types, '/payload/object/registrant/id'),
-  writeEvent: writeAsJson(types, toBody),
   sign: signVersioned('x-zm-signature', 'x-zm-request-timestamp'),
-}
+})
 
 function toBody(event: SchemeEvent): object {
   return {
