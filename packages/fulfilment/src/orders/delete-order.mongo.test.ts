@@ -1,45 +1,26 @@
-import { randomUUID } from 'node:crypto'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
+import { refusalOf } from '../testing/fulfilment-client.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { ORDERS, type OrderDocument } from './stored/order-document.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
-
-function newId(): string {
-  return `o_${randomUUID()}`
-}
-
-async function put(id: string, order: unknown = sampleOrder()) {
-  return (await orders.put.mutate({ id, order })).order
-}
-
-async function pay(id: string): Promise<void> {
-  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
-  expect(results).toMatchObject([{ outcome: 'applied' }])
-}
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { orders, payments, stored, put, pay } = system
 
 describe('orders.delete', () => {
   it('deletes once and is content afterwards, whatever the condition', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     expect(await refusalOf(orders.delete.mutate({ id, ifMatch: '"7"' }))).toMatchObject({ httpStatus: 412, version: 1 })
     expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: true })
     expect(await orders.delete.mutate({ id, ifMatch: '"1"' })).toEqual({ deleted: false })
-    expect(await orders.delete.mutate({ id: newId() })).toEqual({ deleted: false })
+    expect(await orders.delete.mutate({ id: newOrderId() })).toEqual({ deleted: false })
     expect(await refusalOf(orders.get.query({ id }))).toMatchObject({ reason: 'order_not_found', httpStatus: 404 })
     expect(await refusalOf(orders.patch.mutate({ id, patch: {}, ifMatch: '*' }))).toMatchObject({ httpStatus: 404 })
   })
 
   it('lets the version go on when the order is made anew', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id, sampleOrder({ note: 'old' }))
     await orders.delete.mutate({ id })
     expect(await payments.versions.query({ orderIds: [id] })).toEqual({ [id]: null })
@@ -50,7 +31,7 @@ describe('orders.delete', () => {
   })
 
   it('keeps payments, events and receipts, so that an order made anew is not paid by the old payment', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id, sampleOrder({ email: 'a@example.com' }))
     await pay(id)
     await orders.delete.mutate({ id })

@@ -1,37 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { startProfile } from '@oncehook/kernel/testing/profile'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
-import { sampleEvent, sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
-import { newOrder, ORDERS, type OrderDocument } from './stored/order-document.ts'
+import { refusalOf } from '../testing/fulfilment-client.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
+import { sampleOrder } from '../testing/samples.ts'
+import { newOrder, ORDERS } from './stored/order-document.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
-
-function newId(): string {
-  return `o_${randomUUID()}`
-}
-
-async function put(id: string, order: unknown = sampleOrder()) {
-  return (await orders.put.mutate({ id, order })).order
-}
-
-async function pay(id: string): Promise<void> {
-  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
-  expect(results).toMatchObject([{ outcome: 'applied' }])
-}
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { fulfilment, orders, stored, put, pay } = system
 
 describe('orders.list', () => {
   it('pages through all orders, newest first, without those deleted', async () => {
     await stored.deleteMany({})
-    const ids = Array.from({ length: 7 }, newId)
+    const ids = Array.from({ length: 7 }, newOrderId)
     for (const id of ids) await put(id)
     await pay(ids[2] ?? '')
     await orders.delete.mutate({ id: ids[4] ?? '' })
@@ -61,7 +43,7 @@ describe('orders.list', () => {
 
   it('shows the others beside orders that something else wrote, and the pages after them', async () => {
     await stored.deleteMany({})
-    const ids = Array.from({ length: 12 }, newId)
+    const ids = Array.from({ length: 12 }, newOrderId)
     for (const id of ids) await put(id)
     const damages = [
       { items: 'none' },
@@ -100,7 +82,7 @@ describe('orders.list', () => {
     ['a note', { note: null }],
   ])('names beside the page an order without %s that can be read, whose readers are told why', async (what, damage) => {
     await stored.deleteMany({})
-    const [whole, damaged] = [newId(), newId()]
+    const [whole, damaged] = [newOrderId(), newOrderId()]
     await put(whole)
     await put(damaged)
     await stored.updateOne({ _id: damaged }, { $set: damage as object })
@@ -121,7 +103,7 @@ describe('orders.list', () => {
   it('examines little more than a page', async () => {
     await stored.deleteMany({})
     const made = sampleOrder()
-    await stored.insertMany(Array.from({ length: 500 }, () => newOrder(newId(), made, new Date())))
+    await stored.insertMany(Array.from({ length: 500 }, () => newOrder(newOrderId(), made, new Date())))
     await using profile = await startProfile(fulfilment.db)
     const { next } = await orders.list.query({ limit: 10 })
     await orders.list.query({ limit: 10, after: next ?? '' })

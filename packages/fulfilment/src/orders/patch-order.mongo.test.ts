@@ -1,28 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
-import { sampleEvent, sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { refusalOf } from '../testing/fulfilment-client.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
+import { sampleOrder } from '../testing/samples.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-
-function newId(): string {
-  return `o_${randomUUID()}`
-}
-
-async function put(id: string, order: unknown = sampleOrder()) {
-  return (await orders.put.mutate({ id, order })).order
-}
-
-async function pay(id: string): Promise<void> {
-  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
-  expect(results).toMatchObject([{ outcome: 'applied' }])
-}
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { orders, put, pay } = system
 
 describe('orders.patch', () => {
   function patch(id: string, change: unknown, ifMatch: string | undefined = '"1"') {
@@ -30,7 +13,7 @@ describe('orders.patch', () => {
   }
 
   it('merges, removes and keeps', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id, sampleOrder({ note: 'x', metadata: { a: '1', b: '2' } }))
     const order = await patch(id, { note: null, metadata: { a: null, c: '3' } })
     expect(order).toMatchObject({ version: 2, metadata: { b: '2', c: '3' }, customerId: 'cus_1' })
@@ -39,17 +22,17 @@ describe('orders.patch', () => {
   })
 
   it('changes nothing when the result is the same', async () => {
-    const id = newId()
+    const id = newOrderId()
     const order = await put(id)
     expect(await patch(id, {})).toEqual(order)
     expect(await patch(id, { customerId: 'cus_1', status: 'pending', payment: null })).toEqual(order)
   })
 
   it('checks that the order is there, then that a version is named, then the version, then the patch', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const refusals = [
-      await refusalOf(orders.patch.mutate({ id: newId(), patch: 1 })),
+      await refusalOf(orders.patch.mutate({ id: newOrderId(), patch: 1 })),
       await refusalOf(orders.patch.mutate({ id, patch: 1 })),
       await refusalOf(orders.patch.mutate({ id, patch: 1, ifMatch: '"9"' })),
       await refusalOf(orders.patch.mutate({ id, patch: 1, ifMatch: '"1"' })),
@@ -77,21 +60,21 @@ describe('orders.patch', () => {
     [{ customerId: null }],
     [{ currency: 'euro' }],
   ])('refuses %j and changes nothing', async (change) => {
-    const id = newId()
+    const id = newOrderId()
     const order = await put(id)
     expect(await refusalOf(patch(id, change))).toMatchObject({ reason: 'patch_unprocessable', httpStatus: 422 })
     expect(await orders.get.query({ id })).toEqual(order)
   })
 
   it('refuses a member called __proto__', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const refusal = await refusalOf(patch(id, JSON.parse('{"__proto__":{"status":"paid"}}')))
     expect(refusal).toMatchObject({ httpStatus: 422 })
   })
 
   it('has one winner among fifty with the same condition', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const calls = Array.from({ length: 50 }, (_, index) => patch(id, { note: `${index}` }))
     const results = await Promise.allSettled(calls)
@@ -102,7 +85,7 @@ describe('orders.patch', () => {
   })
 
   it('keeps the price of a paid order', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     await pay(id)
     expect(await refusalOf(patch(id, { currency: 'USD' }, '"2"'))).toMatchObject({

@@ -1,32 +1,15 @@
-import { randomUUID } from 'node:crypto'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { fulfilmentClient, refusalOf } from '../testing/fulfilment-client.ts'
-import { sampleEvent, sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { refusalOf } from '../testing/fulfilment-client.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
+import { sampleOrder } from '../testing/samples.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-
-function newId(): string {
-  return `o_${randomUUID()}`
-}
-
-async function put(id: string, order: unknown = sampleOrder()) {
-  return (await orders.put.mutate({ id, order })).order
-}
-
-async function pay(id: string): Promise<void> {
-  const { results } = await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
-  expect(results).toMatchObject([{ outcome: 'applied' }])
-}
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { orders, put, pay } = system
 
 describe('orders.put', () => {
   it('makes an order under an id that was not used, then changes nothing for the same order', async () => {
-    const id = newId()
+    const id = newOrderId()
     const first = await orders.put.mutate({ id, order: sampleOrder() })
     expect(first).toMatchObject({ created: true, order: { id, version: 1, status: 'pending', amountDue: 300 } })
     const second = await orders.put.mutate({ id, order: sampleOrder() })
@@ -35,7 +18,7 @@ describe('orders.put', () => {
   })
 
   it('replaces the whole: what is left out is gone', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id, sampleOrder({ note: 'first', email: 'a@example.com', metadata: { a: 'b' } }))
     const order = await put(id, sampleOrder({ metadata: { c: 'd' } }))
     expect(order).toMatchObject({ version: 2, metadata: { c: 'd' } })
@@ -45,7 +28,7 @@ describe('orders.put', () => {
   })
 
   it('takes back what it gave out', async () => {
-    const id = newId()
+    const id = newOrderId()
     const order = await put(id, sampleOrder({ note: 'x' }))
     expect(await orders.put.mutate({ id, order })).toEqual({ order, created: false })
     const edited = await put(id, { ...order, note: 'y', status: 'paid', amountDue: 1, version: 99 })
@@ -53,7 +36,7 @@ describe('orders.put', () => {
   })
 
   it('refuses another id in the body, an unknown member and a missing one, and changes nothing', async () => {
-    const id = newId()
+    const id = newOrderId()
     const before = await put(id)
     const refusals = [
       { ...sampleOrder(), id: 'other' },
@@ -70,7 +53,7 @@ describe('orders.put', () => {
   })
 
   it('is one creation for twenty identical calls in parallel', async () => {
-    const id = newId()
+    const id = newOrderId()
     const calls = Array.from({ length: 20 }, () => orders.put.mutate({ id, order: sampleOrder() }))
     const results = await Promise.all(calls)
     expect(results.filter(({ created }) => created)).toHaveLength(1)
@@ -78,7 +61,7 @@ describe('orders.put', () => {
   })
 
   it('lets all of twenty different calls through, one after the other', async () => {
-    const id = newId()
+    const id = newOrderId()
     const calls = Array.from({ length: 20 }, (_, index) =>
       orders.put.mutate({ id, order: sampleOrder({ note: `${index}` }) }),
     )
@@ -87,7 +70,7 @@ describe('orders.put', () => {
   })
 
   it('has one winner among twenty calls with the same condition', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const calls = Array.from({ length: 20 }, (_, index) =>
       orders.put.mutate({ id, order: sampleOrder({ note: `${index}` }), ifMatch: '"1"' }),
@@ -99,7 +82,7 @@ describe('orders.put', () => {
   })
 
   it('has one winner among twenty calls that want to create', async () => {
-    const id = newId()
+    const id = newOrderId()
     const calls = Array.from({ length: 20 }, (_, index) =>
       orders.put.mutate({ id, order: sampleOrder({ note: `${index}` }), ifNoneMatch: '*' }),
     )
@@ -120,7 +103,7 @@ describe('orders.put', () => {
     ['', 400],
     ['*, "1"', 400],
   ])('answers If-Match %s with %i', async (ifMatch, status) => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const call = orders.put.mutate({ id, order: sampleOrder({ note: 'x' }), ifMatch })
     if (status === 200) expect((await call).order.version).toBe(2)
@@ -128,7 +111,7 @@ describe('orders.put', () => {
   })
 
   it('looks at the condition before the order', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     expect(await refusalOf(orders.put.mutate({ id, order: 'broken', ifMatch: '"9"' }))).toMatchObject({
       httpStatus: 412,
@@ -140,13 +123,13 @@ describe('orders.put', () => {
 
   it('meets no condition on an order that is not there', async () => {
     for (const ifMatch of ['*', '"1"']) {
-      const refusal = await refusalOf(orders.put.mutate({ id: newId(), order: sampleOrder(), ifMatch }))
+      const refusal = await refusalOf(orders.put.mutate({ id: newOrderId(), order: sampleOrder(), ifMatch }))
       expect(refusal).toMatchObject({ httpStatus: 412, version: null })
     }
   })
 
   it('keeps the items and the currency of a paid order, and nothing else', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     await pay(id)
     const dearer = sampleOrder({ items: [{ sku: 'book', quantity: 3, unitAmount: 150 }] })

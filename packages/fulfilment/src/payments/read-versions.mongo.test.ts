@@ -1,29 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { withServiceToken } from '@oncehook/kernel/service-fetch'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ORDERS } from '../orders/stored/order-document.ts'
-import { fulfilmentClient } from '../testing/fulfilment-client.ts'
-import { sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-
-function newId(): string {
-  return `o_${randomUUID()}`
-}
-
-async function put(id: string, order: unknown = sampleOrder()) {
-  return (await orders.put.mutate({ id, order })).order
-}
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { fulfilment, payments, put } = system
 
 describe('payments.versions', () => {
   it('tells the version of each order, and null for what is not there, whatever it is called', async () => {
-    const id = newId()
+    const id = newOrderId()
     await put(id)
     const odd = ['__proto__', 'constructor', 'a b', '$where', 'ü']
     const versions = await payments.versions.query({ orderIds: [id, ...odd] })
@@ -31,7 +17,7 @@ describe('payments.versions', () => {
   })
 
   it('takes a version that is none for none, and still answers for the others', async () => {
-    const [id, text, object] = [newId(), newId(), newId()]
+    const [id, text, object] = [newOrderId(), newOrderId(), newOrderId()]
     for (const one of [id, text, object]) await put(one)
     await fulfilment.db.collection<{ _id: string }>(ORDERS).updateOne({ _id: text }, { $set: { version: '"1"' } })
     await fulfilment.db.collection<{ _id: string }>(ORDERS).updateOne({ _id: object }, { $set: { version: {} } })

@@ -1,19 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
-import { fulfilmentClient } from '../testing/fulfilment-client.ts'
+import { newOrderId, openOrders } from '../testing/open-orders.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
-import { startFulfilment } from '../testing/start-fulfilment.ts'
 import { dateSentReceipts } from './date-sent-receipts.ts'
 import { forgetReceipts } from './forget-receipts.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const fulfilment = stack.use(await startFulfilment({ uri: database.uri, database: database.name }))
-const { orders, payments } = fulfilmentClient(fulfilment)
-const stored = fulfilment.db.collection<OrderDocument>(ORDERS)
+const system = await openOrders(process.env)
+afterAll(() => system[Symbol.asyncDispose]())
+const { database, fulfilment, orders, payments, stored } = system
 const going = new AbortController().signal
 
 const DAY_MS = 86_400_000
@@ -28,7 +21,7 @@ const ODD_RECEIPT = { $map: { input: '$receipts', in: { $mergeObjects: ['$$this'
 
 /** An order whose receipt was sent. */
 async function paidOrder(): Promise<string> {
-  const id = `o_${randomUUID()}`
+  const id = newOrderId()
   await orders.put.mutate({ id, order: sampleOrder({ email: 'a@example.com' }) })
   await payments.applyEvents.mutate({ events: [sampleEvent({ orderId: id, ifMatch: '*' })] })
   await expect.poll(async () => (await receiptOf(id))?.state, { timeout: 10_000 }).toBe('sent')

@@ -1,28 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  newOrder,
-  ORDER_INDEXES,
-  ORDERS,
-  type OrderDocument,
-  type StoredReceipt,
-} from '../orders/stored/order-document.ts'
+import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { type MailServer, startMailServer } from '../testing/mail-server.ts'
+import { orderCollection } from '../testing/order-collection.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
 import { ReceiptWorker } from './receipt-worker.ts'
 import { createSmtpSink } from './sinks/smtp-sink.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const { db } = stack.use(await testDatabase(process.env))
-const orders = db.collection<OrderDocument>(ORDERS)
-await ensureIndexes(db, [ORDER_INDEXES])
+const database = await orderCollection(process.env)
+afterAll(() => database[Symbol.asyncDispose]())
+const { db, orders } = database
 beforeEach(() => orders.deleteMany({}))
 
 /** The connections that the sink opens at once. */

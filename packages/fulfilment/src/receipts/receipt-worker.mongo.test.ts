@@ -3,25 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@oncehook/kernel/clock'
 import type { Encryption } from '@oncehook/kernel/encryption'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { startProfile } from '@oncehook/kernel/testing/profile'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { rotateOrders } from '../encryption/rotate-orders.ts'
-import {
-  newOrder,
-  ORDER_INDEXES,
-  ORDERS,
-  type OrderDocument,
-  type StoredReceipt,
-} from '../orders/stored/order-document.ts'
+import { newOrder, ORDERS, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
+import { orderCollection } from '../testing/order-collection.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import type { ReceiptClaim } from './claims/receipt-claim.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
@@ -30,12 +23,9 @@ import { readReceiptBacklog } from './receipt-backlog.ts'
 import { type Receipt, type ReceiptSink, receiptRefused, type SendAttempt } from './receipt-sink.ts'
 import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const database = stack.use(await testDatabase(process.env))
-const { db } = database
-const orders = db.collection<OrderDocument>(ORDERS)
-await ensureIndexes(db, [ORDER_INDEXES])
+const database = await orderCollection(process.env)
+afterAll(() => database[Symbol.asyncDispose]())
+const { db, orders } = database
 beforeEach(() => orders.deleteMany({}))
 
 /** Claims whose next command of a kind fails. */

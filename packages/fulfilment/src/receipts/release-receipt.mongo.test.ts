@@ -1,21 +1,12 @@
-import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  newOrder,
-  ORDER_INDEXES,
-  ORDERS,
-  type OrderDocument,
-  type StoredReceipt,
-} from '../orders/stored/order-document.ts'
+import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { orderCollection } from '../testing/order-collection.ts'
 import { sampleOrder } from '../testing/samples.ts'
 import { releaseReceipt } from './release-receipt.ts'
 
-const stack = new AsyncDisposableStack()
-afterAll(() => stack.disposeAsync())
-const { db } = stack.use(await testDatabase(process.env))
-const orders = db.collection<OrderDocument>(ORDERS)
-await ensureIndexes(db, [ORDER_INDEXES])
+const database = await orderCollection(process.env)
+afterAll(() => database[Symbol.asyncDispose]())
+const { orders } = database
 
 beforeEach(async () => {
   await orders.deleteMany()
