@@ -7,7 +7,7 @@ import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/loa
 import { WebhookSource } from '../support/load/webhook-source.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
-import { paymentOf, type Stack, startStack } from '../support/stack/stack.ts'
+import { paymentOf, paymentRounds, type Stack, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 const BACKLOG = Number(process.env.OUTAGE_EVENTS ?? 5_000)
@@ -79,12 +79,7 @@ describe('fulfilment that', { timeout: 300_000 + 2 * SETTLED_WITHIN_MS }, () => 
     await using stack = await startStack()
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 2_000, parallel: 100 })
     const orders = await createOrders(stack, BACKLOG / 5)
-    for (let failed = 0; failed < 4; failed += 1) {
-      for (const order of orders) {
-        source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${failed}_${order.id}` }))
-      }
-    }
-    for (const order of orders) source.add(paymentOf(order))
+    for (const payment of paymentRounds(orders)) source.add(payment)
     await stack.fulfilment.kill('SIGKILL')
     await source.run()
     const refusals = source.log.flatMap(({ answers }) => answers).filter((answer) => answer !== 200)

@@ -5,7 +5,7 @@ import { WebhookSource } from '../support/load/webhook-source.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import { startFaultProxy } from '../support/stack/fault-proxy.ts'
 import { startSecondGateway } from '../support/stack/second-gateway.ts'
-import { paymentOf, startStack } from '../support/stack/stack.ts'
+import { paymentOf, paymentRounds, startStack } from '../support/stack/stack.ts'
 import { until, untilEqual } from '../support/until.ts'
 
 const LEASE_MS = 1_000
@@ -56,12 +56,7 @@ describe('two gateways on one inbox', () => {
     await using second = await startSecondGateway(stack, settings)
     await using source = new WebhookSource(stack.provider('acme'), { perSecond: 1_000, parallel: 50 })
     const orders = await createOrders(stack, BACKLOG / 5)
-    for (let failed = 0; failed < 4; failed += 1) {
-      for (const order of orders) {
-        source.add(paymentOf(order, { type: 'payment.failed', paymentId: `try_${failed}_${order.id}` }))
-      }
-    }
-    for (const order of orders) source.add(paymentOf(order))
+    for (const payment of paymentRounds(orders)) source.add(payment)
     await stack.fulfilment.kill('SIGTERM')
     await source.run()
     const waiting = await stack.events.countDocuments({ state: { $in: ['pending', 'processing'] } })

@@ -9,7 +9,7 @@ import {
   orderContent,
   unusedPath,
 } from '../support/http/http-orders.ts'
-import { startHttpSystem } from '../support/http/http-system.ts'
+import { type HttpCall, startHttpSystem } from '../support/http/http-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -29,6 +29,18 @@ function put(target: string, headers: Record<string, string | readonly string[]>
 
 async function expectUnchanged({ target, text, etag }: OrderUnderTest): Promise<void> {
   expect(await call({ target })).toMatchObject({ status: 200, text, headers: { etag } })
+}
+
+/** Writes a new order many times at once, each time with its first tag, and reads what is left. */
+async function race(count: number, write: (note: string) => Pick<HttpCall, 'method' | 'body'>) {
+  const { target, etag } = await makeOrder(system)
+  const answers = await callTogether(system, count, (n) => ({
+    target,
+    headers: { 'if-match': etag },
+    ...write(`${n}`),
+  }))
+  const winner = answers.find(({ status }) => status === 200)
+  return { statuses: countStatuses(answers), winner, left: await call({ target }) }
 }
 
 describe('If-Match', () => {
@@ -57,29 +69,15 @@ describe('If-Match', () => {
   })
 
   it('D04 of twenty at once one wins, and its state stays', { repeats: 9 }, async () => {
-    const { target, etag } = await makeOrder(system)
-    const answers = await callTogether(system, 20, (n) => ({
-      method: 'PUT',
-      target,
-      headers: { 'if-match': etag },
-      body: orderContent({ note: `${n}` }),
-    }))
-    expect(countStatuses(answers)).toEqual({ 200: 1, 412: 19 })
-    const winner = answers.find(({ status }) => status === 200)
-    expect((await call({ target })).text).toBe(winner?.text)
+    const { statuses, winner, left } = await race(20, (note) => ({ method: 'PUT', body: orderContent({ note }) }))
+    expect(statuses).toEqual({ 200: 1, 412: 19 })
+    expect(left.text).toBe(winner?.text)
   })
 
   it('D04 fifty PATCHes with one tag: one 200, 49 times 412', { repeats: 2 }, async () => {
-    const { target, etag } = await makeOrder(system)
-    const answers = await callTogether(system, 50, (n) => ({
-      method: 'PATCH',
-      target,
-      headers: { 'if-match': etag },
-      body: { note: `${n}` },
-    }))
-    expect(countStatuses(answers)).toEqual({ 200: 1, 412: 49 })
-    const winner = answers.find(({ status }) => status === 200)
-    expect(await call({ target })).toMatchObject({ text: winner?.text, json: { version: 2 } })
+    const { statuses, winner, left } = await race(50, (note) => ({ method: 'PATCH', body: { note } }))
+    expect(statuses).toEqual({ 200: 1, 412: 49 })
+    expect(left).toMatchObject({ text: winner?.text, json: { version: 2 } })
   })
 
   it('D05 a PUT with * succeeds if the order exists', async () => {

@@ -7,6 +7,7 @@ import { Secret } from '@oncehook/kernel/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startFreezingProxy } from './testing/freezing-proxy.ts'
+import { hmacProvider } from './testing/hmac-provider.ts'
 import { startGateway } from './testing/start-gateway.ts'
 
 // Other tests may keep the machine busy in the meantime.
@@ -30,12 +31,7 @@ const gateway = stack.use(
     database: { name: database.name, uri: new Secret(`mongodb://127.0.0.1:${mongo.port}/?directConnection=true`) },
     fulfilmentUrl: silentUrl,
     providers: {
-      shop: {
-        scheme: 'hmac',
-        header: 'x-signature',
-        effects: ['payment.succeeded', 'payment.failed'],
-        secrets: [{ id: 'only', value: secret }],
-      },
+      shop: hmacProvider({ id: 'only', value: secret }),
       mollie: { scheme: 'mollie-classic', fetch: { baseUrl: silentUrl, token } },
     },
     settings: { API_TOKENS: JSON.stringify({ tests: token }) },

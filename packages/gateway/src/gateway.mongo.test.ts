@@ -6,6 +6,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EVENTS, type EventDocument } from './inbox/event-document.ts'
 import { createFakeFulfilment } from './testing/fake-fulfilment.ts'
+import { hmacProvider } from './testing/hmac-provider.ts'
 import { serveFake } from './testing/serve-fake.ts'
 import { startGateway } from './testing/start-gateway.ts'
 
@@ -22,12 +23,7 @@ const standard = (value: string) => ({
 const providers = {
   acme: standard(secrets.acme),
   other: standard(secrets.other),
-  shop: {
-    scheme: 'hmac',
-    header: 'x-signature',
-    effects: ['payment.succeeded', 'payment.failed'],
-    secrets: [{ id: 'only', value: secrets.shop }],
-  },
+  shop: hmacProvider({ id: 'only', value: secrets.shop }),
 }
 const MAX_BYTES = 4_000
 const WAIT = { timeout: 20_000 }

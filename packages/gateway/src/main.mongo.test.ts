@@ -5,17 +5,13 @@ import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-d
 import { describe, expect, it } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { EVENTS } from './inbox/event-document.ts'
+import { hmacProvider } from './testing/hmac-provider.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
 const PROVIDERS = {
-  acme: {
-    scheme: 'hmac',
-    header: 'x-signature',
-    effects: ['payment.succeeded', 'payment.failed'],
-    secrets: [{ id: 'only', value: SECRET }],
-  },
+  acme: hmacProvider({ id: 'only', value: SECRET }),
 }
 
 /** A gateway with several processes, and the text of both its outputs. */

@@ -5,16 +5,12 @@ import { settingsProblems } from '@oncehook/kernel/testing/settings-problems'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { describe, expect, it } from 'vitest'
 import { readGatewaySettings } from './settings.ts'
+import { hmacProvider } from './testing/hmac-provider.ts'
 
 const token = 'canary-token-0123456789-0123456789-abc'
 const secret = 'canary-secret-of-the-services-0123456789'
 const PROVIDERS = JSON.stringify({
-  acme: {
-    scheme: 'hmac',
-    header: 'x-signature',
-    effects: ['payment.succeeded', 'payment.failed'],
-    secrets: [{ id: 'a', value: 'canary-secret-0123456789' }],
-  },
+  acme: hmacProvider({ id: 'a', value: 'canary-secret-0123456789' }),
 })
 const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_TOKEN_SECRET: secret, PROVIDERS }
 

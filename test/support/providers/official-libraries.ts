@@ -47,6 +47,11 @@ function holds(verify: () => unknown): boolean {
   }
 }
 
+/** Libraries of Standard Webhooks have one interface. */
+function verifyBy(Library: typeof StandardWebhook | typeof SvixWebhook): OfficialLibrary['verify'] {
+  return ({ body, headers, secret }) => holds(() => new Library(secret).verify(body, Object.fromEntries(headers)))
+}
+
 const text = (sent: Sent, name: string): string => sent.headers.get(name) ?? ''
 const paddle = new Paddle('unused')
 const stripe = new Stripe('sk_test_unused')
@@ -66,20 +71,17 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
   {
     scheme: 'standard-webhooks',
     name: 'standardwebhooks',
-    verify: ({ body, headers, secret }) =>
-      holds(() => new StandardWebhook(secret).verify(body, Object.fromEntries(headers))),
+    verify: verifyBy(StandardWebhook),
   },
   {
     scheme: 'standard-webhooks',
     name: 'svix',
-    verify: ({ body, headers, secret }) =>
-      holds(() => new SvixWebhook(secret).verify(body, Object.fromEntries(headers))),
+    verify: verifyBy(SvixWebhook),
   },
   {
     scheme: 'gitlab',
     name: 'standardwebhooks',
-    verify: ({ body, headers, secret }) =>
-      holds(() => new StandardWebhook(secret).verify(body, Object.fromEntries(headers))),
+    verify: verifyBy(StandardWebhook),
   },
   {
     scheme: 'github',

@@ -123,6 +123,14 @@ export function paymentOf(order: ApiOrder, members: Partial<PaymentEvent> = {}):
   }
 }
 
+/** Five payments of each order: in four rounds they fail, in the fifth they succeed. */
+export function paymentRounds(orders: readonly ApiOrder[]): PaymentEvent[] {
+  const failed = [0, 1, 2, 3].flatMap((round) =>
+    orders.map((order) => paymentOf(order, { type: 'payment.failed', paymentId: `try_${round}_${order.id}` })),
+  )
+  return [...failed, ...orders.map((order) => paymentOf(order))]
+}
+
 /** Chooses names, ports and a folder that are nobody else's. Nothing is started yet. */
 export async function choosePlace(
   resources: AsyncDisposableStack,

@@ -15,6 +15,8 @@ import { openOrder } from './stored/order-encryption.ts'
 import { readOrder } from './stored/order-store.ts'
 
 const conditionSchema = z.string().max(4_096).optional()
+/** What a write of an order may depend on. */
+const conditions = { ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }
 const keyText = z.string().min(1).max(255)
 
 /** `orders.get`: returns one order, NOT_FOUND, or CONFLICT if it is damaged. */
@@ -57,9 +59,7 @@ export const putOrderProcedure = procedure
     z.strictObject({
       id: orderIdSchema,
       order: z.unknown(),
-      ifMatch: conditionSchema,
-      ifNoneMatch: conditionSchema,
-      owner: ownerSchema,
+      ...conditions,
     }),
   )
   .mutation(async ({ ctx, input }) => {
@@ -78,9 +78,7 @@ export const patchOrderProcedure = procedure
     z.strictObject({
       id: orderIdSchema,
       patch: z.unknown(),
-      ifMatch: conditionSchema,
-      ifNoneMatch: conditionSchema,
-      owner: ownerSchema,
+      ...conditions,
     }),
   )
   .mutation(async ({ ctx, input }) =>
@@ -96,9 +94,7 @@ export const patchOrderProcedure = procedure
 
 /** `orders.delete`: deletes an order. Succeeds if the order does not exist. */
 export const deleteOrderProcedure = procedure
-  .input(
-    z.strictObject({ id: orderIdSchema, ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }),
-  )
+  .input(z.strictObject({ id: orderIdSchema, ...conditions }))
   .mutation(({ ctx, input }) =>
     deleteOrder(ctx.useCases.orders, { ...input, principal: ctx.principal, ifMatch: conditionOf(ctx, input.ifMatch) }),
   )

@@ -10,6 +10,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../gateway.ts'
 import { EVENTS } from '../inbox/event-document.ts'
 import { readGatewaySettings } from '../settings.ts'
+import { hmacProvider } from '../testing/hmac-provider.ts'
 import { createContext } from './create-context.ts'
 import { createDispatcher } from './create-dispatcher.ts'
 import { startAdmin } from './start-admin.ts'
@@ -18,12 +19,7 @@ import { startPublicListener } from './start-public-listener.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const PROVIDERS = {
-  acme: {
-    scheme: 'hmac',
-    header: 'x-signature',
-    effects: ['payment.succeeded', 'payment.failed'],
-    secrets: [{ id: 'only', value: SECRET }],
-  },
+  acme: hmacProvider({ id: 'only', value: SECRET }),
 }
 
 /** The parts of a gateway with its own database. It stops at the end of the scope. */

@@ -4,16 +4,12 @@ import { PAYPAL_CHAIN } from '@oncehook/webhooks/testing/paypal-chain'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hmacProvider } from '../testing/hmac-provider.ts'
 import { type Providers, readProviders } from './read-providers.ts'
 
 const secret = 'canary-secret-0123456789'
 const whsec = `whsec_${Buffer.from(secret).toString('base64')}`
-const hmac = {
-  scheme: 'hmac',
-  header: 'x-signature',
-  effects: ['payment.succeeded', 'payment.failed'],
-  secrets: [{ id: 'a', value: secret }],
-}
+const hmac = hmacProvider({ id: 'a', value: secret })
 const stripe = { scheme: 'stripe', secrets: [{ id: 'a', value: whsec }] }
 
 function read(providers: unknown, sources: { env?: Record<string, string>; files?: Record<string, string> } = {}) {

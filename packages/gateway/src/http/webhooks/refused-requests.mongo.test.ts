@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { hmacProvider } from '../../testing/hmac-provider.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 
 // Other tests may keep the machine busy in the meantime.
@@ -15,12 +16,7 @@ const gateway = stack.use(
   await startGateway({
     database,
     providers: {
-      shop: {
-        scheme: 'hmac',
-        header: 'x-signature',
-        effects: ['payment.succeeded', 'payment.failed'],
-        secrets: [{ id: 'only', value: token }],
-      },
+      shop: hmacProvider({ id: 'only', value: token }),
     },
     settings: { API_TOKENS: JSON.stringify({ tests: token }), MAX_BODY_BYTES: '1000', RATE_LIMIT_API: '20' },
   }),
