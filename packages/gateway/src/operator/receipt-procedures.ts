@@ -1,6 +1,6 @@
 import { toAppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
-import { ask } from '../http/orders/order-requests.ts'
+import { callFulfilment } from '../fulfilment/call-fulfilment.ts'
 import { changingProcedure, procedure } from './operator-trpc.ts'
 import { reasonSchema } from './replays/replay-procedures.ts'
 
@@ -16,7 +16,9 @@ export const listReceiptsProcedure = procedure
       })
       .prefault({}),
   )
-  .query(({ ctx, input }) => ask(ctx.fulfilment.receipts.list.query(input, { context: { requestId: ctx.requestId } })))
+  .query(({ ctx, input }) =>
+    callFulfilment(ctx.fulfilment.receipts.list.query(input, { context: { requestId: ctx.requestId } })),
+  )
 
 /** `receipts.release`: a parked receipt is sent after all. The operator is responsible for a second copy. */
 export const releaseReceiptProcedure = changingProcedure
@@ -26,7 +28,7 @@ export const releaseReceiptProcedure = changingProcedure
     const entry = { by: ctx.operator, action: 'receipts.release', reason } as const
     await ctx.audit.record({ ...entry, details: { key } })
     const call = ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } })
-    const released = await ask(call).catch(async (error: unknown) => {
+    const released = await callFulfilment(call).catch(async (error: unknown) => {
       const { code, status } = toAppError(error)
       await ctx.audit.record({ ...entry, details: { key, [status < 500 ? 'refused' : 'unanswered']: code } })
       throw error

@@ -2,6 +2,7 @@ import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidBody, invalidRequest, preconditionFailed, preconditionRequired } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
 import { readPreconditions } from '@oncehook/kernel/preconditions'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { RESOURCES } from '../resources.ts'
 import {
   askForChange,
@@ -13,7 +14,7 @@ import {
   sendOrder,
   trace,
 } from './order-context.ts'
-import { ask, conditionsOf, orderIdOf } from './order-requests.ts'
+import { conditionsOf, orderIdOf } from './order-requests.ts'
 import { type BodyRules, parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `PUT /api/orders/<id>`: replaces an order, or creates it under the caller's id. */
@@ -90,7 +91,7 @@ async function checkConditions({ fulfilment }: OrderDeps, ctx: OrderContext): Pr
 /** If the order is missing, a PATCH fails with 404. For a PUT the version is null, which matches no tag. */
 async function currentVersion(reading: Promise<{ version: number }>, method: string): Promise<number | null> {
   try {
-    return (await ask(reading)).version
+    return (await callFulfilment(reading)).version
   } catch (error) {
     if (method === 'PUT' && error instanceof AppError && error.status === 404) return null
     throw error

@@ -1,5 +1,6 @@
 import { invalidBody, invalidRequest } from '@oncehook/kernel/error-codes'
 import { AppError } from '@oncehook/kernel/errors'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { mediaTypeOf } from '../../receive/media-type.ts'
 import { fingerprintOf, idempotencyKeyOf, withDocumentation } from './idempotency-key.ts'
 import {
@@ -12,7 +13,6 @@ import {
   sendOrder,
   trace,
 } from './order-context.ts'
-import { ask } from './order-requests.ts'
 import { parseBody, readBytes, refuseMediaTypes } from './read-json-body.ts'
 
 /** `POST /api/orders`: creates an order, once for each Idempotency-Key of a principal. */
@@ -28,7 +28,7 @@ export async function createOrder(deps: OrderDeps, ctx: OrderContext): Promise<v
   const what = { action: 'orders.create', orderId: null } as const
   const call = fulfilment.orders.create.mutate(input, trace(ctx))
   // A body that is no JSON makes no order, whatever becomes of the call.
-  const answer = 'invalid' in body ? ask(call) : askForChange({ deps, ctx }, what, call)
+  const answer = 'invalid' in body ? callFulfilment(call) : askForChange({ deps, ctx }, what, call)
   const { order, replayed } = await answer.catch((thrown: unknown) => {
     throw explain(thrown, body)
   })

@@ -3,10 +3,10 @@ import { unavailable } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import type { Context } from 'koa'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import type { FulfilmentClient } from '../../fulfilment/fulfilment-client.ts'
 import type { ApiGrant } from '../../token-holders.ts'
 import type { RequestState } from '../request-context.ts'
-import { ask } from './order-requests.ts'
 import { returnPreference } from './prefer.ts'
 
 /** The dependencies of the handlers of `/api/orders`, and the limit of a body in bytes. */
@@ -109,7 +109,7 @@ export async function askForChange<T>(
   call: Promise<T>,
 ): Promise<T> {
   try {
-    return await ask(call)
+    return await callFulfilment(call)
   } catch (error) {
     if (unavailable.is(error) && mayHaveArrived(error)) {
       recordChange(changing, { ...what, version: null, unconfirmed: true })

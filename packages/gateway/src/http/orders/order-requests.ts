@@ -1,12 +1,8 @@
-import { formatEntityTag } from '@oncehook/kernel/entity-tag'
 import { invalidRequest, notFound } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
 import type { Context } from 'koa'
-import { toFulfilmentError } from '../../fulfilment/fulfilment-client.ts'
 import orderSchemas from '../openapi/order-schemas.json' with { type: 'json' }
 
 const ORDER_ID = new RegExp(orderSchemas.schemas.OrderId.pattern)
-const RETRY_AFTER_SECONDS = '1'
 
 /**
  * The id in the path.
@@ -57,23 +53,4 @@ export function listInputOf(ctx: Context): { limit: number; after?: string; stat
   const after = searchParams.get('after')
   const status = searchParams.get('status')
   return { limit: Number(limit), ...(after === null ? {} : { after }), ...(status === null ? {} : { status }) }
-}
-
-/**
- * Waits for fulfilment's answer, and turns its errors into ours: a 412 has the current version, a 503 has Retry-After.
- * @throws AppError
- */
-export async function ask<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call
-  } catch (thrown) {
-    const error = toFulfilmentError(thrown)
-    throw error.with({ headers: headersFor(error) })
-  }
-}
-
-function headersFor({ code, status, details }: AppError): Record<string, string> {
-  if (status === 503 || code === 'idempotency_in_progress') return { 'Retry-After': RETRY_AFTER_SECONDS }
-  const { version } = details
-  return status === 412 && typeof version === 'number' ? { ETag: formatEntityTag(version) } : {}
 }

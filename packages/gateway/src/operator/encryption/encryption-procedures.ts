@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ask } from '../../http/orders/order-requests.ts'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { changingProcedure, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { dryRunPart, rotationPart } from './rotation.ts'
@@ -12,7 +12,7 @@ export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {
   const context = { requestId: ctx.requestId }
   const [gateway, fulfilment] = await Promise.all([
     ctx.keyRegister.status(),
-    ask(ctx.fulfilment.encryption.status.query({}, { context })),
+    callFulfilment(ctx.fulfilment.encryption.status.query({}, { context })),
   ])
   return { gateway, fulfilment }
 })

@@ -6,7 +6,7 @@ import type { RotationCounts, RotationPart } from '@oncehook/kernel/mongo/rotati
 import { isDuplicateKey } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Filter } from 'mongodb'
 import { encryptionKeyDiffers, encryptionOff } from '../../errors.ts'
-import { ask } from '../../http/orders/order-requests.ts'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../../inbox/retention/rotate-evidence.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 
@@ -46,7 +46,9 @@ const STAGES: readonly (readonly [collection: string, rotate: Rotate])[] = [
 
 function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
   return ({ fulfilment, requestId, key, rotation }, request) =>
-    ask(fulfilment.encryption.rotate.mutate({ collection, key, rotation, ...request }, { context: { requestId } }))
+    callFulfilment(
+      fulfilment.encryption.rotate.mutate({ collection, key, rotation, ...request }, { context: { requestId } }),
+    )
 }
 
 /** The progress of the latest rotation. */
@@ -153,7 +155,7 @@ const ASK_AGAIN_MS = 1_000
 async function isBeingLeft({ keyRegister, fulfilment, requestId, key }: PinnedContext): Promise<boolean> {
   for (let asked = 0; asked < MOST_ASKED; asked += 1) {
     if (asked > 0) await sleep(ASK_AGAIN_MS)
-    const there = await ask(fulfilment.encryption.status.query({}, { context: { requestId } }))
+    const there = await callFulfilment(fulfilment.encryption.status.query({}, { context: { requestId } }))
     const { firstKey } = there
     if (firstKey !== key) throw encryptionKeyDiffers({ key, firstKey })
     const here = await keyRegister.status()
@@ -165,7 +167,7 @@ async function isBeingLeft({ keyRegister, fulfilment, requestId, key }: PinnedCo
 /** A key that one service no longer needs may still be needed by the other one. */
 async function retireKeys(ctx: PinnedContext & { readonly rotation: string }): Promise<RetiredKeys> {
   const { keyRegister, fulfilment, requestId, key, rotation } = ctx
-  const there = await ask(fulfilment.encryption.retire.mutate({ key, rotation }, { context: { requestId } }))
+  const there = await callFulfilment(fulfilment.encryption.retire.mutate({ key, rotation }, { context: { requestId } }))
   const here = await keyRegister.retire(key, rotation)
   const inUse = [...new Set([...here.inUse, ...there.inUse])]
   const retired = new Set([...here.retired, ...there.retired])

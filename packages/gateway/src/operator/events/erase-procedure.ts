@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { AppError } from '@oncehook/kernel/errors'
 import { z } from 'zod'
 import { eraseUnsettled } from '../../errors.ts'
-import { ask } from '../../http/orders/order-requests.ts'
+import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { eraseEvents, findErasableEvents, isSettled, MOST_EVENTS } from '../../inbox/retention/erase-events.ts'
 import { changingProcedure, type OperatorContext } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
@@ -65,7 +65,7 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
   const whose = 'customerId' in input ? { customerId: input.customerId } : { orderIds: [input.orderId] }
   // Not in the URL: the id of a customer is often an email address.
   const context = { requestId: ctx.requestId, byPost: true }
-  const { orders, isComplete } = await ask(ctx.fulfilment.erasures.find.query(whose, { context }))
+  const { orders, isComplete } = await callFulfilment(ctx.fulfilment.erasures.find.query(whose, { context }))
   const orderIds = 'orderId' in input ? [input.orderId] : orders.map(({ id }) => id)
   const events = await findErasableEvents(ctx.db, { orderIds })
   // As long as an order has events left, it is needed to find them.
@@ -89,7 +89,7 @@ async function eraseAll(
   const context = { requestId: ctx.requestId }
   const orderIds = orders.map(({ id }) => id)
   const whose = 'customerId' in input ? { customerId: input.customerId } : {}
-  const answer = await ask(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
+  const answer = await callFulfilment(ctx.fulfilment.erasures.erase.mutate({ orderIds, ...whose }, { context }))
   return erased + answer.erased
 }
 
