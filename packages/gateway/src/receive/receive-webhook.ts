@@ -4,6 +4,8 @@ import {
   type Delivery,
   type HandshakeAnswer,
   type Provider,
+  signWithToken,
+  singleHeader,
   unhandledReason,
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
@@ -13,7 +15,6 @@ import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
 import { checkedInTime } from './deadlines.ts'
 import { refuseMediaType } from './media-type.ts'
-import { storedHeaders } from './stored-headers.ts'
 
 /** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
@@ -79,6 +80,28 @@ export async function receiveWebhook(deps: ReceiveDeps, received: ReceivedDelive
   const isProven = provider.confirm === undefined && verified.transmission === undefined
   const events = isProven ? read : await confirmEvents(deps, read, { ...received, verified })
   return { secretId, events: await storeEvents(deps, { evidence, events, endsAt }) }
+}
+
+const ALWAYS_KEPT = ['content-type', 'user-agent']
+const MOST_KEPT_LENGTH = 2_048
+
+/**
+ * Returns the headers to store with an event: the ones needed to verify its signature again, and two that help to
+ * understand it. This is an allow-list, because some providers have sent secrets in custom headers. If a plaintext token is
+ * itself the secret, only a signature made with it is stored.
+ */
+export function storedHeaders(
+  provider: Pick<Provider, 'signedHeaders' | 'coveredHeaders' | 'staticTokenHeader'>,
+  delivery: Delivery,
+): Record<string, string> {
+  const kept: Record<string, string> = {}
+  const covered = provider.coveredHeaders?.(delivery) ?? []
+  for (const name of [...provider.signedHeaders, ...covered, ...ALWAYS_KEPT]) {
+    const value = singleHeader(delivery.rawHeaders, name)
+    if (value === null || value.length > MOST_KEPT_LENGTH) continue
+    kept[name] = name === provider.staticTokenHeader ? signWithToken(value, delivery.rawBody) : value
+  }
+  return kept
 }
 
 /** Stores all events of a delivery, or throws: storing only some of them is not a success. */

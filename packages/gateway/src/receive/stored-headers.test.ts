@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { storedHeaders } from './stored-headers.ts'
+import { storedHeaders } from './receive-webhook.ts'
 
 const provider = { signedHeaders: ['webhook-id', 'webhook-signature'] }
 

@@ -1,15 +1,36 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { payloadTooLarge } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody, refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/raw-body'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
-import { overloaded } from '@oncehook/webhooks/providers'
+import { overloaded, type Provider } from '@oncehook/webhooks/providers'
 import type { RateLimit } from '../rate-limit.ts'
+import type { RequestIds } from '../request-context.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import type { CheckBudget } from './check-budget.ts'
 import type { CheckTurns } from './check-turns.ts'
 import type { KnownAddresses } from './known-addresses.ts'
-import type { WebhookCall } from './webhook-call.ts'
+
+/** One delivery on its way through the steps of the webhook handler. Times are values of `performance.now()`. */
+export interface WebhookCall {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly provider: Provider
+  /** The client address to which the delivery counts. */
+  readonly address: string
+  readonly ids: RequestIds
+  readonly startedAt: number
+  /** When the delivery must be answered, whatever it waits for. */
+  readonly endsAt: number
+  /** Its share of the memory for bodies; undefined before the body is read. */
+  share: BodyShare | undefined
+  /** Its body; undefined before it is complete. */
+  rawBody: Buffer | undefined
+  /** Whether it is small enough to be checked without a turn, and has begun. */
+  isCheap: boolean
+  /** The duration of its check in milliseconds. */
+  workMs: number
+}
 
 /** The limits that a delivery meets before it is verified. */
 export interface AdmissionDeps {

@@ -5,10 +5,9 @@ import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
 import type { Allowance } from '../rate-limit.ts'
-import { type AdmissionDeps, isCheap, isSearchable } from './admission.ts'
+import { type AdmissionDeps, isCheap, isSearchable, type WebhookCall } from './admission.ts'
 import { workOf } from './check-budget.ts'
 import type { RefusalSummary } from './refusal-summary.ts'
-import type { WebhookCall } from './webhook-call.ts'
 
 /** The limits to which rejected deliveries count, and where an alarm goes. */
 export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {

@@ -1,6 +1,6 @@
 import type { AppError } from '@oncehook/kernel/errors'
 import { notStored } from '../../errors.ts'
-import type { WebhookCall } from './webhook-call.ts'
+import type { WebhookCall } from './admission.ts'
 
 // Long enough for a database that works, short enough for each request that is waiting behind another on its connection.
 const LAST_MOMENT_MS = 25

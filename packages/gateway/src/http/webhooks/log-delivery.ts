@@ -4,8 +4,8 @@ import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import type { Accepted } from '../../receive/receive-webhook.ts'
+import type { WebhookCall } from './admission.ts'
 import type { RefusalSummary } from './refusal-summary.ts'
-import type { WebhookCall } from './webhook-call.ts'
 
 /** Where the result of a delivery is recorded. */
 export interface LogDeliveryDeps {

@@ -6,12 +6,11 @@ import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/r
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
-import { type AdmissionDeps, admit, beginCheck, release, untilCheck } from './admission.ts'
+import { type AdmissionDeps, admit, beginCheck, release, untilCheck, type WebhookCall } from './admission.ts'
 import { type CountRefusedDeps, countRefused } from './count-refused.ts'
 import type { LastAnswers } from './last-answers.ts'
 import { type LogDeliveryDeps, logAccepted, logRefused } from './log-delivery.ts'
 import type { Strangers } from './strangers.ts'
-import type { WebhookCall } from './webhook-call.ts'
 
 /** The dependencies of the webhook handler: those of its steps, and its own. */
 export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, CountRefusedDeps {
