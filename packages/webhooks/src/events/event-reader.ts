@@ -1,8 +1,42 @@
 import type { VerifiedDelivery } from '../delivery.ts'
-import type { WebhookEvent } from '../event.ts'
+import { eventInvalid } from '../errors.ts'
+import { isPaymentEventType, type PaymentFacts, type WebhookEvent } from '../event.ts'
+import type { CommonSettings } from '../settings/common-settings.ts'
+import { isEventText, toId } from './event-text.ts'
 import { type JsonObject, readJsonObject } from './json-object.ts'
 import { resolvePointer } from './json-pointer.ts'
-import { type EventRules, type FoundEvent, normalizeEvent, type TypeNames } from './normalize-event.ts'
+import { type PermissionSettings, permit } from './permits.ts'
+
+/** The provider's names of types, with or without the status, and ours. */
+export type TypeNames = Readonly<Record<string, string>>
+
+/** Minor units; null if the amount is invalid, undefined if there is none. */
+type Amount = number | null | undefined
+
+/** Values from the body of a provider. They are not checked yet. */
+export interface FoundEvent {
+  /** The provider's id of the event, or a hash of the signed bytes. */
+  readonly id: unknown
+  /** The provider's name of the type. */
+  readonly type: unknown
+  /** A status that decides what the type means. It is appended to the type after a full stop. */
+  readonly status?: unknown
+  /** The id of the object. An event that changes no order may have none; then it is the id of the event. */
+  readonly objectId: unknown
+  readonly orderId?: unknown
+  /** If our type decides which amount counts, a function of it. */
+  readonly amount?: Amount | ((type: string) => Amount)
+  readonly currency?: unknown
+  /** ISO 8601, or seconds since 1970. */
+  readonly occurredAt?: unknown
+  /** The names of types, if the body decides which count. Default: those of the scheme. */
+  readonly types?: TypeNames
+}
+
+/** How these values become an event: the settings of the provider, and the types of its scheme. */
+export interface EventRules extends Pick<CommonSettings, 'events' | 'orderReference'>, PermissionSettings {
+  readonly types: TypeNames
+}
 
 /** Prepares a reader of deliveries from the settings of a provider. */
 type PrepareReader = (settings: Omit<EventRules, 'types'>) => (delivery: VerifiedDelivery) => WebhookEvent[]
@@ -46,4 +80,73 @@ export function unconfirmedReader(
   find: (delivery: VerifiedDelivery) => Pick<FoundEvent, 'id' | 'type' | 'objectId'>,
 ): PrepareReader {
   return () => (delivery) => [normalizeEvent(find(delivery), {}, { types: {} })]
+}
+
+/**
+ * Makes an event from values of `document`, in which `orderReference` and `expect` are looked up: the body, one item of a body
+ * with several, or the answer of the provider's API.
+ * @throws eventInvalid
+ */
+export function normalizeEvent(found: FoundEvent, document: unknown, rules: EventRules): WebhookEvent {
+  const id = toId(found.id)
+  const type = typeOf(found, rules)
+  if (id === undefined || type === undefined) throw eventInvalid()
+  const objectId = toId(found.objectId) ?? (isPaymentEventType(type) ? undefined : id)
+  if (objectId === undefined) throw eventInvalid()
+  const { orderReference: reference } = rules
+  const order = reference === undefined ? found.orderId : resolvePointer(document, reference)
+  const event = {
+    id,
+    type,
+    objectId,
+    facts: {
+      orderId: toId(order) ?? objectId,
+      ...amountOf(typeof found.amount === 'function' ? found.amount(type) : found.amount),
+      ...currencyOf(found.currency),
+      ...occurredAtOf(found.occurredAt),
+    },
+  }
+  return permit(event, { permissions: rules, document })
+}
+
+/**
+ * The more specific name wins: a type with its status before the type alone, so that a mapped type does not turn its
+ * failures into successes. Of equal names that of the settings wins.
+ */
+function typeOf({ type, status, types }: FoundEvent, rules: EventRules): string | undefined {
+  if (!isEventText(type)) return undefined
+  const ours = (name: string) => ownName(rules.events, name) ?? ownName(types ?? rules.types, name)
+  if (!isEventText(status)) return ours(type) ?? type
+  const whole = `${type}.${status}`
+  return ours(whole) ?? ours(type) ?? (isEventText(whole) ? whole : undefined)
+}
+
+/** Safe for names that a sender chooses. */
+function ownName(names: TypeNames | undefined, name: string): string | undefined {
+  const ours = names !== undefined && Object.hasOwn(names, name) ? names[name] : undefined
+  return isEventText(ours) ? ours : undefined
+}
+
+function amountOf(amount: Amount): Pick<PaymentFacts, 'amount' | 'unreadable'> {
+  if (amount === undefined) return {}
+  return amount === null ? { unreadable: 'amount_mismatch' } : { amount }
+}
+
+function currencyOf(currency: unknown): Pick<PaymentFacts, 'currency' | 'unreadable'> {
+  if (currency === undefined || currency === null) return {}
+  if (typeof currency !== 'string' || !/^[A-Za-z]{3}$/.test(currency)) return { unreadable: 'currency_mismatch' }
+  return { currency: currency.toUpperCase() }
+}
+
+const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** Anything but ISO 8601 or seconds is ignored. */
+function occurredAtOf(at: unknown): Pick<PaymentFacts, 'occurredAt'> {
+  const instant =
+    typeof at === 'number'
+      ? new Date(at * 1000)
+      : new Date(typeof at === 'string' && ISO_INSTANT.test(at) ? at : Number.NaN)
+  const years = instant.getUTCFullYear()
+  // A year of more than four digits means another unit, and no later reader accepts it.
+  return years >= 0 && years <= 9_999 ? { occurredAt: instant.toISOString() } : {}
 }

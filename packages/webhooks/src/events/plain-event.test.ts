@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
+import { type EventRules, normalizeEvent } from './event-reader.ts'
 import { isEventText } from './event-text.ts'
 import { readJsonObject } from './json-object.ts'
-import { type EventRules, normalizeEvent } from './normalize-event.ts'
 import { type AmountRules, findPlainEvent } from './plain-event.ts'
 
 function read(sent: string | object, rules: Partial<EventRules> = {}, amounts?: AmountRules): WebhookEvent {

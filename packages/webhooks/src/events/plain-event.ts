@@ -1,7 +1,7 @@
 import { eventInvalid } from '../errors.ts'
+import type { FoundEvent } from './event-reader.ts'
 import { isEventText, toId } from './event-text.ts'
 import { isObject, type JsonObject } from './json-object.ts'
-import type { FoundEvent } from './normalize-event.ts'
 
 /** How the amounts of a provider differ from the plain shape. */
 export interface AmountRules {

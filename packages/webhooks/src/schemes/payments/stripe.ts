@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { jsonReader } from '../../events/event-reader.ts'
+import { isoUnits } from '../../events/money.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
 import { listSignature } from '../../signatures/list-signature.ts'
 import { defineScheme } from '../scheme.ts'
-import { isoUnitsOfStripe } from './stripe-money.ts'
 
 const TYPES = {
   'payment_intent.succeeded': 'payment.succeeded',
@@ -39,4 +39,12 @@ export const stripe = defineScheme(
  */
 function amountMembers(type: string): readonly string[] {
   return type === 'payment.failed' ? ['amount'] : ['amount_received', 'amount', 'amount_total', 'amount_paid']
+}
+
+/** Where Stripe's minor units differ from ISO 4217 (docs.stripe.com/currencies#special-cases): decimals of both. */
+const DECIMALS = { ISK: [2, 0], MGA: [0, 2], UGX: [2, 0] } as const
+
+/** The minor units, by ISO 4217, of an amount from Stripe; null if the currency does not have such a fraction. */
+export function isoUnitsOfStripe(units: number, currency: unknown): number | null {
+  return isoUnits(units, { currency, decimals: DECIMALS })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesOf, hasKey, onlyValueOf } from './key-value-header.ts'
+import { bytesOf, hasKey, onlyValueOf } from './list-signature.ts'
 
 /** The plain way to say the same: split, then split again. */
 function splitValues(header: string, separator: string, name: string): string[] {

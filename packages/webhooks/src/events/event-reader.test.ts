@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventInvalid } from '../errors.ts'
 import type { WebhookEvent } from '../event.ts'
-import { type FoundEvent, normalizeEvent } from './normalize-event.ts'
+import { type FoundEvent, normalizeEvent } from './event-reader.ts'
 
 const types = { 'payment.updated.COMPLETED': 'payment.succeeded', charged: 'payment.succeeded' }
 
