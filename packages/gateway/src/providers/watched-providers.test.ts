@@ -14,7 +14,7 @@ const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
 const secret = (id: string) => ({ id, value: `the secret ${id} of a test` })
-const stripe = (...secrets: object[]) => ({ scheme: 'stripe', secrets })
+const stripe = (...secrets: object[]) => ({ scheme: 'stripe', expect: {}, secrets })
 
 /** Providers that come from a file of their own. */
 async function watchFile(providers: object) {
