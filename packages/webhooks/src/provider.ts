@@ -1,18 +1,9 @@
-import { createSecretKey } from 'node:crypto'
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
 import type { Refusal } from './refusal.ts'
 import type { Schemes } from './schemes/load-schemes.ts'
-import type {
-  AnswerCheck,
-  AnswerHandshake,
-  CheckResult,
-  ConfirmEvent,
-  ProviderSettings,
-  ReadEvents,
-  ReadKey,
-  Scheme,
-} from './schemes/scheme.ts'
+import type { AnswerCheck, AnswerHandshake, CheckResult, ConfirmEvent, ReadEvents } from './schemes/scheme.ts'
+import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
 import type { LiveSecret } from './signatures/signature.ts'
 
 /** A configured provider, ready to verify deliveries. */
@@ -62,15 +53,6 @@ export interface Provider {
 /** An authentic delivery, or the reason why it is not authentic. */
 type VerificationResult = VerifiedDelivery | { readonly refused: Refusal }
 
-/** The settings of a provider, with the values of its secrets. */
-export interface ProviderSource {
-  readonly name: string
-  readonly settings: ProviderSettings
-  readonly secretTexts: readonly string[]
-  readonly maxBytes: number
-}
-
-const MIN_KEY_BYTES = 16
 const HOUR_MS = 3_600_000
 
 /** Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. */
@@ -122,26 +104,4 @@ function toVerificationResult(delivery: Delivery, result: CheckResult): Verifica
       ? { rawBody, rawHeaders, query, secretId }
       : { rawBody, rawHeaders, query, secretId, signedId }
   return (transmission === undefined ? verified : { ...verified, transmission }) as VerifiedDelivery
-}
-
-function readSecrets(scheme: Scheme, source: ProviderSource): { secrets: LiveSecret[]; problems: string[] } {
-  const secrets: LiveSecret[] = []
-  const problems: string[] = []
-  source.settings.secrets.forEach((secret, index) => {
-    const read = scheme.readKey(source.secretTexts[index] ?? '', source.settings)
-    const problem = problemOf(read, source.settings)
-    if (problem !== null) problems.push(`secret ${secret.id} ${problem}`)
-    else if (!('problem' in read)) {
-      const notAfter = secret.notAfter === undefined ? null : Date.parse(secret.notAfter)
-      const key = Buffer.isBuffer(read) ? { key: createSecretKey(read) } : read
-      secrets.push({ id: secret.id, notAfter, ...key })
-    }
-  })
-  return { secrets, problems }
-}
-
-function problemOf(read: ReadKey, { acceptShortSecret }: ProviderSettings): string | null {
-  if (!Buffer.isBuffer(read)) return 'problem' in read ? read.problem : null
-  if (read.length >= MIN_KEY_BYTES || (acceptShortSecret === true && read.length > 0)) return null
-  return `is shorter than ${MIN_KEY_BYTES} bytes`
 }

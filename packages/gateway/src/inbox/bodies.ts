@@ -6,7 +6,8 @@ import { type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-o
 import { Binary, type Db, type Document } from 'mongodb'
 import type { EventDocument } from './event-document.ts'
 import { NO_BODY, openEvidence } from './evidence-encryption.ts'
-import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { GROUP_LIMITS } from './group-limits.ts'
 import { bodyMsOf, type Retention } from './retention/retention.ts'
 
 /** The body of a delivery with several events. Their records refer to it by `bodyId`. */

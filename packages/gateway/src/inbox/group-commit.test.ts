@@ -1,7 +1,8 @@
 import type { WriteResult } from '@oncehook/kernel/mongo/write-outcome'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createGroupCommit, GROUP_LIMITS, type GroupLimits } from './group-commit.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { GROUP_LIMITS, type GroupLimits } from './group-limits.ts'
 
 const KIB = 1024
 

@@ -5,7 +5,8 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import type { Db } from 'mongodb'
-import { createGroupCommit, GROUP_LIMITS } from './group-commit.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { GROUP_LIMITS } from './group-limits.ts'
 
 /** A signed id and checksum of a delivery, and the first body that came with them. */
 interface TransmissionDocument {

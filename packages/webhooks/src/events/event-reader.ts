@@ -39,7 +39,7 @@ export interface EventRules extends Pick<CommonSettings, 'events' | 'orderRefere
 }
 
 /** Prepares a reader of deliveries from the settings of a provider. */
-type PrepareReader = (settings: Omit<EventRules, 'types'>) => (delivery: VerifiedDelivery) => WebhookEvent[]
+export type PrepareReader = (settings: Omit<EventRules, 'types'>) => (delivery: VerifiedDelivery) => WebhookEvent[]
 
 /** The value at a JSON Pointer (RFC 6901) in the body; undefined if there is none. */
 export type At = (pointer: string) => unknown
@@ -70,16 +70,6 @@ export function eventReader(types: TypeNames, find: (delivery: VerifiedDelivery)
       return [normalizeEvent(found, document, rules)]
     }
   }
-}
-
-/**
- * Reads deliveries of one event each that prove nothing until the provider confirms it: neither the scheme nor the settings
- * map its type, and it has no facts.
- */
-export function unconfirmedReader(
-  find: (delivery: VerifiedDelivery) => Pick<FoundEvent, 'id' | 'type' | 'objectId'>,
-): PrepareReader {
-  return () => (delivery) => [normalizeEvent(find(delivery), {}, { types: {} })]
 }
 
 /**

@@ -3,7 +3,8 @@ import { onlyHeaderOf } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
 import { readTextKey } from './read-key.ts'
-import { createDecoder, findSigner, hmac, resultOf, type SignatureForm } from './signature.ts'
+import { findSigner, hmac, resultOf } from './signature.ts'
+import { createDecoder, type SignatureForm } from './signature-form.ts'
 
 /** How a header carries an HMAC over the body. */
 interface BodySignature<Settings> extends SignatureForm {

@@ -75,44 +75,6 @@ export function decodeHex(text: string): Buffer | null {
   return text.length % 2 === 0 && HEX.test(text) ? Buffer.from(text, 'hex') : null
 }
 
-/** The bytes of padded, canonical base64 (RFC 4648 section 4), or null for anything else. */
-export function decodeBase64(text: string): Buffer | null {
-  if (text === '') return null
-  const bytes = Buffer.from(text, 'base64')
-  // The decoder is lenient. The encoder makes only one text from these bytes.
-  return bytes.toString('base64') === text ? bytes : null
-}
-
-/** How a header carries a signature. */
-export interface SignatureForm {
-  readonly encoding: 'hex' | 'base64'
-  /** The text before the signature. */
-  readonly prefix?: string
-  /** Whether the prefix may be left out. */
-  readonly prefixOptional?: boolean
-}
-
-/** Makes the reader of signatures of one form. It returns their bytes, or null for any other form. */
-export function createDecoder({ encoding, prefix = '', prefixOptional = false }: SignatureForm) {
-  const decode = encoding === 'hex' ? decodeHex : decodeBase64
-  return (value: string): Buffer | null => {
-    if (value.startsWith(prefix)) return decode(value.slice(prefix.length))
-    return prefixOptional ? decode(value) : null
-  }
-}
-
-/**
- * Whether a body begins with a digit after a text that ends in one, such as a timestamp. The signed text could then be split
- * in two ways, one with a longer timestamp and a shorter body.
- */
-export function couldContinueTime(before: string, rawBody: Uint8Array): boolean {
-  return isDigit(before.charCodeAt(before.length - 1)) && isDigit(rawBody[0])
-}
-
-function isDigit(code = 0): boolean {
-  return code >= 0x30 && code <= 0x39
-}
-
 const SECONDS = /^\d{10}$/
 
 /** Whether a timestamp of ten digits lies within the tolerance of `now` (milliseconds), in the past and in the future. */

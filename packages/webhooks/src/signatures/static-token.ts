@@ -1,7 +1,8 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Delivery, singleHeader } from '../delivery.ts'
 import type { CheckResult } from '../schemes/scheme.ts'
-import { createDecoder, findSigner, hmac, type LiveSecret, resultOf } from './signature.ts'
+import { findSigner, hmac, type LiveSecret, resultOf } from './signature.ts'
+import { createDecoder } from './signature-form.ts'
 
 /**
  * The check of a provider that sends the secret itself in a header, named in lower case. It proves only that the sender

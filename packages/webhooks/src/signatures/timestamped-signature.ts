@@ -1,17 +1,10 @@
 import { singleHeader } from '../delivery.ts'
 import type { SchemeParts } from '../schemes/scheme.ts'
 import type { CommonSettings } from '../settings/common-settings.ts'
+import { couldContinueTime } from './could-continue-time.ts'
 import { readTextKey } from './read-key.ts'
-import {
-  couldContinueTime,
-  createDecoder,
-  findSigner,
-  hmac,
-  isWithinTolerance,
-  type LiveSecret,
-  resultOf,
-  type SignatureForm,
-} from './signature.ts'
+import { findSigner, hmac, isWithinTolerance, type LiveSecret, resultOf } from './signature.ts'
+import { createDecoder, type SignatureForm } from './signature-form.ts'
 
 /** How two headers carry a timestamp and a signature over it and the body. */
 interface TimestampedSignature extends SignatureForm {

@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { payloadTooLarge } from '@oncehook/kernel/error-codes'
-import type { AppError } from '@oncehook/kernel/errors'
 import { readRawBody, refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/raw-body'
-import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
-import { overloaded, type Provider } from '@oncehook/webhooks/providers'
+import type { Provider } from '@oncehook/webhooks/providers'
 import type { RateLimit } from '../rate-limit.ts'
 import type { RequestIds } from '../request-context.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import type { CheckBudget } from './check-budget.ts'
 import type { CheckTurns } from './check-turns.ts'
 import type { KnownAddresses } from './known-addresses.ts'
+import { mayBeSearched } from './searched-bodies.ts'
+import { unread } from './unread.ts'
+import { untilTurn } from './until-turn.ts'
 
 /** One delivery on its way through the steps of the webhook handler. Times are values of `performance.now()`. */
 export interface WebhookCall {
@@ -129,43 +130,4 @@ function readAffordable({ checks }: AdmissionDeps, call: WebhookCall, share: Bod
   return readRawBody(request, MOST_CHEAP_BYTES, share).catch((error: unknown) => {
     throw payloadTooLarge.is(error) ? unread(request, refusal) : error
   })
-}
-
-/** Waits until a large body may be checked. Until then it can be dropped for other bodies, as if it were still arriving. */
-async function untilTurn(
-  { turns, known }: AdmissionDeps,
-  { address, share }: WebhookCall,
-  rawBody: Buffer,
-): Promise<void> {
-  const leaving = new AbortController()
-  share?.onReading(() => {
-    releaseBuffer(rawBody)
-    leaving.abort(overloaded({ reason: 'no_turn' }, { headers: { 'Retry-After': '1', ...CLOSE.headers } }))
-  })
-  await turns.next({ isKnown: known.has(address), signal: leaving.signal })
-}
-
-// Providers that sign in the body send far less. This length is read in a millisecond.
-const MOST_SEARCHED_BYTES = 65_536
-
-/** Whether to read a body although its address is over its limit: it is small, and not too many were read in vain. */
-function mayBeSearched(deps: AdmissionDeps, call: WebhookCall): boolean {
-  const { request, provider } = call
-  if (!isSearchable(deps, call) || deps.limits.searched.peek(provider.name).remaining <= 0) return false
-  return Number(request.headers['content-length'] ?? Number.NaN) <= MOST_SEARCHED_BYTES
-}
-
-/** Whether the signature may be in the body, or there is none and strangers may share the address of the provider. */
-export function isSearchable({ known }: Pick<AdmissionDeps, 'known'>, { provider, address }: WebhookCall): boolean {
-  return provider.signsInBody || (provider.signedHeaders.length === 0 && known.has(address))
-}
-
-const CLOSE = { headers: { Connection: 'close' } }
-
-// Discarding this many bytes costs less than another connection.
-const MOST_DISCARDED_BYTES = 65_536
-
-/** Returns an error that also closes the connection if the unread body is large or has no announced length. */
-function unread({ complete, headers: { 'content-length': length } }: IncomingMessage, refusal: AppError): AppError {
-  return complete || Number(length ?? Number.NaN) <= MOST_DISCARDED_BYTES ? refusal : refusal.with(CLOSE)
 }

@@ -1,19 +1,22 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
 import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
+import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
 import type { Allowance } from '../rate-limit.ts'
-import { type AdmissionDeps, isCheap, isSearchable, type WebhookCall } from './admission.ts'
+import { type AdmissionDeps, isCheap, type WebhookCall } from './admission.ts'
 import { workOf } from './check-budget.ts'
+import { elapsed } from './log-delivery.ts'
 import type { RefusalSummary } from './refusal-summary.ts'
+import { isSearchable } from './searched-bodies.ts'
 
 /** The limits to which rejected deliveries count, and where an alarm goes. */
 export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
-  readonly summary: Pick<RefusalSummary, 'takeAlarm'>
+  readonly summary: Pick<RefusalSummary, 'add' | 'takeAlarm' | 'takeLine'>
 }
 
 /**
@@ -65,4 +68,24 @@ function alarmOfReuse(deps: CountRefusedDeps, call: WebhookCall, { refused, allo
 function countUnchecked({ limits }: CountRefusedDeps, { address }: WebhookCall, error: AppError): AppError {
   const allowance = limits.failed.count(address)
   return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
+}
+
+/** Counts a rejected delivery and logs it: in a separate line, or in the summary if there are too many. */
+export function logRefused({ logger, metrics, summary }: CountRefusedDeps, call: WebhookCall, error: AppError): void {
+  const { ids, address } = call
+  const { name: provider } = call.provider
+  const { code, status, details } = error
+  metrics.delivered(provider, isAskedInVain(error) ? ASKED_IN_VAIN : code)
+  const line = { ...ids, provider, status, code, ...details, ms: elapsed(call) }
+  // An unchecked delivery may come from anybody. It is not our failure, and nobody must be woken up for it.
+  if (status >= 500 && !notChecked.is(error)) logger.error({ ...line, error }, 'webhook.failed')
+  else if (status !== 429 && summary.takeLine()) logger.warn({ ...line, address }, 'webhook.refused')
+  else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
+}
+
+// The sender must wait because of its own requests. Every dependency is available.
+const ASKED_IN_VAIN = 'asked_in_vain'
+
+function isAskedInVain(error: AppError): boolean {
+  return notChecked.is(error) && error.details.reason === CERTIFICATE_ASKED_IN_VAIN
 }

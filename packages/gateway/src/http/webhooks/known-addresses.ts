@@ -1,3 +1,6 @@
+import { UNSIGNED } from '@oncehook/webhooks/providers'
+import type { Accepted } from '../../receive/receive-webhook.ts'
+
 const MOST = 10_000
 
 /**
@@ -22,4 +25,14 @@ export class KnownAddresses {
     }
     this.#newer.add(address)
   }
+}
+
+/**
+ * Whether a delivery proves that its address belongs to the provider. If nothing is signed, anybody can deliver one of
+ * their own payments, so only a payment that succeeded counts.
+ */
+export function provesAddress(accepted: Accepted): boolean {
+  if (!('events' in accepted)) return false
+  if (accepted.secretId !== UNSIGNED) return true
+  return accepted.events.some(({ event, outcome }) => outcome === 'recorded' && event.type === 'payment.succeeded')
 }

@@ -1,22 +1,22 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { type Asker, UNSIGNED } from '@oncehook/webhooks/providers'
+import type { Asker } from '@oncehook/webhooks/providers'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
 import { type AdmissionDeps, admit, beginCheck, release, untilCheck, type WebhookCall } from './admission.ts'
-import { type CountRefusedDeps, countRefused } from './count-refused.ts'
+import { type CountRefusedDeps, countRefused, logRefused } from './count-refused.ts'
+import { provesAddress } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
-import { type LogDeliveryDeps, logAccepted, logRefused } from './log-delivery.ts'
+import { type LogDeliveryDeps, logAccepted } from './log-delivery.ts'
 import type { Strangers } from './strangers.ts'
 
 /** The dependencies of the webhook handler: those of its steps, and its own. */
 export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, CountRefusedDeps {
   readonly providers: () => Providers
   readonly trustedProxyHops: number
-  readonly summary: LogDeliveryDeps['summary'] & CountRefusedDeps['summary']
   readonly strangers: Pick<Strangers, 'ask'>
   readonly lastAnswers: Pick<LastAnswers, 'outcomeOf'>
   /** The total time that a delivery may wait, in milliseconds. */
@@ -110,16 +110,6 @@ function queryOf({ url = '' }: IncomingMessage): string {
 
 function isRepetition(accepted: Accepted): boolean {
   return 'events' in accepted && accepted.events.every(({ outcome }) => outcome === 'duplicate')
-}
-
-/**
- * Whether a delivery proves that its address belongs to the provider. If nothing is signed, anybody can deliver one of
- * their own payments, so only a payment that succeeded counts.
- */
-function provesAddress(accepted: Accepted): boolean {
-  if (!('events' in accepted)) return false
-  if (accepted.secretId !== UNSIGNED) return true
-  return accepted.events.some(({ event, outcome }) => outcome === 'recorded' && event.type === 'payment.succeeded')
 }
 
 const CONTENT_TYPE = 'application/json; charset=utf-8'

@@ -4,17 +4,10 @@ import { jsonReader } from '../../events/event-reader.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
 import { type CommonSettings, headerName } from '../../settings/common-settings.ts'
+import { couldContinueTime } from '../../signatures/could-continue-time.ts'
 import { readHexKey, readTextKey } from '../../signatures/read-key.ts'
-import {
-  couldContinueTime,
-  createDecoder,
-  decodeBase64,
-  findSigner,
-  hmac,
-  isWithinTolerance,
-  resultOf,
-  type SignedParts,
-} from '../../signatures/signature.ts'
+import { findSigner, hmac, isWithinTolerance, resultOf, type SignedParts } from '../../signatures/signature.ts'
+import { createDecoder, decodeBase64 } from '../../signatures/signature-form.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 

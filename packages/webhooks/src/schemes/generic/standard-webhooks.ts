@@ -6,14 +6,8 @@ import { isEventText } from '../../events/event-text.ts'
 import { EFFECTS_UNKNOWN } from '../../events/permits.ts'
 import { findPlainEvent } from '../../events/plain-event.ts'
 import { ed25519Key, findKeyHolder } from '../../signatures/public-key.ts'
-import {
-  decodeBase64,
-  findSigner,
-  hmac,
-  isWithinTolerance,
-  type LiveSecret,
-  type SignedParts,
-} from '../../signatures/signature.ts'
+import { findSigner, hmac, isWithinTolerance, type LiveSecret, type SignedParts } from '../../signatures/signature.ts'
+import { decodeBase64 } from '../../signatures/signature-form.ts'
 import { type CheckResult, defineScheme, type ReadKey } from '../scheme.ts'
 
 const shape = { shape: z.literal('standard').optional() }
