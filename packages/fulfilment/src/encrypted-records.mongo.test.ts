@@ -77,7 +77,9 @@ async function pay(orderId: string): Promise<void> {
   expect(results).toMatchObject([{ outcome: 'applied' }])
 }
 
-const stateOf = async (id: string) => (await orders.findOne({ _id: id }))?.receipts[0]?.state
+// As the service reads: what one majority read has seen, the next one sees too.
+const MAJORITY_READ = { readConcern: 'majority' } as const
+const stateOf = async (id: string) => (await orders.findOne({ _id: id }, MAJORITY_READ))?.receipts[0]?.state
 
 describe('fulfilment with keys', () => {
   it('stores e-mail, note, metadata and stored answers so that none can be read without the key, and gives them back', async () => {
