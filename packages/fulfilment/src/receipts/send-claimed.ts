@@ -27,13 +27,13 @@ export async function sendClaimed(deps: SendDeps, claim: ReceiptClaim, mayBegin:
   // starts now.
   if (receipt.state === 'sending' && !sink.keyed) return { state: 'parked', code: UNKNOWN }
   if (!mayBegin) return { state: 'put_back', as: receipt.state }
-  const signal = AbortSignal.timeout(sendTimeoutMs)
+  // Not AbortSignal.timeout: one with a listener stays in memory until its time is over, long after the receipt is sent.
+  const limit = new AbortController()
   try {
-    const ended = await withTimeout(
-      sink.send(toReceipt(deps, claim), { repeated: receipt.attempts > 0, signal }),
-      sendTimeoutMs,
-    )
-    if (ended !== TIMED_OUT) return { state: 'sent' }
+    const { signal } = limit
+    const sending = sink.send(toReceipt(deps, claim), { repeated: receipt.attempts > 0, signal })
+    if ((await withTimeout(sending, sendTimeoutMs)) !== TIMED_OUT) return { state: 'sent' }
+    limit.abort()
     return sink.keyed ? again(deps, claim, 'timeout') : { state: 'parked', code: UNKNOWN }
   } catch (error) {
     return afterFailure(deps, claim, error)

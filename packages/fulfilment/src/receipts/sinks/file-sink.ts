@@ -15,7 +15,7 @@ export function createFileSink(path: string, openFile: OpenReceiptFile = openOnD
   const queue = new LineQueue(new ReceiptFile(path, openFile))
   return {
     keyed: true,
-    atOnce: 32,
+    atOnce: 200,
     check: () => checkFile(path, openFile),
     async send(receipt, { repeated, signal }) {
       await queue.append({ key: receipt.key, line: lineOf(receipt), repeated }, signal)

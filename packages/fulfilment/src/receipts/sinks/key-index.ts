@@ -64,6 +64,18 @@ export class KeyIndex {
     return found
   }
 
+  /**
+   * Notes complete lines that this process has just appended, without reading them. Returns false, and notes nothing,
+   * if the file has grown by anything else: only reading then shows what is in it.
+   */
+  noteAppended(keys: readonly string[], { bytes, size }: { bytes: number; size: number }): boolean {
+    if (size !== this.#position + bytes) return false
+    this.#position = size
+    this.#rest = Buffer.alloc(0)
+    for (const key of keys) this.#remember(key)
+    return true
+  }
+
   /** Returns the keys that a complete line anywhere in the file has. */
   async find(keys: readonly string[]): Promise<Set<string>> {
     const found = new Set(keys.filter((key) => this.#keys.has(key)))

@@ -59,17 +59,13 @@ export class ReceiptFile {
     if (this.#isSuspect) await this.#writeAgain(file, index)
     await index.catchUp()
     const there = await index.find(lines.filter(({ repeated }) => repeated).map(({ key }) => key))
-    const missing = lines.filter(({ key }) => !there.has(key) && !index.has(key)).map(({ line }) => line)
-    if (missing.length > 0) {
-      const bytes = Buffer.from(`${index.endsInsideLine ? '\n' : ''}${missing.join('')}`)
-      // A single write call: with O_APPEND, lines of several processes do not interleave.
-      const { bytesWritten } = await file.write(bytes)
-      if (bytesWritten !== bytes.length) throw new Error('The lines were written only partially')
-    }
+    const missing = lines.filter(({ key }) => !there.has(key) && !index.has(key))
+    const bytes = missing.length === 0 ? 0 : await append(file, index, missing)
     const { size } = await file.stat()
     await this.#sync(file)
+    const keys = missing.map(({ key }) => key)
     // Another process may have left a torn line, and our first line would become part of it.
-    await index.catchUp()
+    if (bytes === 0 || !index.noteAppended(keys, { bytes, size })) await index.catchUp()
     this.#syncedTo = size
     return new Set(lines.filter(({ key }) => there.has(key) || index.has(key)).map(({ key }) => key))
   }
@@ -121,6 +117,15 @@ export class ReceiptFile {
     this.#isSuspect = false
     index.rewind(begin)
   }
+}
+
+/** Returns the number of appended bytes. */
+async function append(file: OpenFile, index: KeyIndex, lines: readonly ReceiptLine[]): Promise<number> {
+  const bytes = Buffer.from(`${index.endsInsideLine ? '\n' : ''}${lines.map(({ line }) => line).join('')}`)
+  // A single write call: with O_APPEND, lines of several processes do not interleave.
+  const { bytesWritten } = await file.write(bytes)
+  if (bytesWritten !== bytes.length) throw new Error('The lines were written only partially')
+  return bytesWritten
 }
 
 /** Identifies a file; null if there is none. */
