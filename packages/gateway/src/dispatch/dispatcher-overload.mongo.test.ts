@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { describe, expect, it, vi } from 'vitest'
+import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
+import { openInbox } from '../testing/open-inbox.ts'
+import { arrivalOf, many, overload, preload, startDispatcher, until } from '../testing/start-dispatcher.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 120_000 })
+
+describe.concurrent('Dispatcher', () => {
+  describe.concurrent('under more load than goes through', () => {
+    it('takes over what a dead process held, and tries again what was put off, while the load lasts', async () => {
+      await using database = await testDatabase(process.env)
+      const fake = createFakeFulfilment()
+      fake.onCall = () => sleep(100)
+      const options = { fake, batchSize: 5, leaseMs: 1_000 }
+      await using one = await startDispatcher(database, options)
+      await using two = await startDispatcher(database, options)
+      await using load = overload([one, two])
+      await until(() => expect([one, two].some(({ dispatcher }) => dispatcher.admits())).toBe(false))
+      await using dead = await openInbox(database, { leaseMs: options.leaseMs })
+      for (const id of many(20)) fake.orders.set(`order of ${id}`, 1)
+      await Promise.all(many(20).map((id) => dead.inbox.record(arrivalOf(id))))
+      await dead.inbox.record(arrivalOf('early'))
+      await dead.claims().release(dead.claimedOnInsert.filter(({ event }) => event.id === 'early'))
+      await until(async () => expect((await dead.record('early')).failures).toBeGreaterThan(0))
+      fake.orders.set('order of early', 1)
+      const these = { eventId: { $in: [...many(20), 'early'] } }
+      await until(async () => expect(await dead.events.countDocuments({ ...these, state: 'done' })).toBe(21))
+      const open = await dead.events.countDocuments({ state: { $in: ['pending', 'processing'] } })
+      expect(load.isOn(), 'the load lasts').toBe(true)
+      expect(open, 'more than goes through').toBeGreaterThan(50)
+    })
+
+    it('lets no event overtake those that wait in the database', async () => {
+      await using database = await testDatabase(process.env)
+      const fake = createFakeFulfilment()
+      await preload(database, fake, many(120))
+      fake.onCall = () => sleep(50)
+      await using one = await startDispatcher(database, { fake, batchSize: 5 })
+      await using load = overload([one])
+      await until(async () => {
+        expect(await one.open.events.countDocuments({ eventId: { $in: many(120) }, state: 'done' })).toBe(120)
+      })
+      const sent = fake.calls.flat()
+      const last = Math.max(...many(120).map((id) => sent.indexOf(id)))
+      const overtook = sent.slice(0, last).filter((id) => id.startsWith('load'))
+      expect(load.isOn()).toBe(true)
+      // Events that arrived before the first poll had found the others.
+      expect(overtook.length).toBeLessThan(60)
+    })
+  })
+})

@@ -1,0 +1,251 @@
+import { describe, expect, it, vi } from 'vitest'
+import {
+  applied,
+  changeRecord,
+  claimOne,
+  done,
+  type FreshInbox,
+  failed,
+  fromNow,
+  idsOf,
+  openFreshInbox,
+  serverNow,
+  storePending,
+  takeOverOne,
+} from '../../testing/open-fresh-inbox.ts'
+import { type OpenInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import type { EventDocument } from '../event-document.ts'
+import type { Claim } from './claim.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const HOUR_MS = 3_600_000
+
+describe('claimDue', () => {
+  it('takes the longest due first, those without a time before all, and nothing that is due later', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a', 'b', 'c', 'd', 'later'])
+    await changeRecord(open, 'a', { $set: { dueAt: fromNow(-1_000) } })
+    await changeRecord(open, 'c', { $set: { dueAt: fromNow(-2_000) } })
+    await changeRecord(open, 'd', { $set: { dueAt: fromNow(-3_000) } })
+    await changeRecord(open, 'later', { $set: { dueAt: fromNow(60_000) } })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(3))).toEqual(['b', 'd', 'c'])
+    expect(idsOf(await claims.claimDue(3))).toEqual(['a'])
+    expect(await claims.claimDue(3)).toEqual([])
+    expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
+  })
+
+  it('shares the places between records without a time and those whose time has come', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a', 'b', 'c', 'd', 'e', 'f', 'retry', 'later'])
+    await changeRecord(open, 'retry', { $set: { dueAt: fromNow(-1_000) } })
+    await changeRecord(open, 'later', { $set: { dueAt: fromNow(60_000) } })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(3))).toEqual(['a', 'b', 'retry'])
+    expect(await claims.claimDue(4)).toHaveLength(4)
+    expect(await claims.claimDue(4)).toEqual([])
+  })
+
+  it('lets neither of the two wait for ever where one record is taken at a time', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a', 'b', 'c', 'd', 'x', 'y'])
+    for (const id of ['x', 'y']) await changeRecord(open, id, { $set: { dueAt: fromNow(-1_000) } })
+    const claims = open.claims()
+    const taken: string[] = []
+    for (let times = 0; times < 4; times += 1) taken.push(...idsOf(await claims.claimDue(1)))
+    expect(taken.filter((id) => ['x', 'y'].includes(id))).toHaveLength(2)
+  })
+
+  it('raises the fence, counts the start and sets the lease by the clock of the database', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const before = await serverNow(open)
+    const claim = await claimOne(open.claims({ owner: 'me', leaseMs: 30_000 }))
+    const after = await serverNow(open)
+    const record = await open.record('a')
+    expect(claim).toEqual({
+      ...{
+        _id: record._id,
+        provider: 'acme',
+        fence: 1,
+        lost: 0,
+        failedCalls: 0,
+        internalErrors: 0,
+        failures: 0,
+        requestId: 'request-1',
+      },
+      ...{ failedForMs: 0, orderUnknownForMs: 0, event: sampleArrival('a').event },
+    })
+    expect(record).toMatchObject({ state: 'processing', leaseOwner: 'me', fence: 1, starts: 1, lost: 0 })
+    expect(record).not.toHaveProperty('dueAt')
+    expect(record.leaseUntil?.getTime()).toBeGreaterThanOrEqual(before + 30_000)
+    expect(record.leaseUntil?.getTime()).toBeLessThanOrEqual(after + 30_000)
+  })
+
+  it('takes a record that was put off when its time has come', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims()
+    const claim = await claimOne(claims)
+    await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 150 }, attempt: failed }])
+    await expect.poll(async () => idsOf(await claims.claimDue(1)), { interval: 20 }).toEqual(['a'])
+    const { leaseUntil, lastError } = await open.record('a')
+    expect((leaseUntil?.getTime() ?? 0) - 30_000).toBeGreaterThanOrEqual((lastError?.at.getTime() ?? 0) + 150)
+  })
+
+  it('lets each record go to one of many that ask at the same time', async () => {
+    await using open = await openFreshInbox(process.env)
+    const ids = Array.from({ length: 200 }, (_, index) => `e${index}`)
+    await storePending(open, ids)
+    const takeAll = async (owner: string): Promise<string[]> => {
+      const claims = open.claims({ owner })
+      const mine: string[] = []
+      for (let idle = 0; idle < 3; ) {
+        const taken = idsOf(await claims.claimDue(7))
+        mine.push(...taken)
+        idle = taken.length === 0 ? idle + 1 : 0
+      }
+      return mine
+    }
+    const taken = await Promise.all(['one', 'two', 'three', 'four'].map(takeAll))
+    expect(taken.flat().sort()).toEqual([...ids].sort())
+    for (const [index, owner] of ['one', 'two', 'three', 'four'].entries()) {
+      expect(await open.events.countDocuments({ leaseOwner: owner })).toBe(taken[index]?.length)
+    }
+    expect(await open.events.countDocuments({ fence: { $ne: 1 } })).toBe(0)
+  })
+
+  it('tells for how long an event has been failing', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    await changeRecord(open, 'a', { $set: { failures: 3, firstFailedAt: fromNow(-60_000) } })
+    const claim = await claimOne(open.claims())
+    expect(claim.failures).toBe(3)
+    expect(claim.failedForMs).toBeGreaterThanOrEqual(60_000)
+    expect(claim.failedForMs).toBeLessThan(70_000)
+  })
+})
+
+describe('a record that something else wrote', () => {
+  it.each([
+    ['no counters', { $unset: { lost: '', starts: '', fence: '', failures: '', attempts: '' } }],
+    ['no numbers in them', { $set: { lost: 'x', starts: null, fence: {}, failures: '7', attempts: 'none' } }],
+  ])('is claimed, fenced, counted and settled as if new, with %s', async (_, damage) => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    await open.events.updateOne({ eventId: 'a' }, damage as never)
+    const claims = open.claims()
+    const claim = await claimOne(claims)
+    expect(claim).toMatchObject({ fence: 1, lost: 0, failures: 0 })
+    expect(await takeOverOne(open, open.claims({ owner: 'other' }), 'a')).toMatchObject({ fence: 2, lost: 1 })
+    expect(await claims.settle([{ claim, settlement: done, attempt: applied }])).toHaveLength(1)
+    const again = await takeOverOne(open, claims, 'a')
+    expect(again).toMatchObject({ fence: 3 })
+    await claims.settle([{ claim: again, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
+    expect(await open.record('a')).toMatchObject({ starts: 3, lost: 0, failures: 1, attempts: [failed] })
+  })
+
+  it('is claimed, taken over and settled beside the others also where its id is a text', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a', 'b'])
+    const _id = '6741ac0fb7c9a2d1e8f00001' as never
+    await open.events.insertOne({ ...(await open.record('a')), _id, eventId: 'imported' })
+    const claims = open.claims()
+    expect(idsOf(await claims.claimDue(10)).toSorted()).toEqual(['a', 'b', 'imported'])
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } }])
+    const { taken } = await claims.reclaimExpired(10)
+    expect(idsOf(taken).toSorted()).toEqual(['a', 'b', 'imported'])
+    const settled = taken.map((claim) => ({ claim, settlement: done, attempt: applied }))
+    expect(await claims.settle(settled)).toEqual([])
+    expect(await claims.settle(settled)).toEqual([])
+    expect(await open.events.countDocuments({ state: 'done' })).toBe(3)
+  })
+
+  it('has texts where the code reads texts', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    await open.events.updateOne({ eventId: 'a' }, {
+      $unset: { type: '', objectId: '', orderId: '', requestId: '', facts: '' },
+    } as never)
+    const event = { id: 'a', type: '', objectId: '', facts: { orderId: '' } }
+    expect(await claimOne(open.claims())).toMatchObject({ requestId: '', event })
+  })
+})
+
+describe('with a long list', () => {
+  /** The keys and documents that the server examined for each command of the claims, by its own profiler. */
+  async function examined(open: FreshInbox, act: () => Promise<unknown>) {
+    const { db } = open.database
+    await db.command({ profile: 2 })
+    await act()
+    await db.command({ profile: 0 })
+    const entries = await db
+      .collection('system.profile')
+      .find({ ns: `${db.databaseName}.events` })
+      .sort({ ts: 1 })
+      .toArray()
+    return entries.map(({ op, planSummary, docsExamined, keysExamined }) => ({
+      op,
+      planSummary,
+      docsExamined,
+      keysExamined,
+    }))
+  }
+
+  async function storeMany(open: OpenInbox, count: number, members: Partial<EventDocument>): Promise<void> {
+    await open.events.insertMany(Array.from({ length: count }, () => sampleRecord(members)))
+  }
+
+  it('of ten thousand records due later, looks at none of them', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
+    const claims = open.claims({ maxDelayMs: HOUR_MS })
+    const byDueTime = 'IXSCAN { state: 1, dueAt: 1 }'
+    expect(await examined(open, () => claims.claimDue(500))).toEqual([
+      { op: 'query', planSummary: `${byDueTime}, ${byDueTime}`, docsExamined: 0, keysExamined: 0 },
+    ])
+  })
+
+  it('of ten thousand records due now, looks at as many as it takes', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() - HOUR_MS) })
+    const claims = open.claims()
+    const taken: Claim[] = []
+    const looks = await examined(open, async () => {
+      taken.push(...(await claims.claimDue(50)))
+      await claims.renew(taken)
+      await claims.settle(taken.map((claim) => ({ claim, settlement: done, attempt: applied })))
+    })
+    expect(taken).toHaveLength(50)
+    expect(looks.length).toBeGreaterThanOrEqual(5)
+    for (const { planSummary, docsExamined, keysExamined } of looks) {
+      expect(planSummary).toMatch(/^IXSCAN/)
+      expect(docsExamined).toBeLessThanOrEqual(50)
+      expect(keysExamined).toBeLessThanOrEqual(101)
+    }
+  })
+
+  it('of ten thousand settled records, a takeover looks at none of them', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storeMany(open, 10_000, { state: 'done' })
+    await open.inbox.record(sampleArrival('a'))
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    const looks = await examined(open, async () => {
+      expect((await open.claims().reclaimExpired(10)).taken).toHaveLength(1)
+    })
+    for (const { planSummary, docsExamined } of looks) {
+      expect(planSummary).toMatch(/^IXSCAN/)
+      expect(docsExamined).toBeLessThanOrEqual(1)
+    }
+  })
+
+  it('has its claims in memory, no body among them', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claim = await claimOne(open.claims())
+    expect(JSON.stringify(claim)).not.toContain('the body of')
+  })
+})

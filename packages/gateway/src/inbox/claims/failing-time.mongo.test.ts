@@ -1,0 +1,103 @@
+import type { Document } from 'mongodb'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  changeRecord,
+  claimOne,
+  type FreshInbox,
+  failed,
+  fromNow,
+  idsOf,
+  openFreshInbox,
+  serverSecond,
+  setClaimedAt,
+  storePending,
+} from '../../testing/open-fresh-inbox.ts'
+import { sampleArrival } from '../../testing/open-inbox.ts'
+import type { AttemptResult } from './claim.ts'
+import type { Claims } from './claims.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const HOUR_MS = 3_600_000
+
+describe('the time for which an event fails', () => {
+  const unknown: AttemptResult = { ...failed, code: 'order_unknown' }
+  const settlement = { state: 'pending', delayMs: 0 } as const
+  const maxDelayMs = 600_000
+  // Between two attempts no more than this counts: the longest wait and a minute.
+  const MAX_GAP_MS = 660_000
+
+  /** Lets an attempt fail, and moves all times that it has set. */
+  async function failOnce(open: FreshInbox, claims: Claims, { movedMs = 0, attempt = unknown }): Promise<void> {
+    await claims.settle([{ claim: await claimOne(claims), settlement, attempt }])
+    const times = ['firstFailedAt', 'orderUnknownSince', 'lastError.at', 'dueAt']
+    const record: Document = await open.record('a')
+    const moved = times.filter((name) => name.includes('.') || record[name] !== undefined)
+    await changeRecord(open, 'a', {
+      $set: Object.fromEntries(moved.map((name) => [name, { $add: [`$${name}`, movedMs] }])),
+    })
+  }
+
+  it('counts no hour that a clock was set forward by', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: -HOUR_MS })
+    const second = await claimOne(claims)
+    expect(second).toMatchObject({ failedForMs: MAX_GAP_MS, orderUnknownForMs: MAX_GAP_MS })
+    await claims.release([second])
+    await failOnce(open, claims, { attempt: failed })
+    const third = await claimOne(claims)
+    for (const ms of [third.failedForMs, third.orderUnknownForMs]) {
+      expect(ms).toBeGreaterThanOrEqual(MAX_GAP_MS)
+      expect(ms).toBeLessThan(MAX_GAP_MS + 60_000)
+    }
+  })
+
+  it('goes on from the right time after a clock was set back', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    await failOnce(open, claims, { movedMs: 24 * HOUR_MS })
+    const second = await claimOne(claims)
+    expect(second).toMatchObject({ failedForMs: 0, orderUnknownForMs: 0 })
+    await claims.release([second])
+    await failOnce(open, claims, { movedMs: -HOUR_MS / 10 })
+    const third = await claimOne(claims)
+    for (const ms of [third.failedForMs, third.orderUnknownForMs]) {
+      expect(ms).toBeGreaterThanOrEqual(HOUR_MS / 10)
+      expect(ms).toBeLessThan(HOUR_MS / 10 + 60_000)
+    }
+  })
+
+  it('counts all tries that follow each other in time', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    const claims = open.claims({ maxDelayMs })
+    for (let tries = 0; tries < 5; tries += 1) await failOnce(open, claims, { movedMs: -maxDelayMs })
+    const { failedForMs, orderUnknownForMs } = await claimOne(claims)
+    expect(failedForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
+    expect(orderUnknownForMs).toBeGreaterThanOrEqual(5 * maxDelayMs)
+  })
+})
+
+describe('after the clock of the database was ahead', () => {
+  it('takes what was put off until a time that is never set', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['lost in time', 'later'])
+    await changeRecord(open, 'lost in time', { $set: { dueAt: fromNow(HOUR_MS) } })
+    await changeRecord(open, 'later', { $set: { dueAt: fromNow(500_000) } })
+    expect(idsOf(await open.claims({ maxDelayMs: 500_000 }).claimDue(10))).toEqual(['lost in time'])
+  })
+
+  it('takes over what has a lease that is never given, and an initial claim from the future', async () => {
+    await using open = await openFreshInbox(process.env)
+    for (const id of ['a', 'b', 'c']) await open.inbox.record(sampleArrival(id))
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(HOUR_MS) } })
+    await setClaimedAt(open, 'b', (await serverSecond(open)) + 3_600)
+    await changeRecord(open, 'c', { $set: { leaseUntil: fromNow(29_000) } })
+    const { taken } = await open.claims({ owner: 'other' }).reclaimExpired(10)
+    expect(idsOf(taken).sort()).toEqual(['a', 'b'])
+  })
+})

@@ -1,0 +1,264 @@
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { Timestamp } from 'mongodb'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  changeRecord,
+  claimOne,
+  failed,
+  fromNow,
+  idsOf,
+  openFreshInbox,
+  serverSecond,
+  setClaimedAt,
+  steadyClaims,
+  storePending,
+  takeOverOne,
+} from '../../testing/open-fresh-inbox.ts'
+import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
+import type { Claim } from './claim.ts'
+import type { Claims } from './claims.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 30_000 })
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Lets another process, whose lease is 30 s, look at a record claimed on insert in the second in which its lease ends.
+ * If that second ends too soon, repeats this with a new record.
+ */
+async function lookInLastSecond(
+  open: OpenInbox,
+  other: Claims,
+  eventId = 'a',
+): Promise<{ readonly eventId: string; readonly taken: readonly Claim[] }> {
+  await open.events.deleteMany()
+  await open.inbox.record(sampleArrival(eventId))
+  expect((await other.reclaimExpired(10)).taken).toEqual([])
+  const second = await serverSecond(open)
+  // The server writes whole seconds: this record may be up to one second younger than its timestamp says.
+  await setClaimedAt(open, eventId, second - 30)
+  const { taken } = await other.reclaimExpired(10)
+  return (await serverSecond(open)) === second ? { eventId, taken } : lookInLastSecond(open, other, `${eventId}a`)
+}
+
+describe('reclaimExpired', () => {
+  it('leaves an initial claim alone until its lease has surely ended', async () => {
+    await using open = await openFreshInbox(process.env)
+    const other = open.claims({ owner: 'other', leaseMs: 30_000 })
+    const { eventId, taken } = await lookInLastSecond(open, other)
+    expect(taken).toEqual([])
+    await setClaimedAt(open, eventId, (await serverSecond(open)) - 32)
+    const [claim] = (await other.reclaimExpired(10)).taken
+    expect(claim).toMatchObject({ fence: 2, lost: 1, event: { id: eventId } })
+    expect(await open.record(eventId)).toMatchObject({ leaseOwner: 'other', starts: 2, lost: 1, state: 'processing' })
+  })
+
+  it('leaves a claim alone that was made or renewed less than a lease ago', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    await open.inbox.record(sampleArrival('initial'))
+    const mine = open.claims({ leaseMs: 30_000 })
+    await claimOne(mine)
+    await open.events.updateOne({ eventId: 'initial' }, { $set: { claimedAt: new Timestamp({ t: 1, i: 1 }) } })
+    await mine.renew(open.claimedOnInsert)
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
+  })
+
+  it('takes at most as many as asked for', async () => {
+    await using open = await openFreshInbox(process.env)
+    const ids = ['a', 'b', 'c']
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    for (const id of ids) await changeRecord(open, id, { $set: { leaseUntil: fromNow(-1) } })
+    const other = open.claims({ owner: 'other' })
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(2)
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(1)
+    expect((await other.reclaimExpired(2)).taken).toHaveLength(0)
+  })
+
+  it('lets each record go to one of two that ask at the same time', async () => {
+    await using open = await openFreshInbox(process.env)
+    const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
+    await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
+    const taken = await Promise.all(['one', 'two'].map((owner) => open.claims({ owner }).reclaimExpired(50)))
+    expect(idsOf(taken.flatMap((one) => one.taken)).sort()).toEqual([...ids].sort())
+    expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
+  })
+
+  it('buries a record whose holders died again and again without a verdict', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = await steadyClaims(open, { maxCrashes: 3 })
+    for (const lost of [1, 2]) {
+      const claim = await takeOverOne(open, claims, 'a')
+      expect(claim.lost).toBe(lost)
+      await claims.begin([claim], 'alone')
+    }
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
+    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
+    const record = await open.record('a')
+    expect(record).toMatchObject({ state: 'dead', reason: 'worker_died', starts: 3, lost: 2 })
+    expect(record.lastError).toMatchObject({ code: 'worker_died', at: expect.any(Date) })
+    expect(record.settledAt).toBeInstanceOf(Date)
+    for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun', 'losses', 'expireAt'])
+      expect(record).not.toHaveProperty(member)
+    expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
+  })
+
+  it('buries nothing that only waited in the memory of those who died, however many', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxCrashes: 3 })
+    for (let deaths = 0; deaths < 10; deaths += 1) expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+    expect(await open.record('a')).toMatchObject({ state: 'processing', starts: 11, lost: 1 })
+  })
+
+  it('counts a death for one that was being tried, and not for its next holder, who never came to it', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxCrashes: 3 })
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(2)
+  })
+
+  it('counts no death for one that was tried together with others: it makes each of them a suspect', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxCrashes: 3 })
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'together')
+    const suspect = await takeOverOne(open, claims, 'a')
+    expect(suspect.lost).toBe(2)
+    await claims.begin([suspect], 'together')
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(3)
+  })
+
+  it('buries nothing that got a verdict in between', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxCrashes: 3 })
+    await claims.begin([await takeOverOne(open, claims, 'a')], 'alone')
+    const claim = await takeOverOne(open, claims, 'a')
+    await claims.begin([claim], 'alone')
+    await claims.settle([{ claim, settlement: { state: 'pending', delayMs: 0 }, attempt: failed }])
+    expect((await claimOne(claims)).lost).toBe(0)
+    expect((await takeOverOne(open, claims, 'a')).lost).toBe(1)
+  })
+})
+
+describe('a lease that runs out without a death', () => {
+  it('is no loss where the process takes over its own, as after an outage', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims({ maxCrashes: 2 })
+    for (let outages = 0; outages < 5; outages += 1) {
+      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+      const [claim] = (await claims.reclaimExpired(10)).taken
+      expect(claim).toMatchObject({ lost: 0 })
+      await claims.begin(claim === undefined ? [] : [claim], 'alone')
+    }
+  })
+
+  it('leaves the process what it still holds, with a new lease', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const claims = open.claims()
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect((await claims.reclaimExpired(10, open.claimedOnInsert)).taken).toEqual([])
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
+    expect(await open.record('a')).toMatchObject({ fence: 1, lost: 0 })
+  })
+
+  it('is no loss where its owner lives', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims().beat()
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1) } })
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toMatchObject([{ lost: 0 }])
+  })
+
+  it('is no loss where a majority did not confirm the claim', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a', 'b'])
+    const claims = open.claims()
+    await claims.beat()
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+      await using _ = await armFailPoint(open.database.uri, {
+        commands: ['update'],
+        appName: open.appName,
+        times: 1,
+        how,
+      })
+      await expect(claims.claimDue(10)).rejects.toThrow()
+    }
+    expect(await open.events.countDocuments({ state: 'processing', lost: 0 })).toBe(2)
+    await open.events.updateMany({}, [{ $set: { leaseUntil: fromNow(-1) } }])
+    expect((await open.claims({ owner: 'other' }).reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
+    expect((await claims.reclaimExpired(1)).taken).toMatchObject([{ lost: 0 }])
+  })
+
+  it('uses up no budget, however many outages let it run out while it is tried', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    const one = await steadyClaims(open, { owner: 'one', maxCrashes: 3 })
+    const two = await steadyClaims(open, { owner: 'two', maxCrashes: 3 })
+    for (const taker of [one, two, one, two, one, two, one, two]) {
+      // An hour has passed. Both processes beat after the last outage, and not since this one began.
+      await open.db.collection('owners').updateMany({}, [{ $set: { aliveAt: fromNow(-20_000) } }])
+      const before = { $map: { input: '$losses', in: { owner: '$$this.owner', at: fromNow(-HOUR_MS) } } }
+      await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), losses: { $ifNull: [before, '$losses'] } } })
+      const { taken, poisoned } = await taker.reclaimExpired(10)
+      expect(poisoned).toBe(0)
+      expect(taken).toHaveLength(1)
+      await taker.begin(taken, 'alone')
+    }
+    expect(await open.record('a')).toMatchObject({ state: 'processing' })
+  })
+
+  it('is not judged by a process that has only just got through to the database', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await changeRecord(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
+    const fresh = open.claims({ owner: 'fresh', maxCrashes: 3 })
+    await fresh.beat()
+    expect(await fresh.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
+    const steady = await steadyClaims(open, { owner: 'steady', maxCrashes: 3 })
+    expect(await steady.reclaimExpired(10)).toEqual({ taken: [], poisoned: 1 })
+  })
+})
+
+describe('a lease of another length, as in a rolling restart with another LEASE_MS', () => {
+  it('holds for as long as its holder says', async () => {
+    await using open = await openFreshInbox(process.env)
+    await storePending(open, ['a'])
+    await claimOne(open.claims({ owner: 'long', leaseMs: 120_000 }))
+    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
+    expect((await short.reclaimExpired(10)).taken).toEqual([])
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(250_000) } })
+    expect(idsOf((await short.reclaimExpired(10)).taken), 'a lease that the holder never takes').toEqual(['a'])
+  })
+
+  it('counts for an initial claim too', async () => {
+    await using open = await openFreshInbox(process.env)
+    await using long = await openInbox(open.database, { leaseMs: 120_000 })
+    await long.inbox.record(sampleArrival('a'))
+    const short = open.claims({ owner: 'short', leaseMs: 30_000 })
+    await setClaimedAt(open, 'a', (await serverSecond(open)) - 90)
+    expect((await short.reclaimExpired(10)).taken).toEqual([])
+    await setClaimedAt(open, 'a', (await serverSecond(open)) - 122)
+    expect(idsOf((await short.reclaimExpired(10)).taken)).toEqual(['a'])
+  })
+
+  it('tells for how long its holder is believed to live', async () => {
+    await using open = await openFreshInbox(process.env)
+    await open.inbox.record(sampleArrival('a'))
+    await open.claims({ owner: 'long', leaseMs: 120_000 }).beat()
+    await open.db.collection('owners').updateOne({}, [{ $set: { aliveAt: fromNow(-50_000) } }])
+    await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(-1), leaseOwner: 'long' } })
+    expect((await open.claims({ owner: 'short', leaseMs: 30_000 }).reclaimExpired(10)).taken).toMatchObject([
+      { lost: 0 },
+    ])
+  })
+})

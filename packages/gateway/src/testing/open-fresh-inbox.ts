@@ -1,0 +1,89 @@
+import { type TestDatabase, testDatabase } from '@oncehook/kernel/testing/test-database'
+import { type Document, Timestamp } from 'mongodb'
+import { expect } from 'vitest'
+import type { AttemptResult, Claim, Settlement } from '../inbox/claims/claim.ts'
+import type { Claims } from '../inbox/claims/claims.ts'
+import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
+import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
+
+/** An attempt that applied the event. */
+export const applied: AttemptResult = { ms: 5, outcome: 'applied', code: null, message: null }
+/** An attempt that failed: a later one may succeed. */
+export const failed: AttemptResult = { ms: 5, outcome: 'deferred', code: 'unavailable', message: 'Not now' }
+/** The settlement of an event that was applied. */
+export const done: Settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } }
+
+/** An inbox with its own database. */
+export type FreshInbox = OpenInbox & { readonly database: TestDatabase }
+
+/** Opens an inbox with its own database. */
+export async function openFreshInbox(env: NodeJS.ProcessEnv): Promise<FreshInbox> {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await testDatabase(env))
+  const open = resources.use(await openInbox(database))
+  const owned = resources.move()
+  return { ...open, database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Stores events that are due at once and that no process holds. */
+export async function storePending({ database }: FreshInbox, ids: readonly string[]): Promise<void> {
+  await using declining = await openInbox(database, { admits: () => false })
+  await Promise.all(ids.map((id) => declining.inbox.record(sampleArrival(id))))
+}
+
+/** Changes a record with an update pipeline, so that times can be relative to the database's clock. */
+export async function changeRecord(open: OpenInbox, eventId: string, stage: Document): Promise<void> {
+  const { matchedCount } = await open.events.updateOne({ eventId }, [stage])
+  expect(matchedCount).toBe(1)
+}
+
+/** The time of the database, moved by some milliseconds, for an update pipeline. */
+export function fromNow(ms: number): Document {
+  return { $add: ['$$NOW', ms] }
+}
+
+/** The time of the clock of the database, in milliseconds. */
+export async function serverNow(open: OpenInbox): Promise<number> {
+  return (await open.db.command({ hello: 1 })).localTime.getTime()
+}
+
+/** The whole second that the clock of the database is in. */
+export async function serverSecond(open: OpenInbox): Promise<number> {
+  return Math.floor((await serverNow(open)) / 1_000)
+}
+
+/** Sets the time at which a record was claimed on insert. */
+export async function setClaimedAt(open: OpenInbox, eventId: string, second: number): Promise<void> {
+  await open.events.updateOne({ eventId }, { $set: { claimedAt: new Timestamp({ t: second, i: 1 }) } })
+}
+
+/** Claims of a process that has reached the database for a whole lease. */
+export async function steadyClaims(open: OpenInbox, deps: Partial<ClaimsDeps>): Promise<Claims> {
+  let now = 0
+  const claims = open.claims({ ...deps, monotonicMs: () => now })
+  await claims.beat()
+  now += 30_000
+  await claims.beat()
+  return claims
+}
+
+/** Claims the one event that is due. */
+export async function claimOne(claims: Claims): Promise<Claim> {
+  const [claim] = await claims.claimDue(1)
+  if (claim === undefined) throw new Error('Nothing was due')
+  return claim
+}
+
+/** Takes over one record after its lease is made to end. */
+export async function takeOverOne(open: OpenInbox, claims: Claims, eventId: string): Promise<Claim> {
+  await changeRecord(open, eventId, { $set: { leaseUntil: fromNow(-1), leaseOwner: 'a dead process' } })
+  const { taken } = await claims.reclaimExpired(10)
+  const claim = taken.find(({ event }) => event.id === eventId)
+  if (claim === undefined) throw new Error('Nothing was taken over')
+  return claim
+}
+
+/** The ids of the events of some claims, in their order. */
+export function idsOf(claims: readonly Claim[]): string[] {
+  return claims.map(({ event }) => event.id)
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, systemClock } from '@oncehook/kernel/clock'
+import { unavailable } from '@oncehook/kernel/error-codes'
+import type { AppError } from '@oncehook/kernel/errors'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
+import { expect, vi } from 'vitest'
+import { Dispatcher } from '../dispatch/dispatcher.ts'
+import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
+import { processBatch } from '../dispatch/process-batch.ts'
+import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
+import type { EventDocument } from '../inbox/event-document.ts'
+import { createFakeFulfilment, type FakeFulfilment } from './fake-fulfilment.ts'
+import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
+
+const HOUR_MS = 3_600_000
+/** The limits of the dispatchers under test: short waits, so that retries come soon. */
+export const limits = {
+  baseMs: 20,
+  capMs: 100,
+  maxAgeMs: HOUR_MS,
+  orderUnknownMs: HOUR_MS,
+  maxInternalErrors: 4,
+  internalMs: 0,
+}
+
+/** Waits until an assertion passes: `expect.poll` does not support concurrent tests. */
+export function until(look: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(look, { timeout: 60_000, interval: 20 })
+}
+
+/** One gateway's inbox and dispatcher in front of a fake fulfilment. */
+export interface RunningDispatcher extends AsyncDisposable {
+  readonly open: OpenInbox
+  readonly dispatcher: Dispatcher
+  readonly fake: FakeFulfilment
+  readonly lines: Record<string, unknown>[]
+  /** Claims that were lost before they were settled. */
+  readonly lost: () => number
+  /** The number of events that this dispatcher has settled. */
+  readonly settled: () => number
+  /** Stores events, each with its own order. */
+  record(...ids: string[]): Promise<void>
+}
+
+/** What a test sets of a dispatcher: the rest has defaults. */
+interface Options {
+  readonly fake?: FakeFulfilment
+  readonly batchSize?: number
+  readonly concurrency?: number
+  readonly leaseMs?: number
+  readonly maxCrashes?: number
+  readonly clock?: Clock
+  /** Whether the test starts the dispatcher. */
+  readonly isIdle?: boolean
+}
+
+/** Starts a dispatcher with its own inbox on a test database. Disposing of it stops the dispatcher. */
+export async function startDispatcher(database: TestDatabase, options: Options = {}): Promise<RunningDispatcher> {
+  const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
+  const { clock = systemClock, maxCrashes = 8 } = options
+  await using resources = new AsyncDisposableStack()
+  const open = resources.use(
+    await openInbox(database, {
+      leaseMs,
+      dispatcher: { admits: () => dispatcher.admits(), take: (claim) => dispatcher.take(claim) },
+    }),
+  )
+  const { logger, lines } = memoryLogger()
+  let lost = 0
+  let settled = 0
+  const recent = new RecentAnswers(() => performance.now())
+  const dispatcher: Dispatcher = new Dispatcher({
+    claims: indexedClaims(open.claims({ leaseMs, maxCrashes }), { logger, now: () => performance.now() }),
+    ...{ clock, random: Math.random, logger },
+    ...{ batchSize, concurrency, leaseMs, maxCrashes },
+    process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
+    onSettled() {
+      settled += 1
+    },
+    onLost(count) {
+      lost += count
+    },
+  })
+  if (options.isIdle !== true) dispatcher.start()
+  resources.defer(() => dispatcher.stop())
+  const owned = resources.move()
+  return {
+    ...{ open, dispatcher, fake, lines, lost: () => lost, settled: () => settled },
+    async record(...ids) {
+      for (const id of ids) if (!fake.orders.has(`order of ${id}`)) fake.orders.set(`order of ${id}`, 1)
+      await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** The error of a call during which fulfilment dies. */
+export function connectionReset(): AppError {
+  return unavailable({}, { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
+}
+
+/** An authentic delivery of an event that pays its own order. */
+export function arrivalOf(id: string) {
+  const event = { id, type: 'payment.succeeded', objectId: `pay of ${id}`, facts: { orderId: `order of ${id}` } }
+  return sampleArrival(id, { event })
+}
+
+/** Stores events that no dispatcher has claimed. */
+export async function preload(database: TestDatabase, fake: FakeFulfilment, ids: readonly string[]): Promise<void> {
+  await using open = await openInbox(database, { admits: () => false })
+  for (const id of ids) fake.orders.set(`order of ${id}`, 1)
+  await Promise.all(ids.map((id) => open.inbox.record(arrivalOf(id))))
+}
+
+/** The ids of a number of events. */
+export function many(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `e${index}`)
+}
+
+/** Waits until a number of events is in a state. */
+export function untilState({ open }: RunningDispatcher, state: EventDocument['state'], count: number): Promise<void> {
+  return until(async () => expect(await open.events.countDocuments({ state })).toBe(count))
+}
+
+/** Stores new events at each gateway, batch after batch, until it is disposed of. */
+export function overload(gateways: readonly RunningDispatcher[]) {
+  let isOn = true
+  const sending = gateways.map(async (gateway, index) => {
+    for (let count = 0; isOn; count += 1) {
+      const ids = Array.from({ length: 10 }, (_, nth) => `load ${index} ${count} ${nth}`)
+      await gateway.record(...ids)
+      await sleep(20)
+    }
+  })
+  return {
+    isOn: () => isOn,
+    async [Symbol.asyncDispose]() {
+      isOn = false
+      await Promise.all(sending)
+    },
+  }
+}
