@@ -16,13 +16,15 @@ export interface Typed<Options = OperatorOptions> {
 export interface OperatorQuestion<Given, Answer> {
   readonly call: (client: OperatorClient, given: Given) => Promise<Answer>
   readonly describe: (answer: Answer) => readonly string[]
+  /** Lines for standard error, in addition to the answer. */
+  readonly warn?: (answer: Answer) => readonly string[]
 }
 
 /** Adds the operator options and an action that asks one question, prints the answer and exits with 0. */
 export function addOperatorAction<Answer, Options extends object = OperatorOptions>(
   command: Command,
   { context, finish }: CommandDeps,
-  { call, describe }: OperatorQuestion<Typed<Options>, Answer>,
+  { call, describe, warn = () => [] }: OperatorQuestion<Typed<Options>, Answer>,
 ): void {
   addOperatorOptions(command).action(async () => {
     const options = command.opts<Options & OperatorOptions>()
@@ -30,6 +32,7 @@ export function addOperatorAction<Answer, Options extends object = OperatorOptio
     const answer = await ask(call(client, { argument: command.args[0] ?? '', options }))
     if (options.json) writeJson(context, answer)
     else writeLines(context, describe(answer))
+    for (const line of warn(answer)) context.warn(`${line}\n`)
     finish(0)
   })
 }

@@ -4,6 +4,10 @@ const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead', 'clos
 
 type EventState = (typeof eventStates)[number]
 
+const duplicateKinds = ['any', 'repeated', 'changed'] as const
+
+type DuplicateKind = (typeof duplicateKinds)[number]
+
 /** An event filter for the operator API. Times are ISO 8601. */
 export interface EventFilter {
   readonly provider?: string
@@ -12,6 +16,8 @@ export interface EventFilter {
   readonly state?: EventState
   readonly reason?: string
   readonly orderId?: string
+  readonly paymentId?: string
+  readonly duplicates?: DuplicateKind
   readonly secretId?: string
   readonly from?: string
   readonly to?: string
@@ -25,6 +31,8 @@ export interface EventFilterOptions {
   readonly state?: EventState
   readonly failedWith?: string
   readonly order?: string
+  readonly payment?: string
+  readonly duplicates?: DuplicateKind
   readonly secretId?: string
   readonly from?: Age | Date
   readonly to?: Age | Date
@@ -44,6 +52,12 @@ export function addEventFilterOptions(command: Command): Command {
     .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
     .option('--failed-with <code>', 'that failed with this code, such as amount_mismatch')
     .option('--order <id>', 'about this order')
+    .option('--payment <id>', 'about this payment')
+    .addOption(
+      new Option('--duplicates <kind>', 'received more than once, also with another body, or any of these').choices(
+        duplicateKinds,
+      ),
+    )
     .option('--secret-id <id>', 'signed with the secret that has this id')
     .option('--from <time>', 'received at or after this time: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
     .option('--to <time>', 'received before this time', readTime)
@@ -51,9 +65,9 @@ export function addEventFilterOptions(command: Command): Command {
 
 /** Converts the options to a filter. `now` is in milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
-  const { provider, eventId, type, state, failedWith, order, secretId, from, to } = options
+  const { provider, eventId, type, state, failedWith, order, payment, duplicates, secretId, from, to } = options
   const members = {
-    ...{ provider, eventId, type, state, reason: failedWith, orderId: order, secretId },
+    ...{ provider, eventId, type, state, reason: failedWith, orderId: order, paymentId: payment, duplicates, secretId },
     from: from === undefined ? undefined : toInstant(from, now),
     to: to === undefined ? undefined : toInstant(to, now),
   }

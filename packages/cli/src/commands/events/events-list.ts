@@ -4,7 +4,7 @@ import { addOperatorAction, type Typed } from '../../operator/add-operator-actio
 import { addEventFilterOptions, type EventFilterOptions, toEventFilter } from '../../operator/event-filter-options.ts'
 import type { OperatorClient } from '../../operator/operator-client.ts'
 import { addPageOptions, describeNext, type PageOptions, toPage } from '../../operator/page-options.ts'
-import { toTime } from '../../output.ts'
+import { toPrintable, toTime } from '../../output.ts'
 import { toTableLines } from '../../table.ts'
 
 /** `oncehook events list`: lists events with their states, newest first. */
@@ -16,15 +16,24 @@ export const addEventsListCommand: AddCommand = (program, deps) => {
       return client.events.list.query({ ...filter, ...toPage(options) })
     },
     describe: (page) => (page.items.length === 0 ? ['No events'] : describe(page)),
+    warn: describeCut,
   })
 }
 
 const HEAD = ['ID', 'RECEIVED', 'PROVIDER', 'EVENT', 'TYPE', 'ORDER', 'STATE', 'REASON', 'STARTS', 'DELIVERIES']
 
-function describe({ items, next }: Awaited<ReturnType<OperatorClient['events']['list']['query']>>): string[] {
+type EventPage = Awaited<ReturnType<OperatorClient['events']['list']['query']>>
+
+function describe({ items, next, cut }: EventPage): string[] {
   const rows = items.map((event) => [
     ...[event.id, toTime(event.receivedAt), event.provider, event.eventId, event.type, event.orderId],
     ...[event.state, event.reason, event.starts, event.deliveries],
   ])
-  return [...toTableLines(HEAD, rows), ...describeNext(next)]
+  return [...toTableLines(HEAD, rows), ...(cut === null ? describeNext(next) : [])]
+}
+
+function describeCut({ next, cut }: EventPage): string[] {
+  if (cut === null || next === null) return []
+  const time = toTime(cut.searchedTo)
+  return [`The search took too long and stopped at ${time}: continue with --after ${toPrintable(next)}, or narrow it`]
 }

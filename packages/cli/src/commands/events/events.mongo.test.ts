@@ -70,17 +70,37 @@ describe('events list', () => {
     [['--type', 'wanted.type'], ['evt_wanted']],
     [['--failed-with', 'wanted_reason'], ['evt_wanted']],
     [['--order', 'ord_wanted'], ['evt_wanted']],
+    [['--payment', 'pay_wanted'], ['evt_wanted']],
+    [['--duplicates', 'changed', '--provider', 'wanted'], ['evt_wanted']],
+    [['--duplicates', 'repeated', '--provider', 'wanted'], ['evt_wanted']],
     [['--from', '3d', '--to', '1d', '--provider', 'wanted'], ['evt_wanted']],
     [['--from', '2h', '--to', '2000-01-01'], []],
   ])('finds by %j', async (options, expected) => {
     await system.events.deleteMany({ eventId: 'evt_wanted' })
     const receivedAt = new Date(Date.now() - 2 * 86_400_000)
     const wanted = { eventId: 'evt_wanted', provider: 'wanted', type: 'wanted.type', orderId: 'ord_wanted' }
-    await system.events.insertOne(sampleRecord({ ...wanted, receivedAt, state: 'dead', reason: 'wanted_reason' }))
+    const received = { objectId: 'pay_wanted', deliveries: 3, mismatches: 1 }
+    await system.events.insertOne(
+      sampleRecord({ ...wanted, ...received, receivedAt, state: 'dead', reason: 'wanted_reason' }),
+    )
     const { document } = await runJson(['events', 'list', ...options])
     const { items } = document as { items: { eventId: string }[] }
     expect(items.map(({ eventId }) => eventId)).toEqual(expected)
   })
+
+  it.each([[[]], [['--json']]])(
+    'says on standard error how far a search came that took too long (%j)',
+    async (more) => {
+      const page = { items: [], next: 'a'.repeat(24), cut: { searchedTo: '2026-11-21T08:00:05.000Z' } }
+      const answer = async (): Promise<Response> => Response.json({ result: { data: page } })
+      const { exitCode, stdout, stderr } = await run(['events', 'list', ...more], { fetch: answer })
+      expect(exitCode).toBe(0)
+      expect(stdout).toBe(more.length === 0 ? 'No events\n' : `${JSON.stringify(page, null, 2)}\n`)
+      expect(stderr).toBe(
+        `The search took too long and stopped at 2026-11-21 08:00:05Z: continue with --after ${page.next}, or narrow it\n`,
+      )
+    },
+  )
 
   it('says if there are no events', async () => {
     expect(await run(['events', 'list', '--order', 'ord_of_nobody'])).toMatchObject({
@@ -99,6 +119,7 @@ describe('events list', () => {
 
   it.each([
     [['--state', 'lost']],
+    [['--duplicates', 'none']],
     [['--limit', '101']],
     [['--from', 'yesterday']],
     [['--from', '2026-13-01']],

@@ -13,6 +13,10 @@ export const eventFilterSchema = z.strictObject({
   state: z.enum(EVENT_STATES).optional(),
   reason: text.optional(),
   orderId: text.optional(),
+  /** The id of the object that the event is about. For an event about a payment, this is the payment. */
+  paymentId: text.optional(),
+  /** `repeated`: received more than once. `changed`: also received with another body. `any`: one of them. */
+  duplicates: z.enum(['any', 'repeated', 'changed']).optional(),
   secretId: text.optional(),
   from: instant.optional(),
   to: instant.optional(),
@@ -54,19 +58,28 @@ export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter
   }
 }
 
-function toPlainFilter({ from, to, ...equal }: EventFilter): Filter<EventDocument> {
-  const wanted = Object.entries(equal).filter(([, value]) => value !== undefined)
-  return { ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])), ...receivedWithin(from, to) }
+function toPlainFilter({ from, to, paymentId, duplicates, ...equal }: EventFilter): Filter<EventDocument> {
+  const wanted = Object.entries({ ...equal, objectId: paymentId }).filter(([, value]) => value !== undefined)
+  return {
+    ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])),
+    ...(duplicates === undefined ? {} : DUPLICATES[duplicates]),
+    ...receivedWithin(from, to),
+    ...idRangeOf({ from, to }),
+  }
 }
+
+const REPEATED = { deliveries: { $gt: 1 } }
+const CHANGED = { mismatches: { $gt: 0 } }
+const DUPLICATES = { any: { $or: [REPEATED, CHANGED] }, repeated: REPEATED, changed: CHANGED }
 
 // An id begins with the second in which its record was created, right after its receipt. So, with a margin, a time span
 // is a range of the one index that contains every record.
 const MARGIN_SECONDS = 60
 
-function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<EventDocument> {
+/** The range of ids that contains every event of a filter's time span. */
+export function idRangeOf({ from, to }: Pick<EventFilter, 'from' | 'to'>): Filter<EventDocument> {
   if (from === undefined && to === undefined) return {}
   return {
-    receivedAt: { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) },
     _id: {
       ...(from === undefined ? {} : { $gte: idOfSecond(from, -MARGIN_SECONDS) }),
       ...(to === undefined ? {} : { $lt: idOfSecond(to, MARGIN_SECONDS) }),
@@ -74,15 +87,17 @@ function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<Ev
   }
 }
 
+function receivedWithin(from: Date | undefined, to: Date | undefined): Filter<EventDocument> {
+  if (from === undefined && to === undefined) return {}
+  return { receivedAt: { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) } }
+}
+
 function idOfSecond(at: Date, shift: number): ObjectId {
   const second = Math.floor(at.getTime() / 1_000) + shift
   return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
 }
 
-/**
- * The ids before a cursor, which is the id of the last event of the previous page. A cursor cannot name ids of other
- * types.
- */
-export function beforeCursor(after: string | undefined): Filter<EventDocument> {
-  return { _id: after === undefined ? { $type: 'objectId' } : { $lt: new ObjectId(after) } }
+/** The ids before a position in the order of ids. Without one, all ids that are ours: those of other types are not. */
+export function beforeCursor(after: ObjectId | undefined): Filter<EventDocument> {
+  return { _id: after === undefined ? { $type: 'objectId' } : { $lt: after } }
 }

@@ -7,17 +7,25 @@ import { withGone } from '../../inbox/key-only-record.ts'
 import { demandRole, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
 import { eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
-import { findNewest } from './find-newest.ts'
+import { findNewest, type SearchBudget } from './find-newest.ts'
 import { reverifyEvent } from './reverify-event.ts'
 import { showEvent, showEventDetails } from './show-event.ts'
 
-/** `events.list`: events that match a filter, newest first. */
+const BUDGET: SearchBudget = { ms: 2_000, now: () => performance.now() }
+
+/**
+ * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s stops: `cut` then says
+ * how far back it came, and the page of `next` continues there. So a page may have few items, or none, and a `next`.
+ */
 export const listEventsProcedure = procedure
   .input(eventFilterSchema.extend(pageMembers).prefault({}))
   .query(async ({ ctx, input: { limit, after, ...filter } }) => {
-    const found = await findNewest(ctx.db, { filter, after, limit: limit + 1 })
-    const items = found.slice(0, limit).map((record) => showEvent(withGone(record)))
-    return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
+    const { records, next, cut } = await findNewest(ctx.db, { filter, after, limit }, BUDGET)
+    return {
+      items: records.map((record) => showEvent(withGone(record))),
+      next,
+      cut: cut === null ? null : { searchedTo: cut.searchedTo.toISOString() },
+    }
   })
 
 const oneEvent = z.strictObject({ id: idSchema })

@@ -1,19 +1,29 @@
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MongoClient, type ObjectId } from 'mongodb'
 import { afterAll, describe, expect, it } from 'vitest'
 import { EVENT_INDEXES, EVENT_STATES, EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
-import { findNewest } from './find-newest.ts'
+import { type FoundEvents, findNewest, type PageOfEvents, type SearchBudget } from './find-newest.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const { db } = stack.use(await testDatabase(process.env))
+const { db, uri, name } = stack.use(await testDatabase(process.env))
 const events = db.collection<EventDocument>(EVENTS)
+
+const NO_END: SearchBudget = { ms: Number.POSITIVE_INFINITY, now: () => 0 }
+/** A time that is over after this number of steps. */
+function stepsOf(count: number): SearchBudget {
+  let steps = 0
+  return { ms: count, now: () => steps++ }
+}
+
+const idsOf = (found: readonly { readonly _id: ObjectId }[]): string[] => found.map(({ _id }) => String(_id))
 
 describe('the events of one order among those of many', () => {
   const minute = (at: number): Date => new Date(Date.UTC(2026, 0, 1, 0, at))
   const records = EVENT_STATES.map((state, at) => sampleRecord({ state, orderId: 'ord_x', receivedAt: minute(at) }))
-  const idsOf = (found: readonly EventDocument[]): string[] => found.map(({ _id }) => String(_id))
   const newest = idsOf(records).toReversed()
 
   it('are found in every state, newest first, without reading the others', async () => {
@@ -21,9 +31,9 @@ describe('the events of one order among those of many', () => {
     await events.insertMany(records)
     await events.insertMany(Array.from({ length: 3_000 }, (_, at) => sampleRecord({ orderId: `ord_${at}` })))
     await db.command({ profile: 2 })
-    const found = await findNewest(db, { filter: { orderId: 'ord_x' }, after: undefined, limit: 10 })
+    const found = await findNewest(db, { filter: { orderId: 'ord_x' }, after: undefined, limit: 10 }, NO_END)
     await db.command({ profile: 0 })
-    expect(idsOf(found)).toEqual(newest)
+    expect(idsOf(found.records)).toEqual(newest)
     const finds = await db
       .collection('system.profile')
       .find({ ns: `${db.databaseName}.${EVENTS}` })
@@ -34,15 +44,142 @@ describe('the events of one order among those of many', () => {
   })
 
   it('are paged without gaps across the states', async () => {
-    const first = await findNewest(db, { filter: { orderId: 'ord_x' }, after: undefined, limit: 4 })
-    const rest = await findNewest(db, { filter: { orderId: 'ord_x' }, after: idsOf(first).at(-1), limit: 4 })
-    expect([...idsOf(first), ...idsOf(rest)]).toEqual(newest)
+    const first = await findNewest(db, { filter: { orderId: 'ord_x' }, after: undefined, limit: 4 }, NO_END)
+    const rest = await findNewest(
+      db,
+      { filter: { orderId: 'ord_x' }, after: idsOf(first.records).at(-1), limit: 4 },
+      NO_END,
+    )
+    expect([...idsOf(first.records), ...idsOf(rest.records)]).toEqual(newest)
   })
 
   it('are found by state', async () => {
     for (const [at, state] of EVENT_STATES.entries()) {
-      const found = await findNewest(db, { filter: { orderId: 'ord_x', state }, after: undefined, limit: 4 })
-      expect(idsOf(found)).toEqual([String(records[at]?._id)])
+      const found = await findNewest(db, { filter: { orderId: 'ord_x', state }, after: undefined, limit: 4 }, NO_END)
+      expect(idsOf(found.records)).toEqual([String(records[at]?._id)])
     }
+  })
+})
+
+describe('a few events among 20,000, without an index that finds them', () => {
+  const provider = 'walked'
+  const at = (second: number): Date => new Date(Date.UTC(2026, 5, 1, 0, 0, second))
+  const records = Array.from({ length: 20_000 }, (_, index) =>
+    sampleRecord({
+      ...{ provider, receivedAt: at(index), state: index % 3 === 0 ? 'dead' : 'done', orderId: `ord_${index}` },
+      objectId: index % 1_999 === 7 ? 'pay_wanted' : `pay_${index}`,
+      deliveries: index % 2_503 === 0 ? 2 : 1,
+      mismatches: index % 5_003 === 1 ? 1 : 0,
+    }),
+  )
+  const matching = (isWanted: (record: EventDocument) => boolean): string[] => idsOf(records.filter(isWanted)).reverse()
+  const isWanted = ({ objectId }: EventDocument): boolean => objectId === 'pay_wanted'
+
+  /** All pages of a search, each with a new budget. */
+  async function readPages(page: Omit<PageOfEvents, 'after'>, budget: () => SearchBudget): Promise<FoundEvents[]> {
+    const pages: FoundEvents[] = []
+    for (let after: string | undefined; ; ) {
+      const found = await findNewest(db, { ...page, after }, budget())
+      pages.push(found)
+      if (found.next === null) return pages
+      after = found.next
+    }
+  }
+
+  it('are found with one page', async () => {
+    const foreign = [7, 'evt', new Date()].map((_id) => ({ ...sampleRecord({ provider }), _id }) as never)
+    await events.insertMany([...records, ...foreign])
+    const paid = await findNewest(
+      db,
+      { filter: { provider, paymentId: 'pay_wanted' }, after: undefined, limit: 100 },
+      NO_END,
+    )
+    expect(idsOf(paid.records)).toEqual(matching(isWanted))
+    expect(paid).toMatchObject({ next: null, cut: null })
+  })
+
+  it.each<[filter: PageOfEvents['filter'], expected: (record: EventDocument) => boolean]>([
+    [{ duplicates: 'repeated' }, ({ deliveries }) => deliveries > 1],
+    [{ duplicates: 'changed' }, ({ mismatches }) => mismatches > 0],
+    [{ duplicates: 'any' }, ({ deliveries, mismatches }) => deliveries > 1 || mismatches > 0],
+    [{ state: 'dead', paymentId: 'pay_wanted' }, (record) => record.state === 'dead' && isWanted(record)],
+    [
+      { paymentId: 'pay_wanted', from: at(2_000), to: at(15_000) },
+      (record) => isWanted(record) && record.receivedAt >= at(2_000) && record.receivedAt < at(15_000),
+    ],
+  ])('are found by %j, in pages without gaps or doubles', async (filter, expected) => {
+    const wanted = matching(expected)
+    expect(wanted.length).toBeGreaterThan(1)
+    for (const [limit, budget] of [
+      [1, () => NO_END],
+      [3, () => stepsOf(1)],
+      [100, () => stepsOf(2)],
+    ] as const) {
+      const pages = await readPages({ filter: { ...filter, provider }, limit }, budget)
+      expect(pages.flatMap((page) => idsOf(page.records))).toEqual(wanted)
+      for (const page of pages) {
+        expect(page.records.length).toBeLessThanOrEqual(limit)
+        const isCut = page.next !== null && page.records.length < limit
+        expect(page.cut).toEqual(isCut ? { searchedTo: expect.any(Date) } : null)
+      }
+    }
+  })
+
+  it('are not looked for beyond the time, which is said', async () => {
+    const filter = { provider, paymentId: 'pay_of_nobody', to: at(20_000) }
+    const page = await findNewest(db, { filter, after: undefined, limit: 10 }, stepsOf(2))
+    // The first slices have 500 and 5,000 records.
+    const last = records.at(-5_500)
+    expect(page).toEqual({ records: [], next: String(last?._id), cut: { searchedTo: last?._id.getTimestamp() } })
+  })
+
+  it('fill a page, which ends the search before its time', async () => {
+    const wanted = matching(isWanted)
+    const page = await findNewest(
+      db,
+      { filter: { provider, paymentId: 'pay_wanted' }, after: undefined, limit: 2 },
+      NO_END,
+    )
+    expect(idsOf(page.records)).toEqual(wanted.slice(0, 2))
+    expect(page.cut).toBeNull()
+    expect(page.next).not.toBe(wanted[1])
+    expect((page.next ?? '') > (wanted[2] ?? '')).toBe(true)
+  })
+
+  it('are read in slices, never all at once', async () => {
+    await db.command({ profile: 2 })
+    await findNewest(db, { filter: { provider, secretId: 'of_nobody' }, after: undefined, limit: 10 }, NO_END)
+    await db.command({ profile: 0 })
+    const finds = await db
+      .collection('system.profile')
+      .find({ ns: `${db.databaseName}.${EVENTS}`, 'command.filter.$and.0.secretId': { $exists: true } })
+      .toArray()
+    expect(finds.length).toBeGreaterThan(3)
+    for (const { docsExamined } of finds) expect(docsExamined).toBeLessThanOrEqual(5_001)
+  })
+})
+
+describe('a search that the database ends', () => {
+  const appName = 'slow-searches'
+  const expired = { commands: ['find'], appName, how: { errorCode: 50 } }
+
+  it.each([
+    ['that has an index, continues in slices', { provider: 'expired', state: 'pending' as const }, 1],
+    ['in slices, continues in smaller ones', { provider: 'expired' }, 1],
+  ])('%s', async (_, filter, times) => {
+    const due = Array.from({ length: 700 }, () => sampleRecord({ provider: 'expired', state: 'pending' }))
+    await events.deleteMany({ provider: 'expired' })
+    await events.insertMany(due)
+    await using client = await new MongoClient(uri.reveal(), { appName }).connect()
+    await using _armed = await armFailPoint(uri, { ...expired, times })
+    const page = await findNewest(client.db(name), { filter, after: undefined, limit: 700 }, NO_END)
+    expect(idsOf(page.records)).toEqual(idsOf(due).toReversed())
+  })
+
+  it('fails if even the smallest slice takes too long', async () => {
+    await using client = await new MongoClient(uri.reveal(), { appName }).connect()
+    await using _armed = await armFailPoint(uri, { ...expired, times: 2 })
+    const page = { filter: { provider: 'expired' }, after: undefined, limit: 1 }
+    await expect(findNewest(client.db(name), page, NO_END)).rejects.toMatchObject({ code: 50 })
   })
 })

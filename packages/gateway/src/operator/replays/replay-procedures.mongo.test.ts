@@ -104,6 +104,21 @@ describe('events.replay', () => {
     expect(replayed().slice(before)).toMatchObject([{ by: 'alice', matched: 1, replayId }])
   })
 
+  it('selects by payment and by duplicates', async () => {
+    const provider = 'selected'
+    await insertDead(1, { provider, objectId: 'pay_selected' })
+    await insertDead(1, { provider, deliveries: 2 })
+    await insertDead(1, { provider, deliveries: 2, mismatches: 1 })
+    for (const [filter, matched] of [
+      [{ paymentId: 'pay_selected' }, 1],
+      [{ duplicates: 'repeated' }, 2],
+      [{ duplicates: 'changed' }, 1],
+    ] as const) {
+      const asked = await alice.events.replay.mutate({ filter: { provider, ...filter }, reason, dryRun: true })
+      expect(asked).toMatchObject({ matched })
+    }
+  })
+
   it('is dead again, with its reason, when the cause is not mended', async () => {
     const { id, eventId } = await deadEvent()
     const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
