@@ -149,13 +149,6 @@ const sinceRelease: readonly Change[] = [
 /** Changes of the gateway, which asks fulfilment. */
 const ofGateway: readonly Change[] = [
   {
-    breaks: 'the gateway drops the If-Match of its caller',
-    tells: 'keys [id, ifMatch, order]',
-    file: `${GATEWAY}/http/orders/order-requests.ts`,
-    find: '...(ifMatch === undefined ? {} : { ifMatch }),',
-    replace: '',
-  },
-  {
     breaks: 'the gateway drops its token',
     tells: "header 'authorization'",
     file: `${KERNEL}/service-fetch.ts`,
@@ -176,6 +169,17 @@ const ofGateway: readonly Change[] = [
     file: `${GATEWAY}/fulfilment/fulfilment-client.ts`,
     find: 'client.payments.versions.query(',
     replace: 'client.payments.versions.mutate(',
+  },
+]
+
+/** Changes of the gateway as a client of orders. */
+const ofOrders: readonly Change[] = [
+  {
+    breaks: 'the gateway drops the If-Match of its caller',
+    tells: 'keys [id, ifMatch, order]',
+    file: `${GATEWAY}/http/orders/order-requests.ts`,
+    find: '...(ifMatch === undefined ? {} : { ifMatch }),',
+    replace: '',
   },
   {
     breaks: 'the gateway no longer reads the version behind a refusal',
@@ -265,6 +269,10 @@ export const MUTATIONS: readonly Mutation[] = [
   })),
   ...ofGateway.map((change) => ({
     ...{ test: 'test/contract/gateway-fulfilment.consumer.test.ts', consumers: ['gateway'] },
+    ...change,
+  })),
+  ...ofOrders.map((change) => ({
+    ...{ test: 'test/contract/gateway-fulfilment-orders.consumer.test.ts', consumers: ['gateway'] },
     ...change,
   })),
   ...ofReceiver.map((change) => ({

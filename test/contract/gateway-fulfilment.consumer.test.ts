@@ -5,135 +5,20 @@ import {
   createPaymentProcedures,
   toFulfilmentError,
 } from '@oncehook/gateway/fulfilment/fulfilment-client'
-import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { type Clock, systemClock } from '@oncehook/kernel/clock'
 import { Secret } from '@oncehook/kernel/secret'
-import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { testServiceTokens } from '@oncehook/kernel/testing/test-service-tokens'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
+import type { NeededState } from './consumer-contract.ts'
+import { absent, data, openGatewayContract, paid, pending, refusal, state, TIME, time } from './gateway-contract.ts'
 
-const { boolean, integer, regex, string } = MatchersV3
-const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
-const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
+const { boolean, integer } = MatchersV3
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
-const contract = stack.use(await openConsumerContract('gateway', 'fulfilment'))
-const database = stack.use(await testDatabase(process.env))
-
-/** Where the gateway finds fulfilment: the URL of the current exchange. */
-let fulfilmentUrl = ''
-const gateway = stack.use(
-  await startGateway({
-    database,
-    settings: {
-      API_TOKENS: JSON.stringify({ shop: API_TOKEN }),
-      OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
-    },
-    fetch: (input, init) => fetch(String(input).replace('http://127.0.0.1:1', fulfilmentUrl), init),
-  }),
-)
-
-/** What one exchange is about: what the gateway asks for, and in which words. */
-interface Call {
-  readonly does: string
-  readonly states?: readonly NeededState[]
-  readonly procedure: string
-  readonly kind: 'query' | 'mutation'
-  readonly input: object
-  readonly answer: Exchange['answer']
-  /** Without a token, as far as the contract goes. */
-  readonly anonymous?: boolean
-}
-
-const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
-const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
-
-function expectCall(call: Call, ask: (url: string) => Promise<void>): Promise<void> {
-  const { does, states = [{ description: 'nothing in particular' }], kind, input, answer } = call
-  const isQuery = kind === 'query'
-  const path = `/trpc/${call.procedure}`
-  const headers = {
-    ...(call.anonymous === true ? {} : { authorization: BEARER }),
-    ...(isQuery ? {} : { 'content-type': 'application/json' }),
-  }
-  const body = input as NonNullable<Exchange['request']['body']>
-  const request = isQuery
-    ? { method: 'GET', path, query: { input: exactly(JSON.stringify(input)) }, headers }
-    : { method: 'POST', path, headers, body }
-  return contract.expectExchange({ does, states, request, answer }, async (url) => {
-    fulfilmentUrl = url
-    await ask(url)
-  })
-}
-
-/** Pact takes a text of JSON for JSON, and writes it in its own order: as a pattern it stays as it is. */
-function exactly(text: string) {
-  return regex(`^${text.replaceAll(/[[\]{}()*+?.\\^$|]/g, '\\$&')}$`, text)
-}
-
-function data(value: object): Exchange['answer'] {
-  return { status: 200, headers: JSON_TYPE, body: { result: { data: value } } } as Exchange['answer']
-}
-
-/** A refusal as the gateway reads it: the status, the code, the retry class, and the version behind a 412. */
-function refusal(status: number, reason: string, more: object = {}): Exchange['answer'] {
-  const known = { httpStatus: status, reason, retry: 'never', ...more }
-  const body = { error: { message: string('A sentence of fulfilment'), code: integer(-32_000), data: known } }
-  return { status, headers: JSON_TYPE, body } as Exchange['answer']
-}
-
-function state(description: string, parameters: NonNullable<NeededState['parameters']>): NeededState {
-  return { description, parameters }
-}
-
-/** What a caller of the gateway was answered. */
-interface Told {
-  readonly status: number
-  readonly headers: Headers
-  readonly json: Record<string, unknown>
-}
-
-async function callApi(method: string, path: string, more: { headers?: object; body?: object } = {}): Promise<Told> {
-  const response = await fetch(`${gateway.url}/api/orders${path}`, {
-    method,
-    headers: { authorization: `Bearer ${API_TOKEN}`, 'content-type': 'application/json', ...more.headers },
-    ...(more.body === undefined ? {} : { body: JSON.stringify(more.body) }),
-  })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) }
-}
-
-async function callOperator(method: string, procedure: string, input: object): Promise<Told> {
-  const query = method === 'GET' ? `?input=${encodeURIComponent(JSON.stringify(input))}` : ''
-  const response = await fetch(`${gateway.adminUrl}/operator/${procedure}${query}`, {
-    method,
-    headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' },
-    ...(method === 'GET' ? {} : { body: JSON.stringify(input) }),
-  })
-  return { status: response.status, headers: response.headers, json: (await response.json()) as Told['json'] }
-}
-
-const TIME = '2026-11-21T08:00:00.000Z'
-const time = () => regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, TIME)
-const CONTENT = { customerId: 'cus_1', currency: 'EUR', items: [{ sku: 'sku_1', quantity: 1, unitAmount: 1999 }] }
-const ID = 'ord_abcdefghijklmnopqrstuvwxyz'
-
-/** An order as the gateway shows it on. */
-function orderOf(id: unknown, version = 1, members: object = {}) {
-  return {
-    ...{ id, version, status: 'pending', ...CONTENT, amountDue: 1999, access: 'locked', payment: null },
-    ...{ createdAt: time(), updatedAt: time() },
-    ...members,
-  }
-}
-
-const PAID = {
-  ...{ status: 'paid', access: 'unlocked' },
-  payment: { id: string('pay_1'), provider: 'acme', status: 'succeeded', at: time() },
-}
+const gateway = stack.use(await openGatewayContract(process.env, (router) => router !== 'orders'))
+const { expectCall, callOperator } = gateway
 
 function clientOf(url: string, clock: Clock = systemClock) {
   const tokens = testServiceTokens(new Secret('a-secret-that-signs-nothing-that-counts'), { clock })
@@ -151,10 +36,6 @@ function eventFor(name: string, members: Partial<Event> = {}): Event {
   const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR', ifMatch: '"1"' }
   return { ...event, ...payment, ...members }
 }
-
-const pending = (name: string, version = 1) => state('there is an order', { orderId: `ord_${name}`, version })
-const paid = (name: string) => state('an order was paid', { name })
-const absent = (name: string) => state('there is no order', { orderId: `ord_${name}` })
 
 describe('the gateway as a sender of payments', () => {
   it('asks for the versions of orders', async () => {
@@ -307,7 +188,7 @@ describe('the gateway as a sender of payments', () => {
   ])('$does', async ({ clock, known, ...more }) => {
     const call = { ...more, procedure: 'payments.versions', kind: 'query', input: { orderIds: ['ord_1'] } } as const
     const answer = refusal(401, 'unauthenticated')
-    const challenged = { ...answer, headers: { ...JSON_TYPE, 'WWW-Authenticate': 'Bearer' } }
+    const challenged = { ...answer, headers: { ...answer.headers, 'WWW-Authenticate': 'Bearer' } }
     await expectCall({ ...call, states: [{ description: known }], answer: challenged }, async (url) => {
       // Which is nothing that an event or a caller could do anything about.
       const refused = procedures(url, clock).versions(['ord_1'])
@@ -392,281 +273,6 @@ describe('the gateway as a rotator of encryption keys', () => {
   })
 })
 
-describe('the gateway as a client of orders', () => {
-  const FINGERPRINT = '1kQrVWMl7nCF9gxomY2Cxc6qxsKEJtVBswohiHhVmcE='
-  const idempotency = (key: string) => ({ idempotency: { principal: 'shop', key, fingerprint: FINGERPRINT } })
-  const create = (call: Pick<Call, 'does' | 'input' | 'answer'> & Partial<Call>): Call => ({
-    ...{ procedure: 'orders.create', kind: 'mutation' },
-    ...call,
-  })
-  const made = (replayed: boolean) => data({ order: orderOf(regex(/^ord_[a-z2-7]{26}$/, ID)), replayed })
-
-  it('makes an order', async () => {
-    const input = { order: CONTENT }
-    await expectCall(create({ does: 'makes an order', input, answer: made(false) }), async () => {
-      const { status, headers, json } = await callApi('POST', '', { body: CONTENT })
-      expect(status).toBe(201)
-      expect(json).toEqual({ ...orderOf(ID), createdAt: TIME, updatedAt: TIME })
-      expect([headers.get('location'), headers.get('etag')]).toEqual([`/api/orders/${ID}`, '"1"'])
-    })
-  })
-
-  it.each([
-    { does: 'makes an order under a key', key: 'key-new', replayed: false, states: [] },
-    {
-      does: 'makes an order under a key again',
-      ...{ key: 'key-again', replayed: true },
-      states: [state('an order was made under a key', { ...idempotency('key-again'), order: CONTENT })],
-    },
-  ])('$does', async ({ does, key, replayed, states }) => {
-    const input = { order: CONTENT, ...idempotency(key) }
-    const known = states.length === 0 ? {} : { states }
-    await expectCall(create({ does, ...known, input, answer: made(replayed) }), async () => {
-      const { status, headers } = await callApi('POST', '', { body: CONTENT, headers: { 'idempotency-key': key } })
-      expect([status, headers.get('idempotent-replayed')]).toEqual([201, replayed ? 'true' : null])
-    })
-  })
-
-  it.each([
-    {
-      does: 'makes another order under a key',
-      ...{ known: 'another order was made under a key', key: 'key-reused' },
-      refused: refusal(422, 'idempotency_key_reused'),
-      retryAfter: null,
-    },
-    {
-      does: 'makes an order under a key whose first request is running',
-      ...{ known: 'a request under a key is running', key: 'key-running' },
-      refused: refusal(409, 'idempotency_in_progress', { retry: 'later' }),
-      retryAfter: '1',
-    },
-  ])('$does', async ({ does, known, key, refused, retryAfter }) => {
-    const states = [state(known, { ...idempotency(key) })]
-    const input = { order: CONTENT, ...idempotency(key) }
-    await expectCall(create({ does, states, input, answer: refused }), async () => {
-      const told = await callApi('POST', '', { body: CONTENT, headers: { 'idempotency-key': key } })
-      expect([told.status, told.headers.get('retry-after')]).toEqual([refused.status, retryAfter])
-      expect(told.headers.get('link')).toContain('describedby')
-    })
-  })
-
-  it('makes an order that is none', async () => {
-    const answer = refusal(400, 'invalid_request')
-    const call = create({ does: 'makes an order that is none', input: { order: { customerId: 1 } }, answer })
-    await expectCall(call, async () => {
-      const { status, json } = await callApi('POST', '', { body: { customerId: 1 } })
-      expect([status, json.code, json.error]).toEqual([400, 'invalid_request', 'A sentence of fulfilment'])
-    })
-  })
-
-  interface Asked {
-    readonly does: string
-    readonly states: readonly NeededState[]
-    readonly procedure: string
-    readonly kind?: Call['kind']
-    readonly input: object
-    readonly answer: Exchange['answer']
-    readonly request: readonly [method: string, path: string, more?: { headers?: object; body?: object }]
-    readonly told: readonly [status: number, ...unknown[]]
-    /** The ETag that the caller finds. */
-    readonly etag?: string
-  }
-
-  const stale = refusal(412, 'precondition_failed', { retry: 'now', version: 2 })
-  const note = { ...CONTENT, note: 'changed' }
-
-  it.each<Asked>([
-    {
-      does: 'reads an order',
-      states: [pending('read')],
-      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_read' } },
-      answer: data(orderOf('ord_read')),
-      ...{ request: ['GET', '/ord_read'], told: [200], etag: '"1"' },
-    },
-    {
-      does: 'reads an order with all that it can hold',
-      states: [state('an order with every member was paid', { name: 'full' })],
-      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_full' } },
-      answer: data(
-        orderOf('ord_full', 2, { ...PAID, email: 'a@example.com', note: 'a note', metadata: { colour: 'blue' } }),
-      ),
-      ...{ request: ['GET', '/ord_full'], told: [200], etag: '"2"' },
-    },
-    {
-      does: 'reads an order that is not there',
-      states: [absent('missing')],
-      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_missing' } },
-      answer: refusal(404, 'order_not_found'),
-      ...{ request: ['GET', '/ord_missing'], told: [404, 'order_not_found'] },
-    },
-    {
-      does: 'reads an order whose key of encryption is gone',
-      states: [state('an order is encrypted by a key that is gone', { orderId: 'ord_encrypted' })],
-      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_encrypted' } },
-      answer: refusal(503, 'key_unknown', { retry: 'later' }),
-      ...{ request: ['GET', '/ord_encrypted'], told: [503, 'key_unknown'] },
-    },
-    {
-      does: 'reads an order that is damaged',
-      states: [state('an order cannot be shown', { orderId: 'ord_torn' })],
-      ...{ procedure: 'orders.get', kind: 'query', input: { id: 'ord_torn' } },
-      answer: refusal(409, 'order_unreadable'),
-      ...{ request: ['GET', '/ord_torn'], told: [409, 'order_unreadable'] },
-    },
-    {
-      does: 'reads a page of orders',
-      states: [pending('older'), pending('newest')],
-      ...{ procedure: 'orders.list', kind: 'query', input: { limit: 1 } },
-      answer: data({ items: [orderOf('ord_newest')], next: regex(/^\d{13}\.ord_newest$/, '1760000000000.ord_newest') }),
-      ...{ request: ['GET', '?limit=1'], told: [200] },
-    },
-    {
-      does: 'reads the page after one, of those that are paid',
-      states: [paid('listed')],
-      ...{ procedure: 'orders.list', kind: 'query', input: { limit: 100, after: '0.ord_0', status: 'paid' } },
-      answer: data({ items: [], next: null }),
-      ...{ request: ['GET', '?limit=100&after=0.ord_0&status=paid'], told: [200] },
-    },
-    {
-      does: 'reads a page after something that is no cursor',
-      states: [absent('cursor')],
-      ...{ procedure: 'orders.list', kind: 'query', input: { limit: 20, after: 'x' } },
-      answer: refusal(400, 'invalid_request'),
-      ...{ request: ['GET', '?after=x'], told: [400, 'invalid_request'] },
-    },
-    {
-      does: 'puts an order that was not there',
-      states: [absent('put')],
-      ...{ procedure: 'orders.put', input: { id: 'ord_put', order: CONTENT, ifNoneMatch: '*' } },
-      answer: data({ order: orderOf('ord_put'), created: true }),
-      ...{
-        request: ['PUT', '/ord_put', { body: CONTENT, headers: { 'if-none-match': '*' } }],
-        told: [201],
-        etag: '"1"',
-      },
-    },
-    {
-      does: 'puts an order in place of the version it has read',
-      states: [pending('replaced')],
-      ...{ procedure: 'orders.put', input: { id: 'ord_replaced', order: note, ifMatch: '"1"' } },
-      answer: data({ order: orderOf('ord_replaced', 2, { note: 'changed' }), created: false }),
-      ...{
-        request: ['PUT', '/ord_replaced', { body: note, headers: { 'if-match': '"1"' } }],
-        told: [200],
-        etag: '"2"',
-      },
-    },
-    {
-      does: 'puts an order in place of a version that is no more',
-      states: [pending('put_stale', 2)],
-      ...{ procedure: 'orders.put', input: { id: 'ord_put_stale', order: CONTENT, ifMatch: '"1"' } },
-      answer: stale,
-      request: ['PUT', '/ord_put_stale', { body: CONTENT, headers: { 'if-match': '"1"' } }],
-      ...{ told: [412, 'precondition_failed'], etag: '"2"' },
-    },
-    {
-      does: 'puts an order where there is none to match',
-      states: [absent('put_absent')],
-      ...{ procedure: 'orders.put', input: { id: 'ord_put_absent', order: CONTENT, ifMatch: '*' } },
-      answer: refusal(412, 'precondition_failed', { retry: 'now', version: null }),
-      request: ['PUT', '/ord_put_absent', { body: CONTENT, headers: { 'if-match': '*' } }],
-      told: [412, 'precondition_failed'],
-    },
-    {
-      does: 'puts an order under an id that it does not name itself',
-      states: [absent('put_named')],
-      ...{ procedure: 'orders.put', input: { id: 'ord_put_named', order: { ...CONTENT, id: 'ord_other' } } },
-      answer: refusal(409, 'id_mismatch'),
-      request: ['PUT', '/ord_put_named', { body: { ...CONTENT, id: 'ord_other' } }],
-      told: [409, 'id_mismatch'],
-    },
-    {
-      does: 'puts other items into an order that is paid',
-      states: [paid('put_paid')],
-      ...{ procedure: 'orders.put', input: { id: 'ord_put_paid', order: { ...CONTENT, currency: 'USD' } } },
-      answer: refusal(409, 'order_paid'),
-      request: ['PUT', '/ord_put_paid', { body: { ...CONTENT, currency: 'USD' } }],
-      told: [409, 'order_paid'],
-    },
-    {
-      does: 'patches an order',
-      states: [pending('patched')],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_patched', patch: { note: 'changed' }, ifMatch: '"1"' } },
-      answer: data(orderOf('ord_patched', 2, { note: 'changed' })),
-      request: ['PATCH', '/ord_patched', { body: { note: 'changed' }, headers: { 'if-match': '"1"' } }],
-      ...{ told: [200], etag: '"2"' },
-    },
-    {
-      does: 'patches an order without a version',
-      states: [pending('unconditional')],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_unconditional', patch: { note: 'changed' } } },
-      answer: refusal(428, 'precondition_required'),
-      request: ['PATCH', '/ord_unconditional', { body: { note: 'changed' } }],
-      told: [428, 'precondition_required'],
-    },
-    {
-      does: 'patches a version of an order that is no more',
-      states: [pending('patch_stale', 2)],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_patch_stale', patch: { note: 'changed' }, ifMatch: '"1"' } },
-      answer: stale,
-      request: ['PATCH', '/ord_patch_stale', { body: { note: 'changed' }, headers: { 'if-match': '"1"' } }],
-      ...{ told: [412, 'precondition_failed'], etag: '"2"' },
-    },
-    {
-      does: 'patches an order that is not there',
-      states: [absent('patch_absent')],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_patch_absent', patch: {}, ifMatch: '*' } },
-      answer: refusal(404, 'order_not_found'),
-      request: ['PATCH', '/ord_patch_absent', { body: {}, headers: { 'if-match': '*' } }],
-      told: [404, 'order_not_found'],
-    },
-    {
-      does: 'patches an order into something that is none',
-      states: [pending('patch_broken')],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_patch_broken', patch: { items: null }, ifMatch: '"1"' } },
-      answer: refusal(422, 'patch_unprocessable'),
-      request: ['PATCH', '/ord_patch_broken', { body: { items: null }, headers: { 'if-match': '"1"' } }],
-      told: [422, 'patch_unprocessable'],
-    },
-    {
-      does: 'patches the currency of an order that is paid',
-      states: [paid('patch_paid')],
-      ...{ procedure: 'orders.patch', input: { id: 'ord_patch_paid', patch: { currency: 'USD' }, ifMatch: '"2"' } },
-      answer: refusal(409, 'order_paid'),
-      request: ['PATCH', '/ord_patch_paid', { body: { currency: 'USD' }, headers: { 'if-match': '"2"' } }],
-      told: [409, 'order_paid'],
-    },
-    {
-      does: 'deletes an order',
-      states: [pending('gone')],
-      ...{ procedure: 'orders.delete', input: { id: 'ord_gone', ifMatch: '"1"' } },
-      answer: data({ deleted: true }),
-      ...{ request: ['DELETE', '/ord_gone', { headers: { 'if-match': '"1"' } }], told: [204] },
-    },
-    {
-      does: 'deletes an order that is not there',
-      states: [absent('never')],
-      ...{ procedure: 'orders.delete', input: { id: 'ord_never' } },
-      answer: data({ deleted: false }),
-      ...{ request: ['DELETE', '/ord_never'], told: [204] },
-    },
-    {
-      does: 'deletes a version of an order that is no more',
-      states: [pending('delete_stale', 2)],
-      ...{ procedure: 'orders.delete', input: { id: 'ord_delete_stale', ifMatch: '"1"' } },
-      answer: stale,
-      request: ['DELETE', '/ord_delete_stale', { headers: { 'if-match': '"1"' } }],
-      ...{ told: [412, 'precondition_failed'], etag: '"2"' },
-    },
-  ])('$does', async ({ does, states, procedure, kind = 'mutation', input, answer, request, told, etag }) => {
-    await expectCall({ does, states, procedure, kind, input, answer }, async () => {
-      const { status, headers, json } = await callApi(...request)
-      expect([status, ...(status < 400 ? [] : [json.code])]).toEqual(told)
-      expect(headers.get('etag')).toBe(etag ?? null)
-    })
-  })
-})
-
 describe('the gateway as a reader of receipts', () => {
   const RECEIPT = {
     ...{ key: 'rcp_parked', orderId: 'ord_parked', paymentId: 'pay_parked', amount: 1999, currency: 'EUR' },
@@ -710,4 +316,4 @@ describe('the gateway as a reader of receipts', () => {
   })
 })
 
-it('asks for what the committed contract says', () => contract.compareWithCommitted(process.env))
+it('asks for what the committed contract says', () => gateway.compareWithCommitted(process.env))

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
@@ -15,6 +15,7 @@ export interface ProviderState {
 interface Interaction {
   readonly description: string
   readonly providerStates?: readonly ProviderState[]
+  readonly request: { readonly path: string }
 }
 
 /** What one consumer counts on from one provider. */
@@ -30,15 +31,23 @@ export interface Pact {
  */
 export async function readPact(file: string): Promise<Pact> {
   const { consumer, provider, interactions } = JSON.parse(await readFile(file, 'utf8')) as Pact
-  const sorted = interactions.toSorted((a, b) => (a.description < b.description ? -1 : 1))
+  const sorted = interactions.toSorted(byDescription)
   return { consumer, provider, interactions: sorted }
 }
 
-/** Takes a generated pact over as the committed one. */
-export async function commitPact(file: string): Promise<void> {
-  const pact = await readPact(file)
+function byDescription(a: Interaction, b: Interaction): number {
+  return a.description < b.description ? -1 : 1
+}
+
+/** Takes a generated pact over as the committed one. If the pact is a part, the other interactions of the committed one remain. */
+export async function commitPact(file: string, isOfPart: (path: string) => boolean): Promise<void> {
+  const { consumer, provider, interactions } = await readPact(file)
+  const target = join(CONTRACTS, basename(file))
+  const committed = existsSync(target) ? (await readPact(target)).interactions : []
+  const others = committed.filter(({ request }) => !isOfPart(request.path))
+  const all = [...others, ...interactions].toSorted(byDescription)
   const metadata = { pactSpecification: { version: '3.0.0' } }
-  await writeFile(join(CONTRACTS, basename(file)), `${JSON.stringify({ ...pact, metadata }, null, 2)}\n`)
+  await writeFile(target, `${JSON.stringify({ consumer, provider, interactions: all, metadata }, null, 2)}\n`)
 }
 
 /** A contract that is verified: that of today, or that of a release, whose consumers may still be running. */

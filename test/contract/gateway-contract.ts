@@ -1,0 +1,150 @@
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { MatchersV3 } from '@pact-foundation/pact'
+import { type Exchange, type NeededState, openConsumerContract } from './consumer-contract.ts'
+
+const { integer, regex, string } = MatchersV3
+const API_TOKEN = 'the-token-of-a-shop-in-a-test-of-contracts'
+const OPERATOR_TOKEN = 'the-token-of-an-operator-in-a-test-of-contracts'
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
+const BEARER = regex(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/, 'Bearer a.b.c')
+
+/** A call of the gateway to fulfilment, as its contract has it. */
+export interface Call {
+  readonly does: string
+  readonly states?: readonly NeededState[]
+  readonly procedure: string
+  readonly kind: 'query' | 'mutation'
+  readonly input: object
+  readonly answer: Exchange['answer']
+  /** Without a token, as far as the contract goes. */
+  readonly anonymous?: boolean
+}
+
+/** What a caller of the gateway receives. */
+export interface Received {
+  readonly status: number
+  readonly headers: Headers
+  readonly json: Record<string, unknown>
+}
+
+/** A running gateway and its contract with fulfilment. */
+export interface GatewayContract extends AsyncDisposable {
+  /** Serves the answer of a call while `request` lets the gateway make that call. It gets the URL that fulfilment has meanwhile. */
+  expectCall(call: Call, request: (url: string) => Promise<void>): Promise<void>
+  /** Calls the order API of the gateway, below `/api/orders`. */
+  callApi(method: string, path: string, more?: { headers?: object; body?: object }): Promise<Received>
+  /** Calls a procedure of the operator API of the gateway. */
+  callOperator(method: string, procedure: string, input: object): Promise<Received>
+  /** Compares the calls with those of the committed contract, or updates the contract on request. */
+  compareWithCommitted(env: NodeJS.ProcessEnv): Promise<void>
+}
+
+/** Starts a gateway and opens its contract with fulfilment: the part with the procedures of some routers. */
+export async function openGatewayContract(
+  env: NodeJS.ProcessEnv,
+  hasRouter: (router: string) => boolean,
+): Promise<GatewayContract> {
+  await using resources = new AsyncDisposableStack()
+  const isOfPart = (path: string): boolean => hasRouter(path.replace('/trpc/', '').split('.', 1)[0] ?? '')
+  const contract = resources.use(await openConsumerContract('gateway', 'fulfilment', isOfPart))
+  const database = resources.use(await testDatabase(env))
+  // Where the gateway finds fulfilment: the URL of the current exchange.
+  let fulfilmentUrl = ''
+  const gateway = resources.use(
+    await startGateway({
+      database,
+      settings: {
+        API_TOKENS: JSON.stringify({ shop: API_TOKEN }),
+        OPERATOR_TOKENS: JSON.stringify({ operator: OPERATOR_TOKEN }),
+      },
+      fetch: (input, init) => fetch(String(input).replace('http://127.0.0.1:1', fulfilmentUrl), init),
+    }),
+  )
+  const owned = resources.move()
+  return {
+    ...createCallers(gateway),
+    expectCall: (call, request) =>
+      contract.expectExchange(exchangeOf(call), async (url) => {
+        fulfilmentUrl = url
+        await request(url)
+      }),
+    compareWithCommitted: (given) => contract.compareWithCommitted(given),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function createCallers(gateway: {
+  readonly url: string
+  readonly adminUrl: string
+}): Pick<GatewayContract, 'callApi' | 'callOperator'> {
+  return {
+    async callApi(method, path, { headers, body } = {}) {
+      const response = await fetch(`${gateway.url}/api/orders${path}`, {
+        method,
+        headers: { authorization: `Bearer ${API_TOKEN}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) }
+    },
+    async callOperator(method, procedure, input) {
+      const query = method === 'GET' ? `?input=${encodeURIComponent(JSON.stringify(input))}` : ''
+      const response = await fetch(`${gateway.adminUrl}/operator/${procedure}${query}`, {
+        method,
+        headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' },
+        ...(method === 'GET' ? {} : { body: JSON.stringify(input) }),
+      })
+      return { status: response.status, headers: response.headers, json: (await response.json()) as Received['json'] }
+    },
+  }
+}
+
+function exchangeOf(call: Call): Exchange {
+  const { does, states = [{ description: 'nothing in particular' }], kind, input, answer } = call
+  const isQuery = kind === 'query'
+  const path = `/trpc/${call.procedure}`
+  const headers = {
+    ...(call.anonymous === true ? {} : { authorization: BEARER }),
+    ...(isQuery ? {} : { 'content-type': 'application/json' }),
+  }
+  const body = input as NonNullable<Exchange['request']['body']>
+  const request = isQuery
+    ? { method: 'GET', path, query: { input: exactly(JSON.stringify(input)) }, headers }
+    : { method: 'POST', path, headers, body }
+  return { does, states, request, answer }
+}
+
+/** Pact takes a text of JSON for JSON, and writes it in its own order: as a pattern it stays as it is. */
+function exactly(text: string) {
+  return regex(`^${text.replaceAll(/[[\]{}()*+?.\\^$|]/g, '\\$&')}$`, text)
+}
+
+/** The answer of a procedure that succeeds. */
+export function data(value: object): Exchange['answer'] {
+  return { status: 200, headers: JSON_TYPE, body: { result: { data: value } } } as Exchange['answer']
+}
+
+/** A refusal as the gateway reads it: the status, the code, the retry class, and the version behind a 412. */
+export function refusal(status: number, reason: string, more: object = {}): Exchange['answer'] {
+  const known = { httpStatus: status, reason, retry: 'never', ...more }
+  const body = { error: { message: string('A sentence of fulfilment'), code: integer(-32_000), data: known } }
+  return { status, headers: JSON_TYPE, body } as Exchange['answer']
+}
+
+/** A condition that fulfilment brings about before a call. */
+export function state(description: string, parameters: NonNullable<NeededState['parameters']>): NeededState {
+  return { description, parameters }
+}
+
+/** The condition that there is an order, `ord_<name>`. */
+export const pending = (name: string, version = 1) => state('there is an order', { orderId: `ord_${name}`, version })
+/** The condition that the order `ord_<name>` was paid. */
+export const paid = (name: string) => state('an order was paid', { name })
+/** The condition that there is no order `ord_<name>`. */
+export const absent = (name: string) => state('there is no order', { orderId: `ord_${name}` })
+
+/** A time of the examples. */
+export const TIME = '2026-11-21T08:00:00.000Z'
+/** Any time. */
+export const time = () => regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, TIME)
