@@ -71,7 +71,10 @@ describe('webhooks', () => {
 
 describe('folders', () => {
   it.each([
-    ['gateway', ['composition', 'operator', 'http', 'fulfilment', 'receive', 'dispatch', 'inbox', 'providers']],
+    [
+      'gateway',
+      ['composition', 'operator', 'http', 'refusals', 'fulfilment', 'receive', 'dispatch', 'inbox', 'providers'],
+    ],
     ['fulfilment', ['http', 'payments', 'receipts', 'orders']],
   ])('of %s import along the way of a delivery and never back', (name, order) => {
     const source = `packages/${name}/src/`

@@ -27,6 +27,10 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
     ...['_id', 'state', 'ratePerSecond', 'matched', 'notRead', 'cursor', 'until', 'leaseUntil'],
     ...['startedAt', 'finishedAt'],
   ],
+  refusals: [
+    ...['_id', 'id', 'at', 'provider', 'reason', 'why', 'status', 'bytes', 'secretIds', 'expireAt'],
+    ...['taken', 'count', 'since', 'lastAt'],
+  ],
   orders: ['_id', 'status', 'access', 'currency', 'amountDue', 'createdAt', 'updatedAt', 'deletedAt'],
   idempotency_keys: ['_id', 'orderId', 'createdAt', 'state', 'run', 'leaseUntil', 'expiresAt'],
 }
@@ -71,6 +75,8 @@ async function use(): Promise<void> {
   await system.deliver(paymentEvent(dead, { orderId: await system.order(), amount: 1 }), { provider: 'shop' })
   await system.until(paid, ({ state }) => state === 'done')
   const { _id } = await system.until(dead, ({ state }) => state === 'dead')
+  await system.deliver({}, { secret: 'of a forger' })
+  await expect.poll(() => database.db.collection('refusals').countDocuments()).toBeGreaterThan(0)
   const { events } = system.operator()
   await events.replay.mutate({ ids: [String(_id)], reason: 'to have one' })
   await system.until(dead, ({ state, replays }) => state === 'dead' && replays?.length === 1)

@@ -14,6 +14,8 @@ export interface DeliveryMetrics {
   withheld(provider: string, reason: string): void
   /** A transmission arrived again with another body: somebody has intercepted a delivery. */
   transmissionReused(provider: string): void
+  /** A refused delivery has no record: there were too many, or the database did not store it. */
+  refusalNotKept(why: 'too_many' | 'not_stored', times: number): void
   /** A redelivery of a dead event, by outcome: revived, too_late or too_often. */
   redelivered(provider: string, outcome: string): void
 }
@@ -94,6 +96,7 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   })
   return {
     ...createLoginMetrics(registry),
+    ...createRefusalMetrics(registry),
     delivered(provider, outcome) {
       deliveries.inc({ provider, outcome })
       count(provider, 'delivery', outcome)
@@ -108,6 +111,17 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
     lostClaims: (count) => lost.inc(count),
     contractMismatch: () => unreadable.inc(),
   }
+}
+
+function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusalNotKept'> {
+  const notKept = new Counter({
+    name: 'oncehook_refusals_not_kept_total',
+    help: 'Refused deliveries without a record, by reason: too_many, or not_stored by the database',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
+  for (const reason of ['too_many', 'not_stored']) notKept.inc({ reason }, 0)
+  return { refusalNotKept: (reason, times) => notKept.inc({ reason }, times) }
 }
 
 function createLoginMetrics(registry: Registry): LoginMetrics {

@@ -14,6 +14,7 @@ import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
 import { watchProviders } from '../providers/watched-providers.ts'
+import { createRefusals } from '../refusals/refusals.ts'
 import type { GatewayContext, GatewayDeps } from './gateway-context.ts'
 import { loadFulfilment } from './load-fulfilment.ts'
 import { stopInTime } from './stop-in-time.ts'
@@ -28,10 +29,16 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   const databaseErrors = createDatabaseErrors(registry)
   const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })
   const stats = createProviderStats(mongo.background.db, deps.logger, STATS_FLUSH_MS)
+  const metrics = createGatewayMetrics(registry, stats.add)
+  const refusals = createRefusals({
+    ...{ db: mongo.background.db, clock: deps.clock, logger: deps.logger, flushMs: STATS_FLUSH_MS },
+    onNotKept: metrics.refusalNotKept,
+  })
   const serviceKeys = watchServiceKeys(deps.settings.serviceKeys, deps.logger)
   const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
   const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
   lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: () => stopInTime(stats) })
+  lifecycle.onStop({ name: 'refusals', withinMs: 1_000, stop: () => stopInTime(refusals) })
   return {
     ...deps,
     lifecycle,
@@ -44,7 +51,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     fulfilmentTls,
     ...loadFulfilment({ ...deps, serviceKeys, fulfilmentTls }),
     registry,
-    metrics: createGatewayMetrics(registry, stats.add),
+    ...{ metrics, refusals },
     audit: createAudit(mongo.background.durableDb, deps),
     databaseErrors,
   }

@@ -16,6 +16,7 @@ import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
+import type { Refusals } from '../refusals/refusals.ts'
 import type { GatewaySettings } from '../settings.ts'
 
 /** The settings of a gateway, and the dependencies that tests can replace. */
@@ -52,6 +53,8 @@ export interface GatewayContext extends GatewayDeps {
   readonly payments: PaymentProcedures
   readonly registry: Registry
   readonly metrics: GatewayMetrics
+  /** Records of refused deliveries. */
+  readonly refusals: Refusals
   readonly audit: Audit
   readonly databaseErrors: DatabaseErrors
 }

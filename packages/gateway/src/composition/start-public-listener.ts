@@ -105,6 +105,7 @@ function describeWebhooks(context: GatewayContext, inbox: Inbox): Omit<WebhookDe
     providers: providers.current,
     logger,
     metrics,
+    refusals: context.refusals,
     limits: {
       failed: limitOf('failed', settings.RATE_LIMIT_FAILED),
       searched: limitOf('searched', settings.RATE_LIMIT_FAILED * SEARCHED_PER_FAILED),

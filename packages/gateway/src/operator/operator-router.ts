@@ -7,6 +7,7 @@ import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
+import { listRefusalsProcedure } from './refusal-procedures.ts'
 import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
 
 /** All procedures of the operator, one line each. */
@@ -24,6 +25,7 @@ export const operatorRouter = router({
   erase: eraseProcedure,
   encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
   providers: router({ list: listProvidersProcedure }),
+  refusals: router({ list: listRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })

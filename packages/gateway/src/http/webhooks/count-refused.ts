@@ -1,10 +1,10 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
 import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../../errors.ts'
 import type { DeliveryMetrics } from '../../metrics.ts'
 import { TRANSMISSION_REUSED } from '../../receive/confirm-events.ts'
+import type { Refusals } from '../../refusals/refusals.ts'
 import type { Allowance } from '../rate-limit.ts'
 import { type AdmissionDeps, isCheap, type WebhookCall } from './admission.ts'
 import { workOf } from './check-budget.ts'
@@ -16,6 +16,7 @@ import { isSearchable } from './searched-bodies.ts'
 export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
+  readonly refusals: Pick<Refusals, 'note'>
   readonly summary: Pick<RefusalSummary, 'add' | 'takeAlarm' | 'takeLine'>
 }
 
@@ -37,8 +38,6 @@ function countForged(deps: CountRefusedDeps, call: WebhookCall, refused: AppErro
   const { provider, address, rawBody, workMs } = call
   const { limits, metrics, checks, turns } = deps
   const bytes = rawBody?.length ?? 0
-  // Counted first: a released body has no length any more.
-  if (rawBody !== undefined) releaseBuffer(rawBody)
   metrics.unverified(provider.name, String(refused.details.reason))
   const ms = workOf(workMs, bytes)
   checks.charge(address, ms + bytes / BYTES_PER_MS)
@@ -68,6 +67,18 @@ function alarmOfReuse(deps: CountRefusedDeps, call: WebhookCall, { refused, allo
 function countUnchecked({ limits }: CountRefusedDeps, { address }: WebhookCall, error: AppError): AppError {
   const allowance = limits.failed.count(address)
   return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
+}
+
+const PLAIN = /^[a-z_]{1,40}$/
+
+/** Keeps what operators may see of a delivery that the sender got wrong. Its body must still be there. */
+export function noteRefused({ refusals }: CountRefusedDeps, call: WebhookCall, error: AppError): void {
+  const { code, status, message, details } = error
+  if (status >= 500) return
+  const { provider, address, ids, request, rawBody } = call
+  const why = typeof details.reason === 'string' && PLAIN.test(details.reason) ? details.reason : null
+  const refused = { provider, address, requestId: ids.requestId, rawHeaders: request.rawHeaders, rawBody }
+  refusals.note(refused, { code, status, message, why })
 }
 
 /** Counts a rejected delivery and logs it: in a separate line, or in the summary if there are too many. */

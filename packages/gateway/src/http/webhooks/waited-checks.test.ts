@@ -53,7 +53,7 @@ it('a sender is charged for what a check does after it has waited', async () => 
         ...{ trustedProxyHops: 0, withinMs: 60_000, turns: new CheckTurns(now) },
         checks: { refusalOf: () => null, charge: (_, ms) => charged.push(ms) },
         strangers: new Strangers({ limit: noLimit, windowSeconds: 1, atOnce: 0, clock, known }),
-        ...{ summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
+        ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
       },
       (_, response) => response.writeHead(404).end(),
     ),

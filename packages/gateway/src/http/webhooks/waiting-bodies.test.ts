@@ -54,7 +54,7 @@ const server = createServer(
       ...{ trustedProxyHops: 1, withinMs: 60_000, turns },
       checks: new CheckBudget({ clock, known, isLimited: false }),
       strangers: new Strangers({ limit: noLimit, windowSeconds: 1, atOnce: 0, clock, known }),
-      ...{ summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
+      ...{ refusals: { note: () => undefined }, summary: new RefusalSummary(logger), lastAnswers: new LastAnswers() },
     },
     (_, response) => response.writeHead(404).end(),
   ),

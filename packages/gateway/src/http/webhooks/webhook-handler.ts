@@ -1,13 +1,15 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Asker } from '@oncehook/webhooks/providers'
+import { signatureInvalid } from '../../errors.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
 import { type AdmissionDeps, admit, beginCheck, release, untilCheck, type WebhookCall } from './admission.ts'
-import { type CountRefusedDeps, countRefused, logRefused } from './count-refused.ts'
+import { type CountRefusedDeps, countRefused, logRefused, noteRefused } from './count-refused.ts'
 import { provesAddress } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
 import { type LogDeliveryDeps, logAccepted } from './log-delivery.ts'
@@ -76,6 +78,8 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     logAccepted(deps, call, accepted)
   } catch (thrown) {
     const error = countRefused(deps, call, thrown)
+    noteRefused(deps, call, error)
+    if (signatureInvalid.is(thrown) && call.rawBody !== undefined) releaseBuffer(call.rawBody)
     logRefused(deps, call, error)
     await writeError(call.response, error, call.ids.requestId)
   } finally {

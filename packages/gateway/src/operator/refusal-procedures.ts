@@ -1,0 +1,63 @@
+import { ObjectId } from 'mongodb'
+import { z } from 'zod'
+import { type NotKeptDocument, REFUSALS, type RefusalDocument } from '../refusals/refusal-document.ts'
+import { pageMembers } from './events/event-filter.ts'
+import { procedure, SEARCH_MS } from './operator-trpc.ts'
+
+const name = z.string().min(1).max(255)
+
+/**
+ * `refusals.list`: refused deliveries, newest first, and how many have no record. `reason` is an error code, or why a
+ * delivery was not authentic.
+ */
+export const listRefusalsProcedure = procedure
+  .input(z.strictObject({ provider: name.optional(), reason: name.optional(), ...pageMembers }).prefault({}))
+  .query(async ({ ctx, input: { limit, after, ...selected } }) => {
+    const filter = toFilter(selected)
+    const id = after === undefined ? { $type: 'objectId' as const } : { $lt: new ObjectId(after) }
+    const options = { maxTimeMS: SEARCH_MS }
+    const [found, counts] = await Promise.all([
+      ctx.db
+        .collection<RefusalDocument>(REFUSALS)
+        .find({ ...filter, id }, options)
+        .sort({ id: -1 })
+        .limit(limit + 1)
+        .toArray(),
+      ctx.db
+        .collection<Counted>(REFUSALS)
+        .find({ ...filter, count: { $gt: 0 } }, options)
+        .limit(MOST_COUNTS)
+        .toArray(),
+    ])
+    const items = found.slice(0, limit).map(showRefusal)
+    return {
+      items,
+      next: found.length > limit ? (items.at(-1)?.id ?? null) : null,
+      notKept: counts.map(showCount).toSorted((one, other) => other.count - one.count),
+    }
+  })
+
+const MOST_COUNTS = 1_000
+
+type Counted = NotKeptDocument & { readonly count: number }
+
+interface Selected {
+  readonly provider?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** Every value is compared literally. */
+function toFilter({ provider, reason }: Selected) {
+  return {
+    ...(provider === undefined ? {} : { provider: { $eq: provider } }),
+    ...(reason === undefined ? {} : { $or: [{ reason: { $eq: reason } }, { why: { $eq: reason } }] }),
+  }
+}
+
+function showRefusal({ _id, expireAt, id, at, ...refusal }: RefusalDocument) {
+  return { id: String(id), at: at.toISOString(), ...refusal }
+}
+
+function showCount({ provider, reason, why, count, since, lastAt }: Counted) {
+  return { provider, reason, why, count, since: since.toISOString(), lastAt: lastAt.toISOString() }
+}

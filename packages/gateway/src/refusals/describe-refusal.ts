@@ -1,0 +1,117 @@
+import type { Provider } from '@oncehook/webhooks/providers'
+import { ObjectId } from 'mongodb'
+import type { Refusal, ShownHeader } from './refusal-document.ts'
+
+/** A refused delivery, while its answer is made. */
+export interface RefusedDelivery {
+  readonly provider: Pick<Provider, 'name' | 'secrets' | 'signedHeaders' | 'staticTokenHeader'>
+  /** The client address. */
+  readonly address: string
+  readonly requestId: string
+  /** Names and values alternately. */
+  readonly rawHeaders: readonly string[]
+  /** The complete body; undefined if it was not read. */
+  readonly rawBody: Buffer | undefined
+}
+
+/** The answer to a refused delivery. */
+export interface RefusalAnswer {
+  readonly code: string
+  readonly status: number
+  readonly message: string
+  /** Why the delivery was not authentic, if that is known. */
+  readonly why: string | null
+}
+
+/** The network of the sender, and the time in milliseconds. */
+export interface RefusalOrigin {
+  readonly network: string | null
+  readonly now: number
+}
+
+/** The record of a refused delivery: nothing of its body, of a signature, or of a header beyond the allow-list. */
+export function describeRefusal(
+  refused: RefusedDelivery,
+  answer: RefusalAnswer,
+  { network, now }: RefusalOrigin,
+): Refusal {
+  const { provider, requestId, rawHeaders, rawBody } = refused
+  const headers = firstValues(rawHeaders)
+  return {
+    id: new ObjectId(),
+    at: new Date(now),
+    provider: provider.name,
+    reason: answer.code,
+    why: answer.why,
+    status: answer.status,
+    message: toPlain(answer.message, MOST_MESSAGE),
+    network,
+    bytes: rawBody?.length ?? announcedBytes(headers.get('content-length')),
+    secretIds: wereCompared(answer, rawBody) ? liveSecretIds(provider, now) : [],
+    requestId,
+    headers: shownHeaders(provider, headers),
+    signatureHeaders: provider.signedHeaders.map((name) => ({ name, isPresent: headers.has(name) })),
+  }
+}
+
+const MOST_MESSAGE = 300
+
+/** The headers whose values are kept, and their longest lengths. A header that proves something is not kept even so. */
+const SHOWN: readonly (readonly [name: string, length: number])[] = [
+  ['content-type', 100],
+  ['content-length', 20],
+  ['content-encoding', 40],
+  ['user-agent', 200],
+]
+/** Headers with the id of an event or of an attempt. Only a plain id is kept. */
+const IDS = ['webhook-id', 'svix-id', 'x-github-delivery', 'x-gitlab-event-uuid', 'paypal-transmission-id']
+const PLAIN_ID = /^[\w.:-]{1,64}$/
+
+function shownHeaders(
+  { signedHeaders, staticTokenHeader }: RefusedDelivery['provider'],
+  headers: ReadonlyMap<string, string>,
+): ShownHeader[] {
+  const shown: ShownHeader[] = []
+  for (const [name, length] of SHOWN) {
+    const value = signedHeaders.includes(name) ? undefined : headers.get(name)
+    if (value !== undefined) shown.push({ name, value: toPlain(value, length) })
+  }
+  for (const name of IDS) {
+    const value = name === staticTokenHeader ? undefined : headers.get(name)
+    if (value !== undefined && PLAIN_ID.test(value)) shown.push({ name, value })
+  }
+  return shown
+}
+
+function firstValues(rawHeaders: readonly string[]): Map<string, string> {
+  const values = new Map<string, string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase()
+    if (!values.has(name)) values.set(name, rawHeaders[at + 1] ?? '')
+  }
+  return values
+}
+
+function announcedBytes(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+const NOT_COMPARED: ReadonlySet<string | null> = new Set([
+  ...['header_missing', 'header_malformed', 'timestamp_outside_window', 'body_too_large'],
+])
+const COMPARED: ReadonlySet<string | null> = new Set(['signature_mismatch', 'object_unknown', 'transmission_reused'])
+
+/** A limit may refuse a delivery before its signature is compared, or because the signature was wrong. */
+function wereCompared({ code, why }: RefusalAnswer, rawBody: Buffer | undefined): boolean {
+  if (rawBody === undefined) return false
+  return code === 'rate_limited' ? COMPARED.has(why) : !NOT_COMPARED.has(why)
+}
+
+function liveSecretIds({ secrets }: RefusedDelivery['provider'], now: number): string[] {
+  return secrets.filter(({ notAfter }) => notAfter === null || now < notAfter).map(({ id }) => id)
+}
+
+/** A text of a stranger: cut, and without control characters. */
+function toPlain(text: string, length: number): string {
+  return text.slice(0, length).replace(/\p{C}/gu, '\ufffd')
+}

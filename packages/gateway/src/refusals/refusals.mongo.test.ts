@@ -1,0 +1,216 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { hmacProvider } from '../testing/hmac-provider.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+import { createOperatorClient, paymentEvent } from '../testing/start-operated-system.ts'
+import { REFUSALS } from './refusal-document.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+const canary = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
+const secrets = { newer: canary('newer'), ended: canary('ended'), shop: canary('shop'), token: canary('token') }
+const operatorToken = canary('operator')
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const refusals = database.db.collection(REFUSALS)
+const gateway = stack.use(
+  await startGateway({
+    database,
+    providers: {
+      acme: {
+        scheme: 'stripe',
+        secrets: [
+          { id: 'newer', value: secrets.newer },
+          { id: 'ended', value: secrets.ended, notAfter: '2020-01-01T00:00:00Z' },
+        ],
+      },
+      shop: hmacProvider({ id: 'only', value: secrets.shop }),
+      lab: {
+        ...{ scheme: 'gitlab', secrets: [{ id: 'plain', value: secrets.token }] },
+        fetch: { baseUrl: 'http://127.0.0.1:1', token: secrets.newer },
+      },
+    },
+    settings: {
+      OPERATOR_TOKENS: JSON.stringify({ alice: operatorToken }),
+      MAX_WEBHOOK_BYTES: '100000',
+      TRUSTED_PROXY_HOPS: '1',
+    },
+  }),
+)
+const operator = createOperatorClient(gateway.adminUrl, operatorToken)
+const list = (input: Parameters<typeof operator.refusals.list.query>[0] = {}) => operator.refusals.list.query(input)
+
+beforeEach(async () => {
+  await refusals.deleteMany()
+})
+
+const CANARY = 'canary of a body'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+interface Sent {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+async function deliver(provider: string, { headers = {}, body = CANARY }: Sent = {}) {
+  const response = await fetch(`${gateway.url}/api/webhooks/${provider}`, {
+    ...{ method: 'POST', body },
+    headers: { ...JSON_TYPE, 'x-forwarded-for': '203.0.113.77', ...headers },
+  })
+  await response.arrayBuffer()
+  return { status: response.status, requestId: response.headers.get('x-request-id') }
+}
+
+function signed(body: string, { secret = secrets.newer, ageSeconds = 0 } = {}): Record<string, string> {
+  const time = Math.floor(Date.now() / 1_000) - ageSeconds
+  return { 'stripe-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }
+}
+
+const FORGED = signed(CANARY, { secret: 'the secret of a forger' })
+
+type Kind = readonly [name: string, delivery: Sent & { readonly provider?: string }, expected: object]
+
+const KINDS: readonly Kind[] = [
+  [
+    'a wrong signature',
+    { headers: { ...FORGED, 'user-agent': 'forger/1.0', cookie: 'canary-cookie' } },
+    {
+      ...{ reason: 'signature_invalid', why: 'signature_mismatch', status: 401, secretIds: ['newer'] },
+      ...{ bytes: CANARY.length, network: '203.0.113.0/24' },
+      signatureHeaders: [{ name: 'stripe-signature', isPresent: true }],
+    },
+  ],
+  [
+    'a missing signature',
+    {},
+    {
+      ...{ reason: 'signature_invalid', why: 'header_missing', status: 401, secretIds: [] },
+      signatureHeaders: [{ name: 'stripe-signature', isPresent: false }],
+    },
+  ],
+  [
+    'a signature without its parts',
+    { headers: { 'stripe-signature': 'canary-signature' } },
+    { reason: 'signature_invalid', why: 'header_malformed', secretIds: [] },
+  ],
+  [
+    'an old time',
+    { headers: signed(CANARY, { ageSeconds: 7_200 }) },
+    { reason: 'signature_invalid', why: 'timestamp_outside_window', secretIds: [] },
+  ],
+  [
+    'a plaintext token that is wrong',
+    { provider: 'lab', headers: { 'x-gitlab-token': 'canary-token-of-a-forger' } },
+    { reason: 'signature_invalid', why: 'signature_mismatch', secretIds: ['plain'] },
+  ],
+  [
+    'a body that is no JSON',
+    { headers: signed(CANARY) },
+    { reason: 'invalid_body', why: 'syntax', status: 400, secretIds: ['newer'] },
+  ],
+  [
+    'another media type',
+    { headers: { ...signed(CANARY), 'content-type': 'text/plain' } },
+    { reason: 'unsupported_media_type', status: 415, secretIds: ['newer'] },
+  ],
+  [
+    'a compressed body',
+    { headers: { 'content-encoding': 'gzip' } },
+    { reason: 'unsupported_media_type', status: 415, secretIds: [] },
+  ],
+  [
+    'a body that is too large',
+    { body: 'x'.repeat(100_001) },
+    { reason: 'payload_too_large', status: 413, secretIds: [], bytes: 100_001 },
+  ],
+  [
+    'an address of IPv6',
+    { headers: { 'x-forwarded-for': '2001:db8:7:8:9:a:b:c' } },
+    { reason: 'signature_invalid', network: '2001:db8:7::/48' },
+  ],
+]
+
+describe('a refused delivery', () => {
+  it.each(KINDS)(
+    'with %s leaves a record, and nothing of its body or signature',
+    async (_, { provider = 'acme', ...sent }, expected) => {
+      const { requestId } = await deliver(provider, sent)
+      await expect.poll(async () => (await list({ provider })).items).toHaveLength(1)
+      expect((await list({ provider })).items).toMatchObject([
+        { ...expected, provider, requestId, at: expect.stringMatching(/^20.*Z$/) },
+      ])
+      const stored = JSON.stringify(await refusals.find().toArray())
+      const values = Object.values(sent.headers ?? {}).flatMap((value) => value.match(/[\da-f]{64}/g) ?? [])
+      for (const hidden of [...Object.values(secrets), ...values, CANARY, 'canary', '203.0.113.77', ':8:9']) {
+        expect(stored).not.toContain(hidden)
+      }
+    },
+  )
+
+  it('shows what the sender is, in plain text', async () => {
+    const headers = { ...FORGED, 'user-agent': `robot\u0085${'x'.repeat(300)}`, 'webhook-id': 'msg_1' }
+    await deliver('acme', { headers })
+    await expect.poll(async () => (await list()).items.length).toBe(1)
+    const [shown] = (await list()).items
+    expect(shown?.headers).toEqual([
+      { name: 'content-type', value: 'application/json' },
+      { name: 'content-length', value: String(CANARY.length) },
+      { name: 'user-agent', value: `robot\ufffd${'x'.repeat(194)}` },
+      { name: 'webhook-id', value: 'msg_1' },
+    ])
+  })
+})
+
+describe('no record', () => {
+  it('is left by an authentic delivery, a repetition, an unknown provider, or another method', async () => {
+    const body = JSON.stringify(paymentEvent(randomUUID()))
+    const authentic = { body, headers: signed(body) }
+    expect((await deliver('acme', authentic)).status).toBe(200)
+    expect((await deliver('acme', authentic)).status).toBe(200)
+    expect((await deliver('nobody')).status).toBe(404)
+    expect((await fetch(`${gateway.url}/api/webhooks/acme`)).status).toBe(405)
+    // Written in the order of the refusals, so nothing else is on its way.
+    const { requestId } = await deliver('acme')
+    await expect.poll(async () => (await list()).items).toMatchObject([{ requestId }])
+  })
+})
+
+describe('refusals.list', () => {
+  it('has the newest first, by provider and by reason, in pages', async () => {
+    for (const provider of ['acme', 'shop', 'acme']) await deliver(provider)
+    await deliver('shop', { headers: { 'x-signature': 'ab'.repeat(32) } })
+    await expect.poll(async () => (await list()).items.length).toBe(4)
+    const { items, next } = await list({ limit: 3 })
+    expect(items.map(({ provider }) => provider)).toEqual(['shop', 'acme', 'shop'])
+    const last = await list({ limit: 3, after: next ?? '' })
+    expect(last).toMatchObject({ items: [{ provider: 'acme' }], next: null })
+    expect((await list({ reason: 'signature_mismatch' })).items).toMatchObject([{ provider: 'shop' }])
+    expect((await list({ provider: 'acme', reason: 'signature_invalid' })).items).toHaveLength(2)
+    expect((await list({ provider: '$acme' })).items).toEqual([])
+    await expect(list({ after: 'x' })).rejects.toThrow()
+  })
+})
+
+describe('a flood', () => {
+  it('of forgeries leaves few records, counts the others and hides no other refusal', async () => {
+    const before = await deliver('acme')
+    const times = 600
+    for (let sent = 0; sent < times; sent += 20) {
+      await Promise.all(Array.from({ length: 20 }, () => deliver('acme', { headers: FORGED })))
+    }
+    const other = { headers: { ...FORGED, 'x-forwarded-for': '198.51.100.1' } }
+    const { requestId } = await deliver('acme', other)
+    await expect.poll(async () => (await list()).items[0]).toMatchObject({ requestId })
+    const { notKept } = await list()
+    const kept = await refusals.countDocuments({ why: 'signature_mismatch', id: { $exists: true } })
+    expect(kept).toBeLessThan(200)
+    expect(notKept).toMatchObject([
+      { provider: 'acme', reason: 'signature_invalid', why: 'signature_mismatch', count: times + 1 - kept },
+    ])
+    expect((await list({ reason: 'header_missing' })).items).toMatchObject([{ requestId: before.requestId }])
+  })
+})
