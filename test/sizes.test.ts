@@ -10,9 +10,7 @@ const MAX_FILES = 15
 const REASON = /^(?:This folder|`src\/`) has more than 15 files because .+/m
 
 /** Files that are still too long. Split them; add none. */
-const LONG_FILES: readonly string[] = [
-  'test/support/containers/container-stack.ts',
-]
+const LONG_FILES: readonly string[] = ['test/support/containers/container-stack.ts']
 
 const isTest = (file: string): boolean => /\.test\.[cm]?ts$/.test(file)
 const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,mjs,cjs}', {

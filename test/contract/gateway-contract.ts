@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** What a caller of the gateway receives. */
-export interface Received {
+interface Received {
   readonly status: number
   readonly headers: Headers
   readonly json: Record<string, unknown>
