@@ -1,9 +1,13 @@
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
 import type { Refusal } from './refusal.ts'
-import type { Schemes } from './schemes/load-schemes.ts'
-import type { AnswerCheck, AnswerHandshake, CheckResult, ConfirmEvent, ReadEvents } from './schemes/scheme.ts'
-import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
+import type {
+  AnswerCheck,
+  AnswerHandshake,
+  CheckResult,
+  CheckSignature,
+  ConfirmEvent,
+  ReadEvents,
+} from './schemes/scheme.ts'
 import type { LiveSecret } from './signatures/signature.ts'
 
 /** A configured provider, ready to verify deliveries. */
@@ -53,45 +57,13 @@ export interface Provider {
 /** An authentic delivery, or the reason why it is not authentic. */
 type VerificationResult = VerifiedDelivery | { readonly refused: Refusal }
 
-const HOUR_MS = 3_600_000
-
-/** Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. */
-export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
-  const { name, maxBytes } = source
-  const scheme = schemes.get(source.settings.scheme)
-  if (scheme === undefined) return { problems: ['the scheme is unknown'] }
-  const { secrets, problems } = readSecrets(scheme, source)
-  problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))
-  if (problems.length > 0) return { problems }
-  const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
-  const check = scheme.prepare(settings, secrets)
-  const answerCheck = scheme.prepareCheck?.(settings, secrets)
-  const confirm = scheme.prepareConfirm?.(settings)
-  return {
-    name,
-    scheme: scheme.name,
-    maxBytes,
-    secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
-    signsTime: scheme.signsTime(settings),
-    redeliveryMs: scheme.redelivery.hours * HOUR_MS,
-    unsaidOrigin: unsaidOrigin(scheme, source.settings),
-    unsureAmounts: unsureAmounts(scheme, source.settings),
-    signedHeaders: scheme.signedHeaders(settings),
-    usesQuery: scheme.usesQuery ?? false,
-    signsInBody: scheme.signsInBody ?? false,
-    takesForms: scheme.takesForms ?? false,
-    readEvents: scheme.prepareReader(settings),
-    answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
-    verify(delivery, now, fetch) {
-      const result = check(delivery, now, fetch)
-      return result instanceof Promise
-        ? result.then((found) => toVerificationResult(delivery, found))
-        : toVerificationResult(delivery, result)
-    },
-    ...(answerCheck === undefined ? {} : { answerCheck }),
-    ...(confirm === undefined ? {} : { confirm }),
-    ...(scheme.staticTokenHeader === undefined ? {} : { staticTokenHeader: scheme.staticTokenHeader }),
-    ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
+/** Makes `verify` of the check of a scheme, which knows the secrets: what it accepts becomes a verified delivery. */
+export function verifyWith(check: CheckSignature): Provider['verify'] {
+  return (delivery, now, fetch) => {
+    const result = check(delivery, now, fetch)
+    return result instanceof Promise
+      ? result.then((found) => toVerificationResult(delivery, found))
+      : toVerificationResult(delivery, result)
   }
 }
 

@@ -1,5 +1,7 @@
 // The entry for programs that keep the settings of providers as data and store deliveries, as the gateway does. It loads
 // no scheme.
+
+export { createProvider } from './create-provider.ts'
 export { type Delivery, headerLines, singleHeader, type VerifiedDelivery } from './delivery.ts'
 export { eventInvalid, overloaded, tooManyEvents } from './errors.ts'
 export {
@@ -13,7 +15,7 @@ export {
 } from './event.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
-export { createProvider, type Provider } from './provider.ts'
+export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
 export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'
 export { CERTIFICATE_ASKED_IN_VAIN, PAYPAL_MAX_AGE_SECONDS } from './schemes/paypal/paypal-certificates.ts'

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { refuseLargeBody } from '@oncehook/kernel/http/raw-body'
+import { refuseLargeBody } from '@oncehook/kernel/http/body-headers'
 import type { Logger } from '@oncehook/kernel/logger'
 import Koa, { type Middleware } from 'koa'
 import { createCors } from './cors.ts'

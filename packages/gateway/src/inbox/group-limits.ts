@@ -15,6 +15,9 @@ export interface GroupLimits {
   readonly maxWaitMs: number
 }
 
+/** The approximate size in bytes of a record without its body: names, strings, headers. */
+export const OVERHEAD_BYTES = 1_024
+
 /** Limits that keep a group within one command (the server allows 48 MB and 100,000 members). */
 export const GROUP_LIMITS: GroupLimits = {
   maxMembers: 500,

@@ -5,14 +5,14 @@ import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { hidesWriteConcern, type WriteResult, writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import { unhandledReason, type WebhookEvent } from '@oncehook/webhooks/providers'
 import { Binary, type Db, ObjectId } from 'mongodb'
-import { createBodies } from './bodies.ts'
 import { type ClaimTaker, initialClaimOf } from './claims/claim.ts'
 import { confirmDuplicates } from './confirm-duplicates.ts'
 import { EVENTS, type EventDocument } from './event-document.ts'
 import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { GROUP_LIMITS } from './group-limits.ts'
+import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import { KnownIds } from './known-ids.ts'
+import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
 import { insertClaimed, insertPending, insertUnhandled, type NewState } from './transitions.ts'
@@ -33,14 +33,6 @@ export interface Evidence {
 /** An authentic event with the evidence of its delivery. */
 export interface Arrival extends Evidence {
   readonly event: WebhookEvent
-}
-
-/** Several events of one delivery. Each id occurs once. */
-export interface BatchArrival {
-  readonly evidence: Evidence
-  readonly events: readonly WebhookEvent[]
-  /** After this instant of `performance.now()` the outcome is no longer needed. */
-  readonly endsAt: number
 }
 
 /** The result of an arrival: a new durable record, a record that was already durable, or not known to be stored. */
@@ -81,15 +73,12 @@ export interface Inbox {
 }
 
 const KNOWN_IDS = 50_000
-// The approximate cost of a document without its body: names, strings, headers.
-const OVERHEAD_BYTES = 1_024
 
 /** Creates the inbox: grouped inserts under the unique index, and a memory of keys that are known to be durable. */
 export function createInbox(deps: InboxDeps): Inbox {
   const known = new KnownIds(KNOWN_IDS)
   const writeGroup = (documents: EventDocument[]) => insert(deps, documents)
   const group = createGroupCommit<EventDocument>({ writeGroup, now: () => performance.now() }, GROUP_LIMITS)
-  const bodies = createBodies(deps)
   const settle = (written: Written): Recorded => {
     const { arrival, body, key, document, verdict } = written
     if (verdict === undefined || verdict === 'unknown') return 'not_stored'
@@ -98,18 +87,10 @@ export function createInbox(deps: InboxDeps): Inbox {
     if (document?.state === 'processing') deps.dispatcher.take(initialClaimOf(document))
     return 'recorded'
   }
-  const writeBatch = async (arrivals: readonly Arrival[], body: StoredBody, endsAt: number): Promise<Recorded[]> => {
-    const documents: EventDocument[] = []
-    const makers = arrivals.map((arrival, index) => () => {
-      const document = toDocument(deps, arrival, body)
-      documents[index] = document
-      return document
-    })
-    const verdicts = await group.writeBatch(makers, { bytes: OVERHEAD_BYTES, endsAt })
-    return arrivals.map((arrival, at) =>
-      settle({ arrival, body, key: keyOf(arrival, body), document: documents[at], verdict: verdicts[at] }),
-    )
-  }
+  const recordBatch = createBatchRecorder(deps, {
+    ...{ known, keyOf, group, settle },
+    toDocument: (arrival, body) => toDocument(deps, arrival, body),
+  })
   return {
     get waiting() {
       return group.waiting
@@ -122,29 +103,18 @@ export function createInbox(deps: InboxDeps): Inbox {
       const verdict = await group.write(document, arrival.rawBody.length + OVERHEAD_BYTES)
       return settle({ arrival, body, key, document, verdict })
     },
-    async recordBatch({ evidence, events, endsAt }) {
-      const { provider, rawBody } = evidence
-      const bodyHash = hash('sha256', rawBody, 'base64')
-      const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
-      const arrivals = events.map((event) => ({ ...evidence, event }))
-      const fresh = arrivals.filter((arrival) => !known.has(keyOf(arrival, body)))
-      // The body is stored before any record that refers to it.
-      const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
-      if (!isKept) return events.map(() => 'not_stored')
-      const outcomes = await writeBatch(fresh, body, endsAt)
-      const byEvent = new Map(fresh.map(({ event }, index) => [event, outcomes[index]]))
-      return arrivals.map((arrival) => byEvent.get(arrival.event) ?? countDuplicate(deps, arrival, body))
-    },
+    recordBatch,
   }
 }
 
 /** The body of an event. It has an id if it is stored separately from the record. */
-interface StoredBody {
+export interface StoredBody {
   readonly hash: string
   readonly id?: string
 }
 
-interface Written {
+/** An arrival that was written: its key, its record if one was made, and the verdict of the database. */
+export interface Written {
   readonly arrival: Arrival
   readonly body: StoredBody
   readonly key: string

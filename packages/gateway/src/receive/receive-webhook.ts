@@ -10,11 +10,13 @@ import {
   type WebhookEvent,
 } from '@oncehook/webhooks/providers'
 import { notStored, signatureInvalid } from '../errors.ts'
-import type { BatchArrival, Inbox, Recorded } from '../inbox/inbox.ts'
+import type { Inbox, Recorded } from '../inbox/inbox.ts'
+import type { BatchArrival } from '../inbox/record-batch.ts'
 import type { Transmissions } from '../inbox/transmissions.ts'
 import { CHALLENGE, confirmEvents } from './confirm-events.ts'
 import { checkedInTime } from './deadlines.ts'
 import { refuseMediaType } from './media-type.ts'
+import { withoutRepetitions } from './without-repetitions.ts'
 
 /** The dependencies of `receiveWebhook`. */
 export interface ReceiveDeps {
@@ -123,11 +125,4 @@ function storedEvent({ isHandled }: ReceiveDeps, event: WebhookEvent, recorded: 
   if (recorded === undefined || recorded === 'not_stored') throw notStored()
   if (recorded === 'duplicate') return { event, outcome: 'duplicate' }
   return { event, outcome: unhandledReason(event, isHandled) === null ? 'recorded' : 'unhandled' }
-}
-
-/** If several events have the same id, the first one counts, as it does if they arrive in separate deliveries. */
-function withoutRepetitions(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
-  const byId = new Map<string, WebhookEvent>()
-  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, event)
-  return [...byId.values()]
 }

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { badRequest, payloadTooLarge, unsupportedMediaType } from '../error-codes.ts'
+import { badRequest, payloadTooLarge } from '../error-codes.ts'
 import type { AppError } from '../errors.ts'
-import { type BodyWatch, readRawBody, refuseEncodedBody, refuseLargeBody } from './raw-body.ts'
+import { type BodyWatch, readRawBody } from './raw-body.ts'
 import { listen } from './server/listen.ts'
 
 interface Reading extends AsyncDisposable {
@@ -186,29 +186,6 @@ describe('readRawBody', () => {
     const end = await promise
     end(new Error('somebody else needs the room'))
     expect(await settled(call)).toEqual(new Error('somebody else needs the room'))
-  })
-})
-
-describe('refuseLargeBody', () => {
-  it('refuses an announced length above the limit, and closes the connection', () => {
-    expect(() => refuseLargeBody({ headers: { 'content-length': '11' } }, 10)).toThrow(
-      expect.objectContaining({ code: payloadTooLarge.code, headers: { Connection: 'close' } }),
-    )
-    expect(() => refuseLargeBody({ headers: { 'content-length': '10' } }, 10)).not.toThrow()
-    expect(() => refuseLargeBody({ headers: {} }, 10)).not.toThrow()
-  })
-})
-
-describe('refuseEncodedBody', () => {
-  it('refuses every content coding but identity, and names the one that is accepted', () => {
-    expect(() => refuseEncodedBody({ headers: { 'content-encoding': 'gzip' } })).toThrow(
-      expect.objectContaining({
-        code: unsupportedMediaType.code,
-        headers: { 'Accept-Encoding': 'identity', Connection: 'close' },
-      }),
-    )
-    expect(() => refuseEncodedBody({ headers: { 'content-encoding': 'Identity' } })).not.toThrow()
-    expect(() => refuseEncodedBody({ headers: {} })).not.toThrow()
   })
 })
 

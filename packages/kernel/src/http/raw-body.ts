@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, payloadTooLarge, unsupportedMediaType } from '../error-codes.ts'
+import { badRequest } from '../error-codes.ts'
+import { tooLarge } from './body-headers.ts'
 import { releaseBuffer } from './release-buffer.ts'
 import { sendContinue } from './server/expect-continue.ts'
 
@@ -9,26 +10,6 @@ export interface BodyWatch {
   onBytes(count: number): void
   /** Receives a function that stops the reading from outside. */
   onReading(end: (reason: Error) => void): void
-}
-
-type Headed = Pick<IncomingMessage, 'headers'>
-
-/**
- * Refuses a request that announces a larger body, before anything of the body is read.
- * @throws payloadTooLarge
- */
-export function refuseLargeBody({ headers }: Headed, maxBytes: number): void {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
-}
-
-/**
- * Refuses a body with a content coding.
- * @throws unsupportedMediaType
- */
-export function refuseEncodedBody({ headers }: Headed): void {
-  const coding = headers['content-encoding']
-  if (coding === undefined || coding.toLowerCase() === 'identity') return
-  throw unsupportedMediaType({}, { headers: { 'Accept-Encoding': 'identity', Connection: 'close' } })
 }
 
 /**
@@ -79,8 +60,4 @@ function joined(chunks: readonly Buffer[]): Buffer {
 
 function brokenOff(): Error {
   return badRequest({ reason: 'body broken off' })
-}
-
-function tooLarge(maxBytes: number): Error {
-  return payloadTooLarge({ maxBytes }, { headers: { Connection: 'close' } })
 }

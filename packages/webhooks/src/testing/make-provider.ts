@@ -1,6 +1,7 @@
+import { createProvider } from '../create-provider.ts'
 import type { Delivery, VerifiedDelivery } from '../delivery.ts'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '../event.ts'
-import { createProvider, type Provider } from '../provider.ts'
+import type { Provider } from '../provider.ts'
 import { SCHEMES } from '../schemes/schemes.ts'
 import { parseProvidersSettings } from './providers-settings.ts'
 

@@ -1,5 +1,5 @@
 import { invalidBody, unsupportedMediaType } from '@oncehook/kernel/error-codes'
-import { refuseEncodedBody } from '@oncehook/kernel/http/raw-body'
+import { refuseEncodedBody } from '@oncehook/kernel/http/body-headers'
 import { parseStrictJson } from '@oncehook/kernel/strict-json'
 import type { Context } from 'koa'
 import { isJsonInUtf8, mediaTypeOf } from '../../receive/media-type.ts'

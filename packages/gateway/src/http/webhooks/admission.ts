@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { payloadTooLarge } from '@oncehook/kernel/error-codes'
-import { readRawBody, refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/raw-body'
+import { refuseEncodedBody, refuseLargeBody } from '@oncehook/kernel/http/body-headers'
+import { readRawBody } from '@oncehook/kernel/http/raw-body'
 import type { Provider } from '@oncehook/webhooks/providers'
 import type { RateLimit } from '../rate-limit.ts'
 import type { RequestIds } from '../request-context.ts'
@@ -10,7 +11,6 @@ import type { CheckTurns } from './check-turns.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import { mayBeSearched } from './searched-bodies.ts'
 import { unread } from './unread.ts'
-import { untilTurn } from './until-turn.ts'
 
 /** One delivery on its way through the steps of the webhook handler. Times are values of `performance.now()`. */
 export interface WebhookCall {
@@ -78,26 +78,6 @@ export function admit(deps: AdmissionDeps, call: WebhookCall): Promise<Buffer> {
   return readAffordable(deps, call, share)
 }
 
-/** Waits until a body may be checked: a large one for its turn. Small ones are only counted. */
-export function untilCheck(deps: AdmissionDeps, call: WebhookCall, rawBody: Buffer): Promise<void> | undefined {
-  if (!isCheap(rawBody.length)) return untilTurn(deps, call, rawBody)
-  deps.turns.enter()
-  call.isCheap = true
-  return undefined
-}
-
-/** Begins a check. Other deliveries may have used up the time while the body arrived. */
-export function beginCheck(deps: AdmissionDeps, call: WebhookCall, rawBody: Buffer): void {
-  call.share?.complete()
-  refuseCostly(deps, call, rawBody.length)
-}
-
-/** Releases what a delivery holds. */
-export function release({ turns }: AdmissionDeps, { isCheap: isCounted, share }: WebhookCall): void {
-  if (isCounted) turns.leave()
-  share?.release()
-}
-
 /**
  * Rejects a delivery before its body is read, if its provider is over its limit, or if its address is over its limit and it
  * has no signature. A signed delivery is still checked, so that an authentic one gets its 200 during a flood of forgeries.
@@ -115,8 +95,15 @@ function refuseExhausted(deps: AdmissionDeps, call: WebhookCall): void {
   if (failed.remaining <= 0) throw unread(request, limits.failed.refusal(failed))
 }
 
-/** Rejects a delivery with a body of this length if no processor time is left for it. */
-function refuseCostly({ checks }: AdmissionDeps, { request, address }: WebhookCall, bytes: number): void {
+/**
+ * Rejects a delivery with a body of this length if no processor time is left for it.
+ * @throws overloaded
+ */
+export function refuseCostly(
+  { checks }: Pick<AdmissionDeps, 'checks'>,
+  { request, address }: WebhookCall,
+  bytes: number,
+): void {
   const refusal = checks.refusalOf(address, isCheap(bytes))
   if (refusal !== null) throw unread(request, refusal)
 }

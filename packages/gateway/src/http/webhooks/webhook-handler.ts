@@ -8,12 +8,13 @@ import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/r
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
-import { type AdmissionDeps, admit, beginCheck, release, untilCheck, type WebhookCall } from './admission.ts'
+import { type AdmissionDeps, admit, isCheap, refuseCostly, type WebhookCall } from './admission.ts'
 import { type CountRefusedDeps, countRefused, logRefused, noteRefused } from './count-refused.ts'
 import { provesAddress } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
 import { type LogDeliveryDeps, logAccepted } from './log-delivery.ts'
 import type { Strangers } from './strangers.ts'
+import { untilTurn } from './until-turn.ts'
 
 /** The dependencies of the webhook handler: those of its steps, and its own. */
 export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, CountRefusedDeps {
@@ -68,7 +69,9 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     call.rawBody = await admit(deps, call)
     const turn = untilCheck(deps, call, call.rawBody)
     if (turn !== undefined) await turn
-    beginCheck(deps, call, call.rawBody)
+    call.share?.complete()
+    // Other deliveries may have used up the processor time while the body arrived.
+    refuseCostly(deps, call, call.rawBody.length)
     const accepted = await verifyAndStore(deps, call, call.rawBody)
     // The database confirms new events together, but repetitions are found one by one. Answers that are written in one turn
     // of the event loop wake their reader once, not each time.
@@ -83,8 +86,17 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     logRefused(deps, call, error)
     await writeError(call.response, error, call.ids.requestId)
   } finally {
-    release(deps, call)
+    if (call.isCheap) deps.turns.leave()
+    call.share?.release()
   }
+}
+
+/** Waits until a body may be checked: a large one for its turn. Small ones are only counted. */
+function untilCheck(deps: WebhookDeps, call: WebhookCall, rawBody: Buffer): Promise<void> | undefined {
+  if (!isCheap(rawBody.length)) return untilTurn(deps, call, rawBody)
+  deps.turns.enter()
+  call.isCheap = true
+  return undefined
 }
 
 /** Verifies a delivery and stores its events. Most checks run before this returns. */

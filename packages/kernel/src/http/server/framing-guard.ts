@@ -1,11 +1,12 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
-import { badRequest, headersTooLarge, httpVersionNotSupported, methodNotImplemented } from '../../error-codes.ts'
+import { badRequest, headersTooLarge } from '../../error-codes.ts'
 import type { AppError } from '../../errors.ts'
 import type { RefusedRequest } from '../log-refused.ts'
 import { sendError } from '../send-error.ts'
 import { createRequestPipeline } from './request-pipeline.ts'
 import { isHost, MAX_TARGET_BYTES, readTarget } from './request-target.ts'
 import { answerUnparsed, type Refuse } from './unparsed-requests.ts'
+import { codingRefusal, versionRefusal } from './unsupported-framing.ts'
 
 /** Dependencies of the guard. */
 export interface GuardOptions {
@@ -60,20 +61,6 @@ function takeRequest(request: IncomingMessage): AppError | null {
 // Node limits the bytes of names and values but not their number, and silently drops lines beyond 2,000, even a
 // second Host or an If-Match.
 const MAX_HEADER_LINES = 500
-
-/** Node's parser reports a request line without a version as HTTP 0.9, which is not supported. */
-function versionRefusal({ httpVersionMajor }: IncomingMessage): AppError {
-  return httpVersionMajor > 1 ? httpVersionNotSupported() : badRequest({ reason: 'version' })
-}
-
-function codingRefusal({ headers, httpVersion }: IncomingMessage, lines: number): AppError | null {
-  const coding = headers['transfer-encoding']
-  if (coding === undefined) return null
-  if (httpVersion === '1.0' || lines > 1) return badRequest({ reason: 'transfer-encoding' })
-  return coding.toLowerCase() === 'chunked'
-    ? null
-    : methodNotImplemented({}, { message: 'Only the chunked transfer coding is implemented' })
-}
 
 const ONCE = ['host', 'content-type', 'authorization', 'transfer-encoding'] as const
 

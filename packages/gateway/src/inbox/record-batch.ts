@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
+import { type BodiesDeps, createBodies } from './bodies.ts'
+import type { EventDocument } from './event-document.ts'
+import type { GroupCommit } from './group-commit.ts'
+import { OVERHEAD_BYTES } from './group-limits.ts'
+import type { Arrival, Evidence, Inbox, Recorded, StoredBody, Written } from './inbox.ts'
+import type { KnownIds } from './known-ids.ts'
+
+/** Several events of one delivery. Each id occurs once. */
+export interface BatchArrival {
+  readonly evidence: Evidence
+  readonly events: readonly WebhookEvent[]
+  /** After this instant of `performance.now()` the outcome is no longer needed. */
+  readonly endsAt: number
+}
+
+/** What the inbox does with every event, whether it comes alone or in a batch. */
+interface EventSteps {
+  readonly known: Pick<KnownIds, 'has'>
+  readonly keyOf: (arrival: Arrival, body: StoredBody) => string
+  readonly group: Pick<GroupCommit<EventDocument>, 'writeBatch'>
+  readonly toDocument: (arrival: Arrival, body: StoredBody) => EventDocument
+  readonly settle: (written: Written) => Recorded
+}
+
+/** Creates the `recordBatch` of an inbox: one body for all events, and one batch in the queue of single events. */
+export function createBatchRecorder(deps: BodiesDeps, steps: EventSteps): Inbox['recordBatch'] {
+  const bodies = createBodies(deps)
+  return async ({ evidence, events, endsAt }) => {
+    const { provider, rawBody } = evidence
+    const bodyHash = hash('sha256', rawBody, 'base64')
+    const body = { hash: bodyHash, id: `${provider}:${bodyHash}` }
+    const members = events.map((event) => {
+      const arrival = { ...evidence, event }
+      return { arrival, body, key: steps.keyOf(arrival, body) }
+    })
+    const fresh = members.filter(({ key }) => !steps.known.has(key))
+    // The body is stored before any record that refers to it.
+    const isKept = fresh.length === 0 || (await bodies.keep({ id: body.id, rawBody }, endsAt))
+    if (!isKept) return events.map(() => 'not_stored')
+    const outcomes = await writeFresh(fresh, steps, endsAt)
+    return members.map(
+      (member) => outcomes.get(member.key) ?? steps.settle({ ...member, document: undefined, verdict: 'duplicate' }),
+    )
+  }
+}
+
+/** Writes events that are not known to be durable. Returns their outcomes by key. */
+async function writeFresh(
+  fresh: readonly Omit<Written, 'document' | 'verdict'>[],
+  { group, toDocument, settle }: EventSteps,
+  endsAt: number,
+): Promise<Map<string, Recorded>> {
+  const documents: EventDocument[] = []
+  const makers = fresh.map(({ arrival, body }, index) => () => {
+    const document = toDocument(arrival, body)
+    documents[index] = document
+    return document
+  })
+  const verdicts = await group.writeBatch(makers, { bytes: OVERHEAD_BYTES, endsAt })
+  return new Map(
+    fresh.map((member, at) => [member.key, settle({ ...member, document: documents[at], verdict: verdicts[at] })]),
+  )
+}

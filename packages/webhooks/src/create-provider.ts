@@ -1,0 +1,41 @@
+import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
+import { type Provider, verifyWith } from './provider.ts'
+import type { Schemes } from './schemes/load-schemes.ts'
+import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. */
+export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
+  const { name, maxBytes } = source
+  const scheme = schemes.get(source.settings.scheme)
+  if (scheme === undefined) return { problems: ['the scheme is unknown'] }
+  const { secrets, problems } = readSecrets(scheme, source)
+  problems.push(...(scheme.problemsOf?.(source.settings) ?? []), ...permissionProblems(scheme, source.settings))
+  if (problems.length > 0) return { problems }
+  const settings = { ...source.settings, ...readPermissions(scheme, source.settings) }
+  const check = scheme.prepare(settings, secrets)
+  const answerCheck = scheme.prepareCheck?.(settings, secrets)
+  const confirm = scheme.prepareConfirm?.(settings)
+  return {
+    name,
+    scheme: scheme.name,
+    maxBytes,
+    secrets: secrets.map(({ id, notAfter }) => ({ id, notAfter })),
+    signsTime: scheme.signsTime(settings),
+    redeliveryMs: scheme.redelivery.hours * HOUR_MS,
+    unsaidOrigin: unsaidOrigin(scheme, source.settings),
+    unsureAmounts: unsureAmounts(scheme, source.settings),
+    signedHeaders: scheme.signedHeaders(settings),
+    usesQuery: scheme.usesQuery ?? false,
+    signsInBody: scheme.signsInBody ?? false,
+    takesForms: scheme.takesForms ?? false,
+    readEvents: scheme.prepareReader(settings),
+    answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
+    verify: verifyWith(check),
+    ...(answerCheck === undefined ? {} : { answerCheck }),
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(scheme.staticTokenHeader === undefined ? {} : { staticTokenHeader: scheme.staticTokenHeader }),
+    ...(scheme.coveredHeaders === undefined ? {} : { coveredHeaders: scheme.coveredHeaders }),
+  }
+}
