@@ -1,23 +1,21 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Asker } from '@oncehook/webhooks/providers'
-import { signatureInvalid } from '../../errors.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 import { type Accepted, type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { clientAddress } from '../client-address.ts'
 import { commonHeaders, endOf, requestIdsOf } from '../request-context.ts'
 import { writeError } from '../write-error.ts'
 import { type AdmissionDeps, admit, isCheap, refuseCostly, type WebhookCall } from './admission.ts'
-import { type CountRefusedDeps, countRefused, logRefused, noteRefused } from './count-refused.ts'
 import { provesAddress } from './known-addresses.ts'
 import type { LastAnswers } from './last-answers.ts'
 import { type LogDeliveryDeps, logAccepted } from './log-delivery.ts'
+import { type RefuseDeps, refuseDelivery } from './refuse-delivery.ts'
 import type { Strangers } from './strangers.ts'
 import { untilTurn } from './until-turn.ts'
 
 /** The dependencies of the webhook handler: those of its steps, and its own. */
-export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, CountRefusedDeps {
+export interface WebhookDeps extends ReceiveDeps, AdmissionDeps, LogDeliveryDeps, RefuseDeps {
   readonly providers: () => Providers
   readonly trustedProxyHops: number
   readonly strangers: Pick<Strangers, 'ask'>
@@ -80,10 +78,7 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     sendAccepted(deps, call, accepted)
     logAccepted(deps, call, accepted)
   } catch (thrown) {
-    const error = countRefused(deps, call, thrown)
-    noteRefused(deps, call, error)
-    if (signatureInvalid.is(thrown) && call.rawBody !== undefined) releaseBuffer(call.rawBody)
-    logRefused(deps, call, error)
+    const error = refuseDelivery(deps, call, thrown)
     await writeError(call.response, error, call.ids.requestId)
   } finally {
     if (call.isCheap) deps.turns.leave()

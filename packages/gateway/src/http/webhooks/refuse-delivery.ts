@@ -1,4 +1,5 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
+import { releaseBuffer } from '@oncehook/kernel/http/release-buffer'
 import type { Logger } from '@oncehook/kernel/logger'
 import { CERTIFICATE_ASKED_IN_VAIN } from '@oncehook/webhooks/providers'
 import { notChecked, signatureInvalid } from '../../errors.ts'
@@ -13,7 +14,7 @@ import type { RefusalSummary } from './refusal-summary.ts'
 import { isSearchable } from './searched-bodies.ts'
 
 /** The limits to which rejected deliveries count, and where an alarm goes. */
-export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
+export interface RefuseDeps extends Pick<AdmissionDeps, 'limits' | 'known' | 'checks' | 'turns'> {
   readonly logger: Logger
   readonly metrics: DeliveryMetrics
   readonly refusals: Pick<Refusals, 'note'>
@@ -21,10 +22,18 @@ export interface CountRefusedDeps extends Pick<AdmissionDeps, 'limits' | 'known'
 }
 
 /**
- * Counts a rejected delivery towards the limits of its address and its provider. Returns the error to send: `rate_limited`
- * if its address is over its limit.
+ * Counts a rejected delivery towards the limits of its address and its provider, notes it for operators and logs it. A body
+ * that is not authentic is dropped. Returns the error to send: `rate_limited` if its address is over its limit.
  */
-export function countRefused(deps: CountRefusedDeps, call: WebhookCall, thrown: unknown): AppError {
+export function refuseDelivery(deps: RefuseDeps, call: WebhookCall, thrown: unknown): AppError {
+  const error = countRefused(deps, call, thrown)
+  noteRefused(deps, call, error)
+  if (signatureInvalid.is(thrown) && call.rawBody !== undefined) releaseBuffer(call.rawBody)
+  logRefused(deps, call, error)
+  return error
+}
+
+function countRefused(deps: RefuseDeps, call: WebhookCall, thrown: unknown): AppError {
   if (signatureInvalid.is(thrown)) return countForged(deps, call, thrown)
   const error = toAppError(thrown)
   return notChecked.is(error) ? countUnchecked(deps, call, error) : error
@@ -34,7 +43,7 @@ export function countRefused(deps: CountRefusedDeps, call: WebhookCall, thrown: 
 const BYTES_PER_MS = 1_048_576
 
 /** Counts a delivery that is not authentic, and charges its address for the check. */
-function countForged(deps: CountRefusedDeps, call: WebhookCall, refused: AppError): AppError {
+function countForged(deps: RefuseDeps, call: WebhookCall, refused: AppError): AppError {
   const { provider, address, rawBody, workMs } = call
   const { limits, metrics, checks, turns } = deps
   const bytes = rawBody?.length ?? 0
@@ -54,7 +63,7 @@ interface Reuse {
 }
 
 /** Beyond the limit of its address, a reuse is only counted: otherwise one intercepted delivery could fill the log. */
-function alarmOfReuse(deps: CountRefusedDeps, call: WebhookCall, { refused, allowance }: Reuse): void {
+function alarmOfReuse(deps: RefuseDeps, call: WebhookCall, { refused, allowance }: Reuse): void {
   const { metrics, logger, summary } = deps
   const { ids, provider } = call
   metrics.transmissionReused(provider.name)
@@ -64,7 +73,7 @@ function alarmOfReuse(deps: CountRefusedDeps, call: WebhookCall, { refused, allo
 }
 
 /** Counts an unchecked delivery towards the limit of its address: a stranger can send any number of them. */
-function countUnchecked({ limits }: CountRefusedDeps, { address }: WebhookCall, error: AppError): AppError {
+function countUnchecked({ limits }: RefuseDeps, { address }: WebhookCall, error: AppError): AppError {
   const allowance = limits.failed.count(address)
   return allowance.remaining < 0 ? limits.failed.refusal(allowance, error.details) : error
 }
@@ -72,7 +81,7 @@ function countUnchecked({ limits }: CountRefusedDeps, { address }: WebhookCall, 
 const PLAIN = /^[a-z_]{1,40}$/
 
 /** Keeps what operators may see of a delivery that the sender got wrong. Its body must still be there. */
-export function noteRefused({ refusals }: CountRefusedDeps, call: WebhookCall, error: AppError): void {
+function noteRefused({ refusals }: RefuseDeps, call: WebhookCall, error: AppError): void {
   const { code, status, message, details } = error
   if (status >= 500) return
   const { provider, address, ids, request, rawBody } = call
@@ -82,7 +91,7 @@ export function noteRefused({ refusals }: CountRefusedDeps, call: WebhookCall, e
 }
 
 /** Counts a rejected delivery and logs it: in a separate line, or in the summary if there are too many. */
-export function logRefused({ logger, metrics, summary }: CountRefusedDeps, call: WebhookCall, error: AppError): void {
+function logRefused({ logger, metrics, summary }: RefuseDeps, call: WebhookCall, error: AppError): void {
   const { ids, address } = call
   const { name: provider } = call.provider
   const { code, status, details } = error
