@@ -2,7 +2,12 @@ import { listAuditProcedure, verifyAuditProcedure } from './audit/audit-procedur
 import { encryptionStatusProcedure, rotateEncryptionProcedure } from './encryption/encryption-procedures.ts'
 import { eraseProcedure } from './events/erase-procedure.ts'
 import { closeEventProcedure, releaseEventProcedure } from './events/event-change-procedures.ts'
-import { getEventProcedure, listEventsProcedure, reverifyEventProcedure } from './events/event-procedures.ts'
+import {
+  countEventsProcedure,
+  getEventProcedure,
+  listEventsProcedure,
+  reverifyEventProcedure,
+} from './events/event-procedures.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
@@ -15,6 +20,7 @@ export const operatorRouter = router({
   overview: overviewProcedure,
   events: router({
     list: listEventsProcedure,
+    counts: countEventsProcedure,
     get: getEventProcedure,
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,

@@ -7,16 +7,26 @@ import { addPageOptions, describeNext, type PageOptions, toPage } from '../../op
 import { toPrintable, toTime } from '../../output.ts'
 import { toTableLines } from '../../table.ts'
 
+interface SearchOptions {
+  readonly about?: string
+  readonly text?: string
+}
+
 /** `oncehook events list`: lists events with their states, newest first. */
 export const addEventsListCommand: AddCommand = (program, deps) => {
   const command = addToGroup(program, 'events', 'list').description('List events, newest first.')
-  addOperatorAction(addPageOptions(addEventFilterOptions(command)), deps, {
-    call(client, { options }: Typed<EventFilterOptions & PageOptions>) {
+  addEventFilterOptions(command)
+    .option('--about <id>', 'with this id, or about the order or payment that has it')
+    .option('--text <text>', 'with this text in the body (requires the role bodies; the audit log records it)')
+  addOperatorAction(addPageOptions(command), deps, {
+    call(client, { options }: Typed<EventFilterOptions & PageOptions & SearchOptions>) {
+      const { about, text } = options
       const filter = toEventFilter(options, deps.context.now())
-      return client.events.list.query({ ...filter, ...toPage(options) })
+      const search = { ...(about === undefined ? {} : { about }), ...(text === undefined ? {} : { text }) }
+      return client.events.list.query({ ...filter, ...search, ...toPage(options) })
     },
     describe: (page) => (page.items.length === 0 ? ['No events'] : describe(page)),
-    warn: describeCut,
+    warn: (page) => [...describeNotReadable(page), ...describeCut(page)],
   })
 }
 
@@ -36,4 +46,9 @@ function describeCut({ next, cut }: EventPage): string[] {
   if (cut === null || next === null) return []
   const time = toTime(cut.searchedTo)
   return [`The search took too long and stopped at ${time}: continue with --after ${toPrintable(next)}, or narrow it`]
+}
+
+function describeNotReadable({ notReadable }: EventPage): string[] {
+  if (notReadable === 0) return []
+  return [`${notReadable} bodies could not be read: run oncehook doctor, which checks the encryption keys`]
 }

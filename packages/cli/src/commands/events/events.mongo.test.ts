@@ -71,6 +71,11 @@ describe('events list', () => {
     [['--failed-with', 'wanted_reason'], ['evt_wanted']],
     [['--order', 'ord_wanted'], ['evt_wanted']],
     [['--payment', 'pay_wanted'], ['evt_wanted']],
+    [['--about', 'evt_wanted'], ['evt_wanted']],
+    [['--about', 'ord_wanted'], ['evt_wanted']],
+    [['--about', 'pay_wanted'], ['evt_wanted']],
+    [['--text', 'wanted in the body'], ['evt_wanted']],
+    [['--text', 'Wanted in the body'], []],
     [['--duplicates', 'changed', '--provider', 'wanted'], ['evt_wanted']],
     [['--duplicates', 'repeated', '--provider', 'wanted'], ['evt_wanted']],
     [['--from', '3d', '--to', '1d', '--provider', 'wanted'], ['evt_wanted']],
@@ -79,7 +84,8 @@ describe('events list', () => {
     await system.events.deleteMany({ eventId: 'evt_wanted' })
     const receivedAt = new Date(Date.now() - 2 * 86_400_000)
     const wanted = { eventId: 'evt_wanted', provider: 'wanted', type: 'wanted.type', orderId: 'ord_wanted' }
-    const received = { objectId: 'pay_wanted', deliveries: 3, mismatches: 1 }
+    const raw = new Binary(Buffer.from('{"note":"wanted in the body"}'))
+    const received = { objectId: 'pay_wanted', deliveries: 3, mismatches: 1, raw }
     await system.events.insertOne(
       sampleRecord({ ...wanted, ...received, receivedAt, state: 'dead', reason: 'wanted_reason' }),
     )
@@ -91,13 +97,14 @@ describe('events list', () => {
   it.each([[[]], [['--json']]])(
     'says on standard error how far a search came that took too long (%j)',
     async (more) => {
-      const page = { items: [], next: 'a'.repeat(24), cut: { searchedTo: '2026-11-21T08:00:05.000Z' } }
+      const page = { items: [], next: 'a'.repeat(24), cut: { searchedTo: '2026-11-21T08:00:05.000Z' }, notReadable: 2 }
       const answer = async (): Promise<Response> => Response.json({ result: { data: page } })
       const { exitCode, stdout, stderr } = await run(['events', 'list', ...more], { fetch: answer })
       expect(exitCode).toBe(0)
       expect(stdout).toBe(more.length === 0 ? 'No events\n' : `${JSON.stringify(page, null, 2)}\n`)
       expect(stderr).toBe(
-        `The search took too long and stopped at 2026-11-21 08:00:05Z: continue with --after ${page.next}, or narrow it\n`,
+        '2 bodies could not be read: run oncehook doctor, which checks the encryption keys\n' +
+          `The search took too long and stopped at 2026-11-21 08:00:05Z: continue with --after ${page.next}, or narrow it\n`,
       )
     },
   )

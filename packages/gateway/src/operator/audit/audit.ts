@@ -26,6 +26,7 @@ export interface AuditEntry {
     | 'events.release'
     | 'events.replay'
     | 'events.revive'
+    | 'events.search-bodies'
     | 'orders.create'
     | 'orders.delete'
     | 'orders.patch'

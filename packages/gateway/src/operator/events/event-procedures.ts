@@ -1,32 +1,82 @@
 import { keyUnknown, notFound, recordAltered } from '@oncehook/kernel/error-codes'
 import type { AppError } from '@oncehook/kernel/errors'
+import type { Db } from 'mongodb'
 import { z } from 'zod'
 import { type BodySource, withBody } from '../../inbox/bodies.ts'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { withGone } from '../../inbox/key-only-record.ts'
 import { demandRole, procedure } from '../operator-trpc.ts'
 import { reasonSchema } from '../replays/replay-procedures.ts'
-import { eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
-import { findNewest, type SearchBudget } from './find-newest.ts'
+import { createBodySearch } from './body-search.ts'
+import { countEvents } from './count-events.ts'
+import { type EventFilter, eventFilterSchema, idSchema, pageMembers, toObjectId } from './event-filter.ts'
+import { type FoundEvents, findNewest, type SearchBudget } from './find-newest.ts'
+import { recordBodySearch } from './record-body-search.ts'
+import { resolveAbout } from './resolve-about.ts'
 import { reverifyEvent } from './reverify-event.ts'
 import { showEvent, showEventDetails } from './show-event.ts'
 
 const BUDGET: SearchBudget = { ms: 2_000, now: () => performance.now() }
 
+const ids = ['eventId', 'orderId', 'paymentId'] as const
+const searchMembers = { ...eventFilterSchema.shape, about: z.string().min(1).max(255).optional() }
+
+/** Events to look for. `about` is an id of an event, an order or a payment. */
+const searchSchema = z
+  .strictObject(searchMembers)
+  .refine((search) => search.about === undefined || ids.every((name) => search[name] === undefined), {
+    error: 'about replaces eventId, orderId and paymentId',
+  })
+
 /**
  * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s stops: `cut` then says
  * how far back it came, and the page of `next` continues there. So a page may have few items, or none, and a `next`.
+ * `about` finds the events with this id, otherwise those about this order, otherwise those about this payment. `text`
+ * finds events whose body contains it. This requires the role `bodies`, and the audit log has an entry before the
+ * search. `notReadable` is the number of bodies that could not be searched.
  */
 export const listEventsProcedure = procedure
-  .input(eventFilterSchema.extend(pageMembers).prefault({}))
-  .query(async ({ ctx, input: { limit, after, ...filter } }) => {
-    const { records, next, cut } = await findNewest(ctx.db, { filter, after, limit }, BUDGET)
+  .input(
+    searchSchema
+      .safeExtend({ text: z.string().min(1).max(255).optional(), ...pageMembers })
+      .refine(({ about, text }) => about === undefined || text === undefined, {
+        error: 'either about or text is needed',
+      })
+      .prefault({}),
+  )
+  .query(async ({ ctx, input: { limit, after, text, ...search } }) => {
+    if (text !== undefined) {
+      demandRole(ctx, 'bodies')
+      await recordBodySearch(ctx, { filter: search, text })
+    }
+    const filter = await toEventFilter(ctx.db, search)
+    const bodies = text === undefined ? null : createBodySearch(ctx, text)
+    const found = await findNewest(ctx.db, { filter, after, limit, isWanted: bodies?.matches }, BUDGET)
     return {
-      items: records.map((record) => showEvent(withGone(record))),
-      next,
-      cut: cut === null ? null : { searchedTo: cut.searchedTo.toISOString() },
+      items: found.records.map((record) => showEvent(withGone(record))),
+      next: found.next,
+      cut: showCut(found),
+      notReadable: bodies?.notReadable ?? 0,
     }
   })
+
+/**
+ * `events.counts`: how many events match a filter, how many of them were received more than once, and how many also
+ * with another body. `cut` says how far back they were counted within 2 s; it is null if all were.
+ */
+export const countEventsProcedure = procedure.input(searchSchema.prefault({})).query(async ({ ctx, input }) => {
+  const counted = await countEvents(ctx.db, await toEventFilter(ctx.db, input), BUDGET)
+  return { ...counted, cut: showCut(counted) }
+})
+
+async function toEventFilter(db: Db, { about, ...filter }: z.output<typeof searchSchema>): Promise<EventFilter> {
+  if (about === undefined) return filter
+  return { ...filter, ...(await resolveAbout(db, { about, provider: filter.provider }, BUDGET)) }
+}
+
+function showCut({ cut }: Pick<FoundEvents, 'cut'>): { readonly searchedTo: string } | null {
+  return cut === null ? null : { searchedTo: cut.searchedTo.toISOString() }
+}
 
 const oneEvent = z.strictObject({ id: idSchema })
 

@@ -1,0 +1,31 @@
+import type { Db } from 'mongodb'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { type EventFilter, toObjectId } from './event-filter.ts'
+import { findNewest, type SearchBudget } from './find-newest.ts'
+
+/** An id that somebody looks for, without knowing what it is the id of. Of this provider, if one is given. */
+export interface WantedId {
+  readonly about: string
+  readonly provider?: string | undefined
+}
+
+/**
+ * The filter that an id stands for: an event, by our id or by the provider's; else an order that has events; else a
+ * payment. Only payments have no index, so the others are looked up first.
+ */
+export async function resolveAbout(
+  db: Db,
+  { about, provider }: WantedId,
+  budget: SearchBudget,
+): Promise<Pick<EventFilter, 'provider' | 'eventId' | 'orderId' | 'paymentId'>> {
+  const from = provider === undefined ? {} : { provider }
+  const _id = toObjectId(about)
+  const options = { projection: { provider: 1, eventId: 1 } }
+  const own = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id, ...from }, options)
+  if (own !== null) return { provider: own.provider, eventId: own.eventId }
+  for (const one of [{ eventId: about }, { orderId: about }]) {
+    const { records } = await findNewest(db, { filter: { ...one, ...from }, after: undefined, limit: 1 }, budget)
+    if (records.length > 0) return { ...one, ...from }
+  }
+  return { paymentId: about, ...from }
+}
