@@ -67,11 +67,22 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          ...TWO_SYSTEMS_AT_ONCE,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 6 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'fault',
           include: ['test/fault/**/*.fault.test.ts'],
           ...TWO_SYSTEMS_AT_ONCE,
           testTimeout: 300_000,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
         },
       },
       {
@@ -82,7 +93,7 @@ export default defineConfig({
           include: ['test/container/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: SLOW_TO_IMPORT_MS,
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 8 },
         },
       },
     ],
@@ -90,7 +101,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.ts'],
-      exclude: ['**/*.test.ts', '**/testing/**', '**/main.ts'],
+      exclude: ['**/*.test.ts', '**/testing/**', '**/main.ts', 'packages/console/**'],
       reporter: ['text-summary'],
       thresholds: {
         'packages/cli/src/**': least(95, 88),

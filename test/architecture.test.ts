@@ -14,7 +14,7 @@ interface Import {
 
 /** What the sources of a folder import; tests and what serves tests may reach further. */
 function importsOf(folder: string): Import[] {
-  const files = globSync(`${folder}/**/*.ts`, { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
+  const files = globSync(`${folder}/**/*.{ts,tsx}`, { cwd: repository, exclude: ['**/*.test.ts', '**/testing/**'] })
   return files.flatMap((file) => {
     const statements = readFileSync(join(repository, file), 'utf8').matchAll(
       /^(?:import|export)( type)? [^;'"]*?from '([^']+)'|\bawait import\('([^']+)'\)/gms,
@@ -32,6 +32,7 @@ describe('packages', () => {
     ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
     ['simulator', ['kernel/currencies'], []],
+    ['console', [], ['gateway']],
     ['cli', ['kernel/currencies', 'simulator', 'webhooks', 'gateway/providers'], ['gateway']],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
     const own = importsOf(`packages/${name}/src`)

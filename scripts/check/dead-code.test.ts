@@ -17,6 +17,7 @@ const COPIED = [
 ]
 const PLANTED = {
   cli: 'output.ts',
+  console: 'api/role.ts',
   fulfilment: 'durable-read.ts',
   gateway: 'settings.ts',
   kernel: 'clock.ts',

@@ -23,6 +23,10 @@ export function checks({ fix }: { fix: boolean }): readonly Check[] {
       command: ['node_modules/@biomejs/biome/bin/biome', 'check', ...(fix ? ['--write'] : []), '--error-on-warnings'],
     },
     { name: 'types', command: ['node_modules/typescript/bin/tsc', '--noEmit', '--project', '.'] },
+    {
+      name: 'types of the console',
+      command: ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'packages/console'],
+    },
     { name: 'dead code', command: ['node_modules/knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
     { name: 'commit messages', command: ['scripts/check/check-commits.ts'] },
   ]

@@ -1,0 +1,32 @@
+import { useSyncExternalStore } from 'react'
+import type { Role } from './role.ts'
+
+/** What the page may do, while it is open. Nothing of it is stored: a reload ends it. */
+export interface Session {
+  readonly token: string
+  readonly roles: readonly Role[]
+}
+
+let session: Session | null = null
+const listeners = new Set<() => void>()
+
+/** The session, or null before a sign-in and after a sign-out. */
+export function currentSession(): Session | null {
+  return session
+}
+
+/** Begins a session, or ends it with null. */
+export function setSession(next: Session | null): void {
+  session = next
+  for (const tell of listeners) tell()
+}
+
+function listen(tell: () => void): () => void {
+  listeners.add(tell)
+  return () => listeners.delete(tell)
+}
+
+/** The session, for components. */
+export function useSession(): Session | null {
+  return useSyncExternalStore(listen, currentSession)
+}

@@ -1,0 +1,79 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type EventDetails, operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/use-may-do.ts'
+import { useKeys } from '../frame/use-keys.ts'
+import { GuardedButton } from '../parts/guarded-button.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { ReasonDialog, type ReasonedAction } from '../parts/reason-dialog.tsx'
+import { ReplayDialog } from '../replays/replay-dialog.tsx'
+import { texts } from '../texts.ts'
+
+type Asked = 'replay' | 'close' | 'release'
+
+/** What can be done with one event. What cannot be done now says why. */
+export function EventActions({ event }: { readonly event: EventDetails }) {
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const client = useQueryClient()
+  const done = (): void => {
+    setAsked(null)
+    void client.invalidateQueries({ queryKey: ['events'] })
+  }
+  const why = useReasonsAgainst(event)
+  useKeys({
+    ...(why.replay === null ? { r: () => setAsked('replay') } : {}),
+    ...(why.close === null ? { c: () => setAsked('close') } : {}),
+  })
+  const close = (): void => setAsked(null)
+  return (
+    <section aria-label={texts.event.actions} className="mt-3">
+      <div className="flex flex-wrap gap-2">
+        <GuardedButton isMain text={texts.event.replay} why={why.replay} onClick={() => setAsked('replay')} />
+        <GuardedButton text={texts.event.close} why={why.close} onClick={() => setAsked('close')} />
+        <GuardedButton text={texts.event.release} why={why.release} onClick={() => setAsked('release')} />
+        <Reverify id={event.id} />
+      </div>
+      {asked === 'replay' && (
+        <ReplayDialog target={{ ids: [event.id] }} includesDone={event.state === 'done'} onClose={done} />
+      )}
+      {asked === 'close' && <ReasonDialog action={closing(event.id)} onDone={done} onClose={close} />}
+      {asked === 'release' && <ReasonDialog action={releasing(event.id)} onDone={done} onClose={close} />}
+    </section>
+  )
+}
+
+function useReasonsAgainst({ state }: EventDetails): Readonly<Record<Asked, string | null>> {
+  const role = useMayDo('operate') ? null : texts.why.operate
+  return {
+    replay: role ?? (state === 'processing' ? texts.why.busy : null),
+    close: role ?? (state === 'dead' ? null : texts.why.notDead),
+    release: role ?? (state === 'processing' ? null : texts.why.notProcessing),
+  }
+}
+
+function closing(id: string): ReasonedAction {
+  const { closeTitle: title, closeHint: hint, closeSubmit: submit } = texts.event
+  return { title, hint, submit, act: (reason) => operator.events.close.mutate({ id, reason }) }
+}
+
+function releasing(id: string): ReasonedAction {
+  const { releaseTitle: title, releaseHint: hint, releaseSubmit: submit } = texts.event
+  return { title, hint, submit, act: (reason) => operator.events.release.mutate({ id, reason }) }
+}
+
+function Reverify({ id }: { readonly id: string }) {
+  const checking = useMutation({ mutationFn: () => operator.events.reverify.query({ id }) })
+  const { data, error } = checking
+  return (
+    <>
+      <button type="button" className="button" disabled={checking.isPending} onClick={() => checking.mutate()}>
+        {texts.event.reverify}
+      </button>
+      <div role="status" className="basis-full">
+        {data?.valid === true && <p className="text-good">{texts.event.valid(data.secretId ?? '')}</p>}
+        {data?.valid === false && <p className="text-bad">{texts.event.invalid(data.failure ?? '')}</p>}
+      </div>
+      {error !== null && <ProblemNotice error={error} />}
+    </>
+  )
+}

@@ -1,0 +1,121 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useRef } from 'react'
+import { operator } from '../api/operator-client.ts'
+import { useKeys } from '../frame/use-keys.ts'
+import { Choice } from '../parts/choice.tsx'
+import { texts } from '../texts.ts'
+import { EVENT_STATES, type EventSearch, readEventSearch, withFilter } from './event-search.ts'
+import { useOverview } from './overview-strip.tsx'
+import { TimeFilter } from './time-filter.tsx'
+
+/** The filters of the list. Each change stands in the address bar at once. */
+export function EventFilters({ search }: { readonly search: EventSearch }) {
+  const hasFilter = Object.keys(search).length > 0
+  return (
+    <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
+      <FindBox key={search.find ?? ''} search={search} />
+      <StateChips search={search} />
+      <ProviderFilter search={search} />
+      <ReasonFilter search={search} />
+      <TimeFilter search={search} />
+      {hasFilter && (
+        <Link to="/events" className="chip">
+          {texts.events.clear}
+        </Link>
+      )}
+    </search>
+  )
+}
+
+function FindBox({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
+  const input = useRef<HTMLInputElement>(null)
+  useKeys({ '/': () => input.current?.focus() })
+  return (
+    <form
+      className="grow basis-60 sm:max-w-80"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void navigate({ to: '/events', search: withFilter(search, { find: input.current?.value }) })
+      }}
+    >
+      <input
+        ref={input}
+        type="search"
+        defaultValue={search.find ?? ''}
+        placeholder={texts.events.search}
+        aria-label={texts.events.search}
+        title={texts.events.searchHint}
+        autoComplete="off"
+        spellCheck={false}
+        className="input w-full"
+      />
+    </form>
+  )
+}
+
+function StateChips({ search }: { readonly search: EventSearch }) {
+  const chips = [undefined, ...EVENT_STATES]
+  return (
+    <nav aria-label={texts.events.state} className="flex flex-wrap">
+      {chips.map((state) => (
+        <Link
+          key={state ?? ''}
+          to="/events"
+          search={withFilter(search, { state, reason: undefined })}
+          activeProps={{}}
+          className="chip"
+          aria-current={search.state === state ? 'true' : undefined}
+        >
+          {state === undefined ? texts.events.anyState : texts.states[state]}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** Names that a list has, and the chosen one even if the list does not have it. */
+function withChosen(names: readonly string[], chosen: string | undefined): string[] {
+  return chosen === undefined || names.includes(chosen) ? [...names] : [...names, chosen]
+}
+
+function ProviderFilter({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
+  const { data = [] } = useQuery({ queryKey: ['providers'], queryFn: () => operator.providers.list.query() })
+  const names = withChosen(
+    data.map(({ name }) => name),
+    search.provider,
+  )
+  return (
+    <Choice
+      label={texts.events.provider}
+      any={texts.events.anyProvider}
+      value={search.provider}
+      options={names.map((name) => [name, name])}
+      onChoose={(provider) => void navigate({ to: '/events', search: withFilter(search, { provider }) })}
+    />
+  )
+}
+
+function ReasonFilter({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
+  const counts: Readonly<Record<string, number>> = useOverview().data?.deadByReason ?? {}
+  const reasons = withChosen(Object.keys(counts), search.reason)
+  if (reasons.length === 0) return null
+  return (
+    <Choice
+      label={texts.events.reason}
+      any={texts.events.anyReason}
+      value={search.reason}
+      options={reasons.map((reason) => [
+        reason,
+        counts[reason] === undefined ? reason : `${reason} (${counts[reason]})`,
+      ])}
+      onChoose={(reason) => {
+        const state = reason === undefined ? search.state : 'dead'
+        void navigate({ to: '/events', search: readEventSearch({ ...search, reason, state }) })
+      }}
+    />
+  )
+}

@@ -1,0 +1,104 @@
+import { useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ListedEvent } from '../api/operator-client.ts'
+import { PageFrame } from '../frame/page-frame.tsx'
+import { useKeys } from '../frame/use-keys.ts'
+import { EmptyNotice } from '../parts/empty-notice.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
+import { texts } from '../texts.ts'
+import { EventFilters } from './event-filters.tsx'
+import { type EventSearch, toEventFilter } from './event-search.ts'
+import { EventsTable } from './events-table.tsx'
+import { OverviewStrip } from './overview-strip.tsx'
+import { useEventFeed } from './use-event-feed.ts'
+import { usePinned } from './use-pinned.ts'
+
+/** The first page: the newest events, live. */
+export function EventsPage() {
+  const search = useSearch({ from: '/events' })
+  return (
+    <PageFrame title={texts.pages.events}>
+      <OverviewStrip />
+      <EventFilters search={search} />
+      <FeedView key={JSON.stringify(search)} search={search} />
+    </PageFrame>
+  )
+}
+
+function FeedView({ search }: { readonly search: EventSearch }) {
+  const { feed, older } = useEventFeed(search)
+  const { data } = feed
+  const items = data?.items ?? []
+  const { shown, newer, showNewest } = usePinned(items)
+  const hasOlder = data?.hasOlder ?? false
+  return (
+    <>
+      {feed.error !== null && <ProblemNotice error={feed.error} retry={() => void feed.refetch()} />}
+      {data !== undefined && <FeedBar search={search} items={items} hasOlder={hasOlder} isLive={feed.error === null} />}
+      {newer > 0 && (
+        <p className="sticky top-2 z-10 text-center">
+          <button type="button" className="button button-main" onClick={showNewest}>
+            {texts.events.newer(newer)}
+          </button>
+        </p>
+      )}
+      {data === undefined && feed.error === null && <p role="status">{texts.frame.loading}</p>}
+      {items.length > 0 && <EventsTable items={shown} />}
+      {data !== undefined && items.length === 0 && <NoEvents isFiltered={Object.keys(search).length > 0} />}
+      {older.error !== null && <ProblemNotice error={older.error} />}
+      {hasOlder && (
+        <p className="py-3 text-center">
+          <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate()}>
+            {texts.frame.more}
+          </button>
+        </p>
+      )}
+    </>
+  )
+}
+
+function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
+  const { noMatchTitle, noMatchHint, emptyTitle, emptyHint } = texts.events
+  return isFiltered ? (
+    <EmptyNotice title={noMatchTitle} hint={noMatchHint} />
+  ) : (
+    <EmptyNotice title={emptyTitle} hint={emptyHint} />
+  )
+}
+
+const MOST_IDS = 1_000
+
+/** What a replay of the list is about: its filter or, for a search by id, what was found. */
+function targetOf(search: EventSearch, items: readonly ListedEvent[]): ReplayTarget {
+  if (search.find === undefined) return { filter: toEventFilter(search) }
+  return { ids: items.slice(0, MOST_IDS).map(({ id }) => id) }
+}
+
+function FeedBar(props: {
+  readonly search: EventSearch
+  readonly items: readonly ListedEvent[]
+  readonly hasOlder: boolean
+  readonly isLive: boolean
+}) {
+  const { search, items, hasOlder, isLive } = props
+  const [target, setTarget] = useState<ReplayTarget | null>(null)
+  const why = items.length === 0 ? texts.why.noEvents : null
+  const open = (): void => setTarget(targetOf(search, items))
+  useKeys(why === null ? { r: open } : {})
+  return (
+    <div className="my-2 flex flex-wrap items-center gap-x-4 gap-y-1">
+      <span>{texts.events.shown(items.length, hasOlder)}</span>
+      <span role="status" className={isLive ? 'text-good' : 'text-bad'}>
+        {isLive ? texts.events.live : texts.events.paused}
+      </span>
+      <span className="ml-auto">
+        <GuardedButton text={texts.events.replay} why={why} onClick={open} />
+      </span>
+      {target !== null && (
+        <ReplayDialog target={target} includesDone={search.state === 'done'} onClose={() => setTarget(null)} />
+      )}
+    </div>
+  )
+}

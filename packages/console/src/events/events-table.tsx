@@ -1,0 +1,77 @@
+import { Link } from '@tanstack/react-router'
+import type { ListedEvent } from '../api/operator-client.ts'
+import { type Column, DataTable } from '../parts/data-table.tsx'
+import { Instant } from '../parts/instant.tsx'
+import { StateBadge } from '../parts/state-badge.tsx'
+import { texts } from '../texts.ts'
+
+const COLUMNS: readonly Column<ListedEvent>[] = [
+  {
+    id: 'event',
+    head: texts.events.event,
+    cell: ({ id, eventId }) => (
+      <Link to="/events/$id" params={{ id }} className="font-mono" title={eventId}>
+        {eventId}
+      </Link>
+    ),
+  },
+  {
+    id: 'received',
+    head: texts.events.received,
+    className: 'w-32 sm:w-48',
+    cell: ({ receivedAt }) => <Instant at={receivedAt} isShortWhenNarrow />,
+  },
+  {
+    id: 'state',
+    head: texts.events.state,
+    className: 'w-28',
+    cell: ({ state }) => <StateBadge state={state} />,
+  },
+  {
+    id: 'reason',
+    head: texts.events.reason,
+    className: 'w-48 hidden lg:table-cell',
+    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
+  },
+  {
+    id: 'provider',
+    head: texts.events.provider,
+    className: 'w-28 hidden sm:table-cell',
+    cell: ({ provider }) => provider,
+  },
+  {
+    id: 'type',
+    head: texts.events.type,
+    className: 'w-48 hidden md:table-cell',
+    cell: ({ type }) => <span title={type}>{type}</span>,
+  },
+  {
+    id: 'order',
+    head: texts.events.order,
+    className: 'w-60 hidden lg:table-cell',
+    cell: ({ orderId }) => <OrderLink orderId={orderId} />,
+  },
+  {
+    id: 'deliveries',
+    head: texts.events.deliveries,
+    className: 'w-32 hidden xl:table-cell tabular-nums',
+    cell: ({ deliveries, mismatches }) => texts.events.deliveriesOf(deliveries, mismatches),
+  },
+]
+
+const keyOf = ({ id }: ListedEvent): string => id
+
+/** The table of events. */
+export function EventsTable({ items }: { readonly items: readonly ListedEvent[] }) {
+  return <DataTable caption={texts.events.table} columns={COLUMNS} items={items} keyOf={keyOf} />
+}
+
+/** An order, as a link to its events. */
+export function OrderLink({ orderId }: { readonly orderId: string }) {
+  if (orderId === '') return texts.frame.none
+  return (
+    <Link to="/events" search={{ order: orderId }} className="font-mono" title={orderId}>
+      {orderId}
+    </Link>
+  )
+}

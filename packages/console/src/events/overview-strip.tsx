@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { texts } from '../texts.ts'
+
+const REFRESH_MS = 5_000
+
+/** The overview, kept current for all who show it. */
+export function useOverview() {
+  return useQuery({ queryKey: ['overview'], queryFn: () => operator.overview.query(), refetchInterval: REFRESH_MS })
+}
+
+/** What an operator asks first: does something wait too long, is something dead, does anything arrive. */
+export function OverviewStrip() {
+  const { data, error } = useOverview()
+  if (error !== null) return <ProblemNotice error={error} />
+  return (
+    <section aria-label={texts.overview.title} className="min-h-11">
+      {data !== undefined && <Numbers overview={data} />}
+    </section>
+  )
+}
+
+const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
+
+function Numbers({
+  overview: { states, oldestUnsettledSeconds, receivedLastMinute },
+}: {
+  overview: Answers['overview']
+}) {
+  const isIdle = states.pending === 0 && states.processing === 0
+  const oldest = isIdle || oldestUnsettledSeconds === null ? null : texts.time.seconds(oldestUnsettledSeconds)
+  return (
+    <dl className="flex flex-wrap gap-x-8 gap-y-1">
+      <Figure name={texts.overview.oldest}>{oldest ?? texts.overview.nothingWaits}</Figure>
+      <Figure name={texts.overview.pending}>
+        <Link to="/events" search={{ state: 'pending' }}>
+          {count(states.pending)}
+        </Link>
+      </Figure>
+      <Figure name={texts.overview.dead}>
+        <Link to="/events" search={{ state: 'dead' }} className={states.dead === 0 ? '' : 'font-semibold text-bad'}>
+          {count(states.dead)}
+        </Link>
+      </Figure>
+      <Figure name={texts.overview.rate}>{count(receivedLastMinute)}</Figure>
+    </dl>
+  )
+}
+
+function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt className="text-quiet">{name}</dt>
+      <dd className="tabular-nums">{children}</dd>
+    </div>
+  )
+}

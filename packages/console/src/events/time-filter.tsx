@@ -1,0 +1,65 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Choice } from '../parts/choice.tsx'
+import { texts } from '../texts.ts'
+import { type EventSearch, withFilter } from './event-search.ts'
+
+const MINUTE_MS = 60_000
+const OWN = 'own'
+
+/** The filter for the time of receipt: usual spans, or two times in the viewer's zone. */
+export function TimeFilter({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
+  const [isOwn, setIsOwn] = useState(search.from !== undefined || search.to !== undefined)
+  const show = (from: string | undefined, to: string | undefined): void =>
+    void navigate({ to: '/events', search: withFilter(search, { from, to }) })
+  const choose = (span: string | undefined): void => {
+    setIsOwn(span !== undefined)
+    if (span === OWN) return
+    show(span === undefined ? undefined : new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), undefined)
+  }
+  return (
+    <>
+      <Choice
+        label={texts.events.time}
+        any={texts.events.anyTime}
+        value={isOwn ? OWN : undefined}
+        options={[...Object.entries(texts.events.timeSpans), [OWN, texts.events.ownTime]]}
+        onChoose={choose}
+      />
+      {isOwn && (
+        <>
+          <TimeField label={texts.events.from} at={search.from} onChange={(from) => show(from, search.to)} />
+          <TimeField label={texts.events.to} at={search.to} onChange={(to) => show(search.from, to)} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** A time as the field of the browser wants it: in the viewer's zone, without naming the zone. */
+function toField(at: string | undefined): string {
+  if (at === undefined) return ''
+  const date = new Date(at)
+  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
+}
+
+function TimeField(props: {
+  readonly label: string
+  readonly at: string | undefined
+  readonly onChange: (at: string | undefined) => void
+}) {
+  return (
+    <label className="flex items-center gap-1">
+      {props.label}
+      <input
+        type="datetime-local"
+        className="input"
+        value={toField(props.at)}
+        onChange={({ target }) => {
+          props.onChange(target.value === '' ? undefined : new Date(target.value).toISOString())
+        }}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'react'
+import type { ListedEvent } from '../api/operator-client.ts'
+
+const FAR_FROM_TOP_PX = 200
+
+/**
+ * Keeps rows in their place while somebody reads further down: newer events are only counted, until they are asked for
+ * or the top is in view again.
+ */
+export function usePinned(items: readonly ListedEvent[]) {
+  const [pinned, setPinned] = useState<string | null>(null)
+  const newest = items[0]?.id ?? null
+  useEffect(() => {
+    const onScroll = (): void => {
+      const isFar = window.scrollY > FAR_FROM_TOP_PX
+      setPinned((current) => (isFar ? (current ?? newest) : null))
+    }
+    document.addEventListener('scroll', onScroll, { passive: true })
+    return () => document.removeEventListener('scroll', onScroll)
+  }, [newest])
+  const newer =
+    pinned === null
+      ? 0
+      : Math.max(
+          0,
+          items.findIndex(({ id }) => id <= pinned),
+        )
+  return {
+    shown: newer === 0 ? items : items.slice(newer),
+    newer,
+    showNewest: () => {
+      setPinned(null)
+      window.scrollTo({ top: 0 })
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import { useState } from 'react'
+import { Modal } from '../parts/modal.tsx'
+import { texts } from '../texts.ts'
+import { areKeysActive, setKeysActive } from './use-keys.ts'
+
+/** Shows the keys, and switches them off for who needs these keys for something else. */
+export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
+  const [isActive, setIsActive] = useState(areKeysActive)
+  return (
+    <Modal title={texts.keys.title} onClose={onClose}>
+      <dl className="grid grid-cols-[5rem_1fr] gap-y-1">
+        {texts.keys.list.map(([key, meaning]) => (
+          <div key={key} className="contents">
+            <dt>
+              <kbd className="font-mono">{key}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <label className="mt-3 flex items-center gap-2">
+        <input
+          type="checkbox"
+          checked={isActive}
+          onChange={({ target }) => {
+            setKeysActive(target.checked)
+            setIsActive(target.checked)
+          }}
+        />
+        {texts.keys.active}
+      </label>
+      <p className="mt-4 text-right">
+        <button type="button" className="button" onClick={onClose}>
+          {texts.frame.close}
+        </button>
+      </p>
+    </Modal>
+  )
+}

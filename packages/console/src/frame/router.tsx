@@ -1,0 +1,39 @@
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { EventPage } from '../event/event-page.tsx'
+import { readEventSearch } from '../events/event-search.ts'
+import { EventsPage } from '../events/events-page.tsx'
+import { ReplayPage } from '../replays/replay-page.tsx'
+import { ReplaysPage } from '../replays/replays-page.tsx'
+import { FirstPage } from './first-page.tsx'
+import { NotFoundPage } from './page-frame.tsx'
+import { Shell } from './shell.tsx'
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage })
+const getParentRoute = () => root
+
+const routeTree = root.addChildren([
+  createRoute({ getParentRoute, path: '/', component: FirstPage }),
+  createRoute({ getParentRoute, path: '/sign-in', component: FirstPage }),
+  createRoute({ getParentRoute, path: '/events', component: EventsPage, validateSearch: readEventSearch }),
+  createRoute({ getParentRoute, path: '/events/$id', component: EventPage }),
+  createRoute({ getParentRoute, path: '/replays', component: ReplaysPage }),
+  createRoute({ getParentRoute, path: '/replays/$id', component: ReplayPage }),
+])
+
+/** The addresses of the page. What stands after the `?` is plain text. */
+export const pageRouter = createRouter({
+  routeTree,
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const set = Object.entries(search).filter(([, value]) => value !== undefined)
+    const text = new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()
+    return text === '' ? '' : `?${text}`
+  },
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof pageRouter
+  }
+}

@@ -1,0 +1,92 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { setSession, useSession } from '../api/session.ts'
+import { SignInPage } from '../sign-in/sign-in-page.tsx'
+import { texts } from '../texts.ts'
+import { KeysDialog } from './keys-dialog.tsx'
+import { THEMES, useTheme } from './theme.ts'
+import { useKeys } from './use-keys.ts'
+
+/** The pages of the navigation. The letter goes there, after a `g`. */
+const PAGES = [
+  { to: '/events', text: texts.pages.events, letter: 'e' },
+  { to: '/replays', text: texts.pages.replays, letter: 's' },
+] as const
+
+/** What surrounds each page. Without a session it asks for one, and the address stays. */
+export function Shell() {
+  const session = useSession()
+  return (
+    <>
+      <a href="#content" className="sr-only focus:not-sr-only">
+        {texts.frame.skip}
+      </a>
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-3 py-1">
+        <strong>{texts.product}</strong>
+        {session !== null && <Pages />}
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          <ThemeChoice />
+          {session !== null && <SessionButtons />}
+        </span>
+      </header>
+      {session === null ? <SignInPage /> : <Outlet />}
+    </>
+  )
+}
+
+function Pages() {
+  const navigate = useNavigate()
+  useKeys(Object.fromEntries(PAGES.map(({ to, letter }) => [`g ${letter}`, () => void navigate({ to })])))
+  return (
+    <nav aria-label={texts.frame.navigation} className="flex flex-wrap">
+      {PAGES.map(({ to, text }) => (
+        <Link key={to} to={to} className="chip" activeOptions={{ includeSearch: false }}>
+          {text}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useTheme()
+  return (
+    <select
+      aria-label={texts.frame.theme}
+      className="input"
+      value={theme}
+      onChange={({ target }) => setTheme(THEMES.find((one) => one === target.value) ?? 'system')}
+    >
+      {THEMES.map((one) => (
+        <option key={one} value={one}>
+          {texts.frame.themes[one]}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function SessionButtons() {
+  const [areKeysShown, setKeysShown] = useState(false)
+  const client = useQueryClient()
+  useKeys({ '?': () => setKeysShown(true) })
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setKeysShown(true)}>
+        {texts.frame.keys} <kbd>?</kbd>
+      </button>
+      <button
+        type="button"
+        className="button"
+        onClick={() => {
+          setSession(null)
+          client.clear()
+        }}
+      >
+        {texts.frame.signOut}
+      </button>
+      {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
+    </>
+  )
+}

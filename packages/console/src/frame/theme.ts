@@ -1,0 +1,31 @@
+import { useState } from 'react'
+
+/** The themes to choose from. `system` follows the settings of the viewer's system. */
+export const THEMES = ['system', 'light', 'dark'] as const
+
+/** One of the themes. */
+export type Theme = (typeof THEMES)[number]
+
+const KEY = 'oncehook-theme'
+
+function readTheme(): Theme {
+  return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system'
+}
+
+/** Shows the page in a theme: the stored one, if none is given. */
+export function applyTheme(theme: Theme = readTheme()): void {
+  document.documentElement.dataset.theme = theme
+}
+
+/** The theme, and a function that changes and stores it. It is all that the page stores in the browser. */
+export function useTheme(): readonly [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(readTheme)
+  return [
+    theme,
+    (next) => {
+      localStorage.setItem(KEY, next)
+      applyTheme(next)
+      setTheme(next)
+    },
+  ]
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef } from 'react'
+
+/** What a key does. The name is that of the event, or two keys one after the other with a space in between. */
+export type KeyTable = Readonly<Record<string, () => void>>
+
+let isActive = true
+let previous = ''
+
+/** Whether the keys without a modifier do anything. */
+export function areKeysActive(): boolean {
+  return isActive
+}
+
+/** Switches the keys on or off: software that speaks or listens may need them for itself. */
+export function setKeysActive(active: boolean): void {
+  isActive = active
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input:not([type=checkbox],[type=radio]), select, textarea')
+}
+
+function isForPage(event: KeyboardEvent): boolean {
+  const hasModifier = event.ctrlKey || event.metaKey || event.altKey
+  return isActive && !hasModifier && !isTyping(event.target) && document.querySelector('dialog[open]') === null
+}
+
+function rememberKey(event: KeyboardEvent): void {
+  previous = isForPage(event) ? event.key : ''
+}
+
+/** Call it once, before the page is shown: it remembers the first key of a pair. */
+export function followKeys(): void {
+  document.addEventListener('keyup', rememberKey)
+}
+
+/** Does what a table says when a key is pressed, unless somebody types or a dialog is open. */
+export function useKeys(table: KeyTable): void {
+  const current = useRef(table)
+  useEffect(() => {
+    current.current = table
+  })
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const action = current.current[`${previous} ${event.key}`] ?? current.current[event.key]
+      if (action === undefined || !isForPage(event)) return
+      event.preventDefault()
+      action()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+}

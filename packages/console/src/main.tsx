@@ -1,0 +1,35 @@
+import './styles.css'
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { codeOf } from './api/describe-problem.ts'
+import { setSession } from './api/session.ts'
+import { pageRouter } from './frame/router.tsx'
+import { applyTheme } from './frame/theme.ts'
+import { followKeys } from './frame/use-keys.ts'
+
+/** A token that has ended ends the session: the page asks for another one. */
+function onError(error: Error): void {
+  if (codeOf(error) === 'unauthenticated') setSession(null)
+}
+
+const queries = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  // What is shown is refreshed anyway, so one failed call is shown at once.
+  defaultOptions: { queries: { retry: false } },
+})
+
+applyTheme()
+followKeys()
+const place = document.getElementById('page')
+if (place !== null) {
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={pageRouter} />
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+}

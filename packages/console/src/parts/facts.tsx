@@ -1,0 +1,17 @@
+import type { ReactNode } from 'react'
+
+/** Names with their values, in columns as the width allows. A value that is null is left out. */
+export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-2 lg:grid-cols-3">
+      {items
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name} className="grid grid-cols-[9rem_1fr] gap-2 border-b border-line py-1">
+            <dt className="text-quiet">{name}</dt>
+            <dd className="min-w-0 break-words">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}

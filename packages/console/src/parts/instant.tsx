@@ -1,0 +1,23 @@
+import { texts } from '../texts.ts'
+
+const LOCAL = new Intl.DateTimeFormat(undefined, {
+  ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+})
+
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  ...{ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+})
+
+/** A time in the viewer's zone; UTC when the pointer rests on it. On a narrow window, on request, without year and seconds. */
+export function Instant(props: { readonly at: string | null; readonly isShortWhenNarrow?: boolean }) {
+  const { at, isShortWhenNarrow = false } = props
+  if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`} className="whitespace-nowrap tabular-nums">
+      {isShortWhenNarrow && <span className="sm:hidden">{SHORT.format(date)}</span>}
+      <span className={isShortWhenNarrow ? 'max-sm:hidden' : ''}>{LOCAL.format(date)}</span>
+    </time>
+  )
+}

@@ -1,0 +1,24 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+
+/** A dialog of the browser: the focus stays inside, and Escape closes it. */
+export function Modal(props: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
+  const { title, onClose, children } = props
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    ref.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onClose={onClose}
+      className="m-auto max-h-[90dvh] w-[min(34rem,94vw)] overflow-auto rounded border border-edge bg-ground p-4 text-ink"
+    >
+      <h2 id={id} className="mb-3 text-lg font-semibold">
+        {title}
+      </h2>
+      {children}
+    </dialog>
+  )
+}

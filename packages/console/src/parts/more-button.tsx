@@ -1,0 +1,25 @@
+import { texts } from '../texts.ts'
+
+/** A query whose pages are read one after the other. */
+interface Paged {
+  readonly hasNextPage: boolean
+  readonly isFetchingNextPage: boolean
+  readonly fetchNextPage: () => Promise<unknown>
+}
+
+/** The button for the next page of a list, if there is one. */
+export function MoreButton({ query }: { readonly query: Paged }) {
+  if (!query.hasNextPage) return null
+  return (
+    <p className="py-3 text-center">
+      <button
+        type="button"
+        className="button"
+        disabled={query.isFetchingNextPage}
+        onClick={() => void query.fetchNextPage()}
+      >
+        {texts.frame.more}
+      </button>
+    </p>
+  )
+}

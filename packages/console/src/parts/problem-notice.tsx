@@ -1,0 +1,34 @@
+import { describeProblem } from '../api/describe-problem.ts'
+import { texts } from '../texts.ts'
+
+/** Says what went wrong, what to do next, and the id of the request. */
+export function ProblemNotice({
+  error,
+  retry,
+}: {
+  readonly error: unknown
+  readonly retry?: (() => void) | undefined
+}) {
+  const { message, code, next, requestId } = describeProblem(error)
+  return (
+    <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
+      <p>
+        <strong className="text-bad">{message}</strong> <span>{next}</span>
+      </p>
+      <p className="text-quiet">
+        <code className="font-mono">{code}</code>
+        {requestId !== null && (
+          <>
+            {' · '}
+            {texts.problem.requestId} <code className="font-mono break-all">{requestId}</code>
+          </>
+        )}
+      </p>
+      {retry !== undefined && (
+        <button type="button" className="button mt-1" onClick={retry}>
+          {texts.problem.retry}
+        </button>
+      )}
+    </div>
+  )
+}

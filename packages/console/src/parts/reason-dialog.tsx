@@ -1,0 +1,56 @@
+import { useMutation } from '@tanstack/react-query'
+import { texts } from '../texts.ts'
+import { Modal } from './modal.tsx'
+import { ProblemNotice } from './problem-notice.tsx'
+import { ReasonField, reasonOf } from './reason-field.tsx'
+
+/** An action that needs a reason: what it does, and the call. */
+export interface ReasonedAction {
+  readonly title: string
+  readonly hint: string
+  readonly submit: string
+  readonly act: (reason: string) => Promise<unknown>
+}
+
+/** Asks for a reason, acts, and closes when the action is done. */
+export function ReasonDialog(props: {
+  readonly action: ReasonedAction
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const { action, onDone, onClose } = props
+  const acting = useMutation({ mutationFn: action.act, onSuccess: onDone })
+  return (
+    <Modal title={action.title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          acting.mutate(reasonOf(event.currentTarget))
+        }}
+      >
+        <p>{action.hint}</p>
+        <ReasonField />
+        {acting.error !== null && <ProblemNotice error={acting.error} />}
+        <DialogButtons submit={action.submit} isBusy={acting.isPending} onClose={onClose} />
+      </form>
+    </Modal>
+  )
+}
+
+/** The two buttons of a dialog with a form. */
+export function DialogButtons(props: {
+  readonly submit: string
+  readonly isBusy: boolean
+  readonly onClose: () => void
+}) {
+  return (
+    <p className="mt-4 flex flex-wrap justify-end gap-2">
+      <button type="button" className="button" onClick={props.onClose}>
+        {texts.frame.cancel}
+      </button>
+      <button type="submit" className="button button-main" disabled={props.isBusy}>
+        {props.submit}
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,101 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useId, useState } from 'react'
+import { operator } from '../api/operator-client.ts'
+import type { toEventFilter } from '../events/event-search.ts'
+import { Modal } from '../parts/modal.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { DialogButtons } from '../parts/reason-dialog.tsx'
+import { ReasonField, reasonOf } from '../parts/reason-field.tsx'
+import { texts } from '../texts.ts'
+
+/** The events of a replay: a filter, or ids. */
+export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> } | { readonly ids: string[] }
+
+interface ReplayDialogProps {
+  readonly target: ReplayTarget
+  /** Whether done events are included unless the operator says otherwise. */
+  readonly includesDone: boolean
+  readonly onClose: () => void
+}
+
+/** Counts the events of a replay first, asks for a reason and a rate, and starts it. */
+export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProps) {
+  const [includeDone, setIncludeDone] = useState(includesDone)
+  const navigate = useNavigate()
+  const counting = useQuery({
+    queryKey: ['replays', 'count', target, includeDone],
+    queryFn: () => operator.events.replay.mutate({ ...target, includeDone, dryRun: true, reason: 'dry run' }),
+    gcTime: 0,
+    retry: false,
+  })
+  const starting = useMutation({
+    mutationFn: (asked: { reason: string; ratePerSecond?: number }) =>
+      operator.events.replay.mutate({ ...target, includeDone, ...asked }),
+    onSuccess: ({ replayId }) => {
+      onClose()
+      if (replayId !== null) void navigate({ to: '/replays/$id', params: { id: replayId } })
+    },
+  })
+  const count = counting.data?.matched
+  const error = starting.error ?? counting.error
+  return (
+    <Modal title={texts.replay.title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          const form = event.currentTarget
+          starting.mutate({ reason: reasonOf(form), ...rateOf(form) })
+        }}
+      >
+        <p role="status" className="font-semibold">
+          {count === undefined ? texts.replay.counting : describeCount(count)}
+        </p>
+        <ReasonField />
+        <RateField />
+        <label className="flex items-start gap-2">
+          <input type="checkbox" checked={includeDone} onChange={({ target: box }) => setIncludeDone(box.checked)} />
+          {texts.replay.includeDone}
+        </label>
+        {error !== null && <ProblemNotice error={error} />}
+        <DialogButtons
+          submit={texts.replay.submit(count ?? 0)}
+          isBusy={starting.isPending || count === undefined || count === 0}
+          onClose={onClose}
+        />
+      </form>
+    </Modal>
+  )
+}
+
+function describeCount(count: number): string {
+  return count === 0 ? texts.replay.zero : texts.replay.counted(count)
+}
+
+function RateField() {
+  const id = useId()
+  return (
+    <p className="my-3">
+      <label htmlFor={id} className="block font-semibold">
+        {texts.replay.rate}
+      </label>
+      <input
+        id={id}
+        name="rate"
+        type="number"
+        min={1}
+        max={10_000}
+        className="input w-28"
+        aria-describedby={`${id}-hint`}
+      />{' '}
+      <span id={`${id}-hint`} className="text-quiet">
+        {texts.replay.rateHint}
+      </span>
+    </p>
+  )
+}
+
+function rateOf(form: HTMLFormElement): { ratePerSecond?: number } {
+  const rate = String(new FormData(form).get('rate') ?? '')
+  return rate === '' ? {} : { ratePerSecond: Number(rate) }
+}

@@ -1,0 +1,86 @@
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findBarriers } from '../support/console/find-barriers.ts'
+import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+
+let console: ConsoleUnderTest
+let deadId: string
+let replayId: string
+beforeAll(async () => {
+  console = await startConsole()
+  const { system } = console
+  for (const [eventId, amount] of Object.entries({ evt_paid: 300, evt_dead: 1 })) {
+    await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount }))
+    await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
+  }
+  deadId = String((await system.record('evt_dead'))._id)
+  const replayed = await system.operator().events.replay.mutate({ ids: [deadId], reason: 'for the test' })
+  replayId = String(replayed.replayId)
+  await system.until('evt_dead', ({ state, replays }) => state === 'dead' && replays?.length === 1)
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+const folder = process.env.CONSOLE_SHOTS
+
+/** Pages as somebody sees them: the address, and what shows that all is there. */
+const PAGES: readonly (readonly [name: string, path: () => string, sign: string])[] = [
+  ['events', () => '/events', 'evt_dead'],
+  ['no-events', () => '/events?provider=nobody', 'No event matches these filters'],
+  ['event', () => `/events/${deadId}`, 'Attempts'],
+  ['no-event', () => '/events/000000000000000000000000', 'No event has this id'],
+  ['replays', () => '/replays', 'for the test'],
+  ['replay', () => `/replays/${replayId}`, 'finished'],
+]
+
+/** What is wrong with what is shown, in both themes: what axe finds, and whether the page is wider than the window. */
+async function findFaults({ page }: Visit, name: string): Promise<string[]> {
+  const faults: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    if (folder !== undefined) {
+      await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${page.viewportSize()?.width}.png` })
+    }
+    faults.push(...(await findBarriers(page)).map((barrier) => `${name}, ${colorScheme}: ${barrier}`))
+  }
+  const isTooWide = (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) === true
+  return isTooWide ? [...faults, `${name} is wider than the window`] : faults
+}
+
+/** Goes to an address inside the page: the session stays. */
+async function go({ page }: Visit, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+}
+
+it.each([1280, 360])('no page has a barrier in any theme, and none is wider than a window of %d px', async (width) => {
+  await using visit = await console.open({ viewport: { width, height: 760 } })
+  const { page } = visit
+  await page.goto(`${console.url}/`)
+  await page.getByLabel('Operator token').waitFor()
+  const faults = await findFaults(visit, 'sign-in')
+  await visit.signIn('/')
+  for (const [name, path, sign] of PAGES) {
+    await go(visit, path())
+    await page.getByText(sign).locator('visible=true').first().waitFor()
+    faults.push(...(await findFaults(visit, name)))
+  }
+  expect([...faults, ...visit.problems]).toEqual([])
+})
+
+it.each([1280, 360])('no dialog and no shown body has a barrier in any theme at %d px', async (width) => {
+  await using visit = await console.open({ viewport: { width, height: 760 } })
+  const { page } = visit
+  await visit.signIn(`/events/${deadId}`)
+  await page.getByRole('button', { name: 'Show the body' }).click()
+  await page.getByLabel('Raw').scrollIntoViewIfNeeded()
+  const faults = await findFaults(visit, 'body')
+  await page.getByRole('button', { name: 'Replay…' }).click()
+  await page.getByText('1 event will be due again.').waitFor()
+  faults.push(...(await findFaults(visit, 'replay-dialog')))
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  faults.push(...(await findFaults(visit, 'keys')))
+  expect([...faults, ...visit.problems]).toEqual([])
+})

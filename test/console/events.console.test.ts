@@ -1,0 +1,226 @@
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  console = await startConsole()
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+/** Sends a payment and waits until it is settled. An amount other than 300 makes a dead event. */
+async function pay(eventId: string, amount = 300): Promise<{ id: string; orderId: string }> {
+  const { system } = console
+  const orderId = await system.order()
+  expect(await system.deliver(paymentEvent(eventId, { orderId, amount }))).toBe(200)
+  const { _id } = await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
+  return { id: String(_id), orderId }
+}
+
+const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
+
+describe('the list of events', () => {
+  it('is what the page opens on, newest first, and a new event appears without a click', async () => {
+    await pay('evt_live_1')
+    await using visit = await console.open()
+    await visit.signIn('/')
+    await row(visit, 'evt_live_1').waitFor()
+    await pay('evt_live_2')
+    await row(visit, 'evt_live_2').waitFor()
+    expect(new URL(visit.page.url()).pathname).toBe('/events')
+    expect(await visit.page.locator('tbody a.font-mono').first().textContent()).toBe('evt_live_2')
+    expect([visit.clicks(), visit.problems]).toEqual([0, []])
+  })
+
+  it('shows times in the zone of the viewer, and UTC on hover', async () => {
+    await pay('evt_time')
+    await using visit = await console.open()
+    await visit.signIn('/events?find=evt_time')
+    const time = visit.page.locator('tbody time').first()
+    await time.waitFor()
+    const at = new Date((await time.getAttribute('datetime')) ?? '')
+    expect(await time.getAttribute('title')).toBe(`${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`)
+    expect(await time.innerText()).toBe(
+      at.toLocaleString('en-GB', { timeZone: 'Asia/Tokyo', dateStyle: 'short', timeStyle: 'medium' }),
+    )
+  })
+
+  it('is filtered by state, provider and time with one choice each, and the address has the filter', async () => {
+    await pay('evt_good')
+    await pay('evt_bad', 1)
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_good').waitFor()
+
+    await visit.click(page.getByLabel('State').getByRole('link', { name: 'dead' }))
+    await row(visit, 'evt_good').waitFor({ state: 'detached' })
+    await row(visit, 'evt_bad').waitFor()
+    expect([visit.clicks(), new URL(page.url()).search]).toEqual([1, '?state=dead'])
+
+    await page.getByLabel('Provider').selectOption('shop')
+    await page.getByText('No event matches these filters').waitFor()
+    await page.getByLabel('Provider').selectOption('acme')
+    await row(visit, 'evt_bad').waitFor()
+    await page.getByLabel('Received').selectOption('Last hour')
+    await row(visit, 'evt_bad').waitFor()
+    await page.getByLabel('Reason').selectOption({ index: 1 })
+    await row(visit, 'evt_bad').waitFor()
+    const { searchParams } = new URL(page.url())
+    expect([...searchParams.keys()].toSorted()).toEqual(['from', 'provider', 'reason', 'state'])
+
+    await using other = await console.open()
+    await other.signIn(`/events${new URL(page.url()).search}`)
+    await row(other, 'evt_bad').waitFor()
+    expect(await row(other, 'evt_good').count()).toBe(0)
+    expect([...visit.problems, ...other.problems]).toEqual([])
+  })
+
+  it('finds an event id and an order id in one box, reached by a key', async () => {
+    const { orderId } = await pay('evt_found')
+    await pay('evt_other')
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_other').waitFor()
+    for (const text of ['evt_found', orderId]) {
+      await page.keyboard.press('/')
+      await page.keyboard.press('ControlOrMeta+a')
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+      await page.waitForURL((url) => url.searchParams.get('find') === text)
+      await row(visit, 'evt_found').waitFor()
+      expect(await row(visit, 'evt_other').count()).toBe(0)
+      await page.getByRole('heading', { name: 'Events' }).click()
+    }
+    expect([visit.clicks(), visit.problems]).toEqual([0, []])
+  })
+
+  it('is walked with j and k, and Enter opens an event', async () => {
+    await pay('evt_key_1')
+    await pay('evt_key_2')
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_key_1').waitFor()
+    for (const key of ['j', 'j', 'k', 'j', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('heading', { name: 'evt_key_1' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await page.keyboard.press('e')
+    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor()
+    expect([visit.clicks(), visit.problems]).toEqual([0, []])
+  })
+})
+
+describe('an event', () => {
+  it('shows facts, headers and attempts at once, and its body, pretty and raw, after one click that is audited', async () => {
+    const { id } = await pay('evt_body')
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn(`/events/${id}`)
+    await page.getByText('applied').first().waitFor()
+    await page.getByRole('cell', { name: 'content-type' }).waitFor()
+    await page.getByText('newer', { exact: true }).waitFor()
+    await visit.click(page.getByRole('button', { name: 'Show the body' }))
+    await page.getByText('"id": "pay_evt_body"').waitFor()
+    expect(visit.clicks()).toBe(1)
+    await page.getByLabel('Raw').check()
+    await page.getByText('"id":"pay_evt_body"').waitFor()
+    await page.getByRole('cell', { name: 'stripe-signature' }).waitFor()
+    const { items } = await console.system.operator().audit.list.query()
+    expect(items[0]).toMatchObject({ by: 'alice', action: 'events.read-body', details: { id } })
+    expect(visit.problems).toEqual([])
+  })
+
+  it('is replayed with two clicks, counted first, with a reason', async () => {
+    const { id } = await pay('evt_replay', 1)
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn(`/events/${id}`)
+    await visit.click(page.getByRole('button', { name: 'Replay…' }))
+    await page.getByText('1 event will be due again.').waitFor()
+    await page.getByRole('textbox', { name: 'Reason' }).fill('the amount is right now')
+    await visit.click(page.getByRole('button', { name: 'Replay 1 event' }))
+    await page.getByText('finished').waitFor()
+    await page.getByText('1 of 1 event due again').waitFor()
+    const { replays } = await console.system.until('evt_replay', (record) => record.replays?.length === 1)
+    expect(replays?.[0]).toMatchObject({ by: 'alice', reason: 'the amount is right now' })
+    expect([visit.clicks(), visit.problems]).toEqual([2, []])
+  })
+
+  it('that is dead is closed with two clicks and a reason', async () => {
+    const { id } = await pay('evt_close', 1)
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn(`/events/${id}`)
+    await visit.click(page.getByRole('button', { name: 'Close…' }))
+    await page.getByRole('textbox', { name: 'Reason' }).fill('refunded by hand')
+    await visit.click(page.getByRole('button', { name: 'Close the event' }))
+    await page.getByText('closed by alice: refunded by hand').waitFor()
+    expect(await page.getByRole('button', { name: 'Close…' }).isDisabled()).toBe(true)
+    expect([visit.clicks(), visit.problems]).toEqual([2, []])
+  })
+
+  it('is checked again with one click', async () => {
+    const { id } = await pay('evt_check')
+    await using visit = await console.open()
+    await visit.signIn(`/events/${id}`)
+    await visit.click(visit.page.getByRole('button', { name: 'Check the signature again' }))
+    await visit.page.getByText('The signature is valid today, by the secret “newer”.').waitFor()
+    expect([visit.clicks(), visit.problems]).toEqual([1, []])
+  })
+
+  it('that does not exist says so, with the id of the request and what to do', async () => {
+    await using visit = await console.open()
+    await visit.signIn('/events/000000000000000000000000')
+    const alert = visit.page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toMatch(
+      /No event has this id.*Check the address.*not_found.*Request [0-9a-f-]{36}/,
+    )
+  })
+})
+
+describe('many events', () => {
+  it('are replayed by their filter with two clicks, counted first, at a rate, and the replay is cancelled', async () => {
+    for (const number of [1, 2, 3]) await pay(`evt_many_${number}`, 1)
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/events?state=dead')
+    await row(visit, 'evt_many_3').waitFor()
+    const dead = await console.system.events.countDocuments({ state: 'dead' })
+    await visit.click(page.getByRole('button', { name: 'Replay these…' }))
+    await page.getByText(`${dead} events will be due again.`).waitFor()
+    await page.getByRole('textbox', { name: 'Reason' }).fill('prices are right now')
+    await page.getByLabel('Events per second').fill('1')
+    await visit.click(page.getByRole('button', { name: `Replay ${dead} events` }))
+    expect(visit.clicks()).toBe(2)
+    await visit.click(page.getByRole('button', { name: 'Cancel the replay' }))
+    await page.getByText('cancelled').waitFor()
+    await page.getByRole('link', { name: 'Replays' }).click()
+    await page.getByRole('cell', { name: 'prices are right now' }).waitFor()
+    expect([visit.clicks(), visit.problems]).toEqual([1, []])
+  })
+})
+
+describe('a session', () => {
+  it('needs a token that the gateway knows, and ends with a reload', async () => {
+    await using visit = await console.open()
+    const { page } = visit
+    await page.goto(`${console.url}/events?state=done`)
+    await page.getByLabel('Operator token').fill('not-a-token')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('unauthenticated').waitFor()
+    await visit.signIn('/events?state=done')
+    expect(new URL(page.url()).search).toBe('?state=done')
+    await page.reload()
+    await page.getByLabel('Operator token').waitFor()
+    expect(
+      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
+    ).not.toContain(console.system.tokens.operators.alice)
+    expect(visit.problems).toEqual([])
+  })
+})

@@ -1,0 +1,98 @@
+import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
+import { startConsoleServer } from './console-server.ts'
+
+/** Chromium and a system whose page it shows. */
+export interface ConsoleUnderTest extends AsyncDisposable {
+  readonly system: OperatedSystem
+  readonly url: string
+  /** Opens a separate window, with nothing stored. */
+  open(options?: BrowserContextOptions): Promise<Visit>
+}
+
+/** A window with the page, and what its user does. */
+export interface Visit extends AsyncDisposable {
+  readonly page: Page
+  /** What the browser complained about, and requests that left the origin. */
+  readonly problems: readonly string[]
+  /** Goes to an address of the page and signs in there. */
+  signIn(path?: string, name?: 'alice' | 'bob'): Promise<void>
+  /** Clicks and counts it. */
+  click(target: Locator): Promise<void>
+  /** The clicks since the last call. */
+  clicks(): number
+}
+
+const ARGUMENTS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync'],
+]
+
+/** The browser of the machine: Debian's, or the one that the setting names. */
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** Starts a system and a browser. */
+export async function startConsole(): Promise<ConsoleUnderTest> {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await testDatabase(process.env))
+  const system = resources.use(await startOperatedSystem(database))
+  const { url } = resources.use(await startConsoleServer(system.gateway.adminUrl))
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+  resources.defer(() => browser.close())
+  const owned = resources.move()
+  return {
+    system,
+    url,
+    open: (options) => openVisit({ browser, url, system }, options),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+interface Shown {
+  readonly browser: Browser
+  readonly url: string
+  readonly system: OperatedSystem
+}
+
+async function openVisit({ browser, url, system }: Shown, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({
+    ...{ locale: 'en-GB', timezoneId: 'Asia/Tokyo', viewport: { width: 1280, height: 800 }, ...options },
+  })
+  const page = await context.newPage()
+  const problems: string[] = []
+  watch(page, url, problems)
+  let clicks = 0
+  return {
+    page,
+    problems,
+    async signIn(path = '/', name = 'alice') {
+      await page.goto(`${url}${path}`)
+      await page.getByLabel('Operator token').fill(system.tokens.operators[name])
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    },
+    async click(target) {
+      clicks += 1
+      await target.click()
+    },
+    clicks() {
+      const counted = clicks
+      clicks = 0
+      return counted
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  }
+}
+
+function watch(page: Page, url: string, problems: string[]): void {
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    // A refused call is shown to the user; the browser has a line for it as well.
+    const isRefusedCall = message.text().startsWith('Failed to load resource')
+    if (['error', 'warning'].includes(message.type()) && !isRefusedCall) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${url}/`)) problems.push(`a request to ${request.url()}`)
+  })
+}
