@@ -18,6 +18,7 @@ import { addReceiptsListCommand } from './commands/receipts-list.ts'
 import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
+import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
 /** Every command of `oncehook`. A new one is a file in `commands/` and a line here. */
@@ -27,6 +28,7 @@ export const commandTable: readonly AddCommand[] = [
   addVerifyCommand,
   addExplainCommand,
   addDoctorCommand,
+  addSignInCommand,
   addOverviewCommand,
   addEventsListCommand,
   addEventsShowCommand,

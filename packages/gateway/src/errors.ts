@@ -24,6 +24,24 @@ export const roleMissing = defineError('role_missing', {
   retry: 'never',
   message: 'The token does not have the role that this procedure needs',
 })
+/** The code of a sign-in is wrong, used or expired. The answer does not say which. */
+export const signInCodeInvalid = defineError('sign_in_code_invalid', {
+  status: 401,
+  retry: 'never',
+  message: 'The sign-in code is wrong, used or expired: make a new link with `oncehook sign-in`',
+})
+/** A session asked for something that needs the token of an operator. */
+export const sessionNotEnough = defineError('session_not_enough', {
+  status: 403,
+  retry: 'never',
+  message: 'A session cannot make a sign-in code: use the token of an operator',
+})
+/** A browser sent the request for a page of another site. */
+export const crossSite = defineError('cross_site', {
+  status: 403,
+  retry: 'never',
+  message: 'The request comes from a page of another site',
+})
 /** The event could not be stored on a majority now. The provider delivers it again. */
 export const notStored = defineError('not_stored', {
   status: 500,

@@ -15,6 +15,7 @@ import { EVENT_INDEXES } from './inbox/event-document.ts'
 import { TRANSMISSION_INDEXES } from './inbox/transmissions.ts'
 import { AUDIT_INDEXES } from './operator/audit/audit.ts'
 import { REPLAY_INDEXES } from './operator/replays/replay-document.ts'
+import { SIGN_IN_INDEXES } from './operator/sign-in/sign-ins.ts'
 import { REFUSAL_INDEXES } from './refusals/refusal-document.ts'
 
 // Deliveries that failed earlier arrive at once. Without this pause they would wait 80 ms while the rest is loaded.
@@ -37,11 +38,11 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   const { logger, providers, mongo } = context
   for (const { event, places } of deps.settings.secretWarnings) logger.warn({ places }, event)
   let background: Background | null = null
-  const adminPort = await startAdmin(context, () => background?.operator ?? null)
+  const adminPort = await startAdmin(context, () => background?.admin ?? null)
 
   const indexes = [
     ...[EVENT_INDEXES, OWNER_INDEXES, BODY_INDEXES, TRANSMISSION_INDEXES, AUDIT_INDEXES],
-    ...[...REPLAY_INDEXES, REFUSAL_INDEXES],
+    ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES, REFUSAL_INDEXES],
   ]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   const dispatcher = createDispatcher(context)

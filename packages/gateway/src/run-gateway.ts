@@ -1,5 +1,7 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '@oncehook/kernel/clock'
 import { type Lifecycle, refuseToStart, runService } from '@oncehook/kernel/lifecycle'
@@ -29,12 +31,22 @@ export async function runGateway({ env, heapIsBound, fetch }: GatewayProcess): P
   const logOutput = new LogOutput()
   const logger = createLogger({ service: 'gateway', level: settings.LOG_LEVEL, destination: logOutput })
   if (!heapIsBound) warnOfUnboundHeap(logger)
-  const deps = { settings, logger, logOutput, clock: systemClock, random: Math.random, fetch }
+  const ways = { clock: systemClock, random: Math.random, fetch }
+  const deps = { settings, logger, logOutput, consoleFolder: findConsole(), ...ways }
   const isSupervisor = settings.WORKERS > 1 && cluster.isPrimary
   await runService({
     logger,
     start: (lifecycle) => (isSupervisor ? superviseMany(deps, lifecycle) : startOne(deps, lifecycle)),
   })
+}
+
+/** The folder of the operator's page. Null if its package is not installed. */
+function findConsole(): string | null {
+  try {
+    return dirname(fileURLToPath(import.meta.resolve('@oncehook/console/index.html')))
+  } catch {
+    return null
+  }
 }
 
 async function readOrRefuse(env: NodeJS.ProcessEnv): Promise<GatewaySettings> {

@@ -170,6 +170,27 @@ describe('erase', () => {
   })
 })
 
+describe('sign-in', () => {
+  it('prints a link that signs in once', async () => {
+    const { exitCode, stdout } = await run(['sign-in'])
+    const [link = '', hint] = stdout.split('\n')
+    expect([exitCode, hint]).toEqual([0, expect.stringMatching(/^Works once, until \d{4}-.+Z\. Whoever/)])
+    expect(link.slice(0, link.indexOf('#'))).toBe(`${system.gateway.adminUrl}/sign-in`)
+    const exchange = () =>
+      system.call('/sign-in', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ code: new URL(link).hash.slice(1) }),
+      })
+    expect(await exchange()).toMatchObject({ status: 200, body: expect.stringContaining('"operator":"alice"') })
+    expect((await exchange()).status).toBe(401)
+    expect(await runJson(['sign-in'])).toEqual({
+      url: expect.stringContaining(`${system.gateway.adminUrl}/sign-in#`),
+      expiresAt: expect.stringMatching(/^\d{4}-/),
+    })
+  })
+})
+
 describe('audit verify', () => {
   it('verifies the chain, and prints what to compare it with later', async () => {
     await system.operator().audit.list.query()

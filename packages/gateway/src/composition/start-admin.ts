@@ -6,12 +6,11 @@ import { guardFraming } from '@oncehook/kernel/http/server/framing-guard'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { CHECK_TLS_MS, watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import { runPeriodically } from '@oncehook/kernel/run-periodically'
-import { createAdminApp } from '../operator/admin-app.ts'
-import type { OperatorApi } from '../operator/operator-api.ts'
+import { type AdminParts, createAdminApp } from '../operator/admin-app.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
-/** Opens the private listener. Probes work at once, the operator API as soon as `operator` returns it. Resolves to the port. */
-export async function startAdmin(context: GatewayContext, operator: () => OperatorApi | null): Promise<number> {
+/** Opens the private listener. Probes work at once, what operators use as soon as `parts` returns it. Resolves to the port. */
+export async function startAdmin(context: GatewayContext, parts: () => AdminParts | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }
   const metrics = showMetrics?.(registry) ?? registry
@@ -20,7 +19,7 @@ export async function startAdmin(context: GatewayContext, operator: () => Operat
   const app = createAdminApp({
     probes: createProbes({ checks, metrics: metricsPort === undefined ? metrics : null }),
     logger,
-    operator,
+    parts,
   })
   const certificates = watchTls(settings.adminTls, {
     ...{ prefix: 'ADMIN_TLS', logger },

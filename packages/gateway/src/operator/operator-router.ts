@@ -14,9 +14,12 @@ import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
 import { listRefusalsProcedure } from './refusal-procedures.ts'
 import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
+import { createCodeProcedure, endSessionProcedure, meProcedure } from './sign-in/sign-in-procedures.ts'
 
 /** All procedures of the operator, one line each. */
 export const operatorRouter = router({
+  me: meProcedure,
+  signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
   overview: overviewProcedure,
   events: router({
     list: listEventsProcedure,

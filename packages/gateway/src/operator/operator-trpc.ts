@@ -14,9 +14,10 @@ import { isIndexMissing } from '../inbox/claims/index-missing.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import type { Role } from '../token-holders.ts'
-import type { IssuedIdentity } from './access/access-token.ts'
+import type { Operator } from './access/identify-operator.ts'
 import type { Audit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
 
 /** Dependencies of the operator's procedures. */
 export interface OperatorParts {
@@ -26,6 +27,7 @@ export interface OperatorParts {
   readonly keyRegister: KeyRegister
   readonly audit: Audit
   readonly replays: Replays
+  readonly signIns: SignIns
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch
@@ -39,8 +41,8 @@ export interface OperatorParts {
 export interface OperatorContext extends OperatorParts {
   readonly operator: string
   readonly roles: ReadonlySet<Role>
-  /** What the issuer of the token states about the operator. Null for a token of `OPERATOR_TOKENS`. */
-  readonly identity: IssuedIdentity | null
+  /** The token that was sent: whose it is, when it ends, and what the issuer states. */
+  readonly caller: Operator
   /** The subject of a call, for its log line. */
   readonly call: { about?: Readonly<Record<string, unknown>> }
   readonly requestId: string
@@ -73,10 +75,10 @@ function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Catalogue errors keep their status. An unavailable database is 503, and so is an index that is still being built. The
+ * The base of procedures for every operator, whatever the roles. Catalogue errors keep their status. An unavailable database is 503, and so is an index that is still being built. The
  * log gets the subject of the call.
  */
-const guarded = t.procedure.use(async ({ next, ctx, getRawInput }) => {
+export const identifiedProcedure = t.procedure.use(async ({ next, ctx, getRawInput }) => {
   ctx.call.about = aboutOf(await getRawInput())
   const result = await next()
   if (result.ok) return result
@@ -86,7 +88,7 @@ const guarded = t.procedure.use(async ({ next, ctx, getRawInput }) => {
 })
 
 /** The base of procedures that only read. They need the role `read`. */
-export const procedure = guarded.use(({ next, ctx }) => {
+export const procedure = identifiedProcedure.use(({ next, ctx }) => {
   demandRole(ctx, 'read')
   return next()
 })

@@ -23,6 +23,8 @@ export interface StartOptions {
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly fetch?: typeof globalThis.fetch
+  /** The folder of the operator's page. Default: none. */
+  readonly consoleFolder?: string
 }
 
 /** A gateway, running in this process. */
@@ -61,8 +63,8 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   )
   const { logger, lines } = memoryLogger()
   const lifecycle = new Lifecycle(logger)
-  const { clock = systemClock, fetch = globalThis.fetch } = options
-  const started = startParts({ settings, logger, clock, random: Math.random, fetch }, lifecycle)
+  const { clock = systemClock, fetch = globalThis.fetch, consoleFolder = null } = options
+  const started = startParts({ settings, logger, clock, random: Math.random, fetch, consoleFolder }, lifecycle)
   const { publicPort, adminPort } = await started.catch(async (error: unknown) => {
     await lifecycle.stop()
     throw error

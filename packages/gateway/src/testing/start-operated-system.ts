@@ -19,6 +19,8 @@ export interface OperatedOptions {
   readonly settings?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly fetch?: typeof globalThis.fetch
+  /** The folder of the operator's page. Default: none. */
+  readonly consoleFolder?: string
   readonly receiptSink?: string
   readonly receiptLeaseMs?: number
   /** The file of fulfilment's encryption keys. Default: nothing is encrypted. */

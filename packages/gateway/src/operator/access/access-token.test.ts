@@ -56,6 +56,7 @@ describe('an access token', () => {
       name: 'oidc:user-1',
       roles: new Set(['read']),
       identity: { issuer: rules.issuer, name: 'alice@example.com' },
+      endsAt: NOW + 600_000,
     })
     const many = await verify(await sign({ ...CLAIMS, groups: ['readers', 'Domain Admins', 'others', 7] }))
     expect(many).toMatchObject({ roles: new Set(['read', 'operate']), identity: { name: null } })

@@ -28,6 +28,8 @@ interface IssuedOperator {
   readonly name: string
   readonly roles: ReadonlySet<Role>
   readonly identity: IssuedIdentity
+  /** When the token ends. Milliseconds since 1970. */
+  readonly endsAt: number
 }
 
 /**
@@ -84,7 +86,8 @@ export function createAccessTokens({ issuer: rules, keys, clock }: AccessTokenRu
       checkPurpose(payload, protectedHeader.typ)
       checkSignIn(payload, rules.signIn, clock.now() / 1_000)
       const identity = { issuer, name: shownName(payload) }
-      return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity }
+      const endsAt = Number(payload.exp) * 1_000
+      return { name: `${ISSUED_PREFIX}${subjectOf(payload)}`, roles: rolesOf(payload, rules), identity, endsAt }
     } catch (error) {
       throw toRefusal(error)
     }

@@ -61,6 +61,27 @@ describe('an operator with a token of the issuer', () => {
     expect((await askWith(await issuer.token('bob'))).status).toBe(200)
   })
 
+  it('opens a session with the roles of its groups, which ends with the token', async () => {
+    const operator = await clientOf('bob')
+    const { code } = await operator.signIn.createCode.mutate({})
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) }
+    const { status, body } = await system.call('/sign-in', init)
+    const session = JSON.parse(body) as { token: string; expiresAt: string }
+    const { expiresAt } = await operator.me.query()
+    expect({ status, session }).toMatchObject({
+      status: 200,
+      session: { operator: 'oidc:bob', roles: ['read'], expiresAt },
+    })
+    const client = createOperatorClient(system.gateway.adminUrl, session.token)
+    expect(await client.me.query()).toEqual({ operator: 'oidc:bob', roles: ['read'], expiresAt })
+    expect(await refusalOf(client.erase.mutate({ customerId: 'cus_1', reason }))).toMatchObject(FORBIDDEN)
+    const [newest] = (await (await clientOf('alice')).audit.list.query({ limit: 1 })).items
+    expect(newest).toMatchObject({
+      ...{ by: 'oidc:bob', action: 'sign_in.opened' },
+      details: { operator: { issuer: issuer.issuer, name: null } },
+    })
+  })
+
   it('is refused with another token, limited by address, and nothing of it is logged', async () => {
     const [header, , signature] = (await issuer.token('alice')).split('.')
     const claims = Buffer.from(JSON.stringify({ iss: issuer.issuer, aud: AUDIENCE, sub: 'root' })).toString('base64url')

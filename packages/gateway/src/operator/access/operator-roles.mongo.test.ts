@@ -50,7 +50,10 @@ describe('a role', () => {
     const procedures = Object.entries(
       operatorRouter._def.procedures as unknown as Record<string, { _def: { type: string } }>,
     )
-    const mutations = procedures.filter(([, { _def }]) => _def.type === 'mutation').map(([name]) => name)
+    // Those of the sign-in change nothing but the operator's own session.
+    const mutations = procedures
+      .filter(([name, { _def }]) => _def.type === 'mutation' && !name.startsWith('signIn.'))
+      .map(([name]) => name)
     expect(mutations).toContain('erase')
     for (const name of mutations) {
       const answer = await fetch(`${system.gateway.adminUrl}/operator/${name}`, {

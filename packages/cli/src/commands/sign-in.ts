@@ -1,0 +1,27 @@
+import type { CliContext } from '../cli-context.ts'
+import type { AddCommand } from '../command.ts'
+import { ask, createOperatorClient } from '../operator/operator-client.ts'
+import { addOperatorOptions, findOperatorAddress, type OperatorOptions } from '../operator/operator-options.ts'
+import { toTime, writeJson, writeLines } from '../output.ts'
+
+/** `oncehook sign-in`: prints a link that opens the operator's page, signed in. It works once. */
+export const addSignInCommand: AddCommand = (program, { context, finish }) => {
+  const command = program
+    .command('sign-in')
+    .description("Print a link that opens the operator's page, signed in as you. It works once.")
+    .action(async (options: OperatorOptions) => {
+      await printLink(options, context)
+      finish(0)
+    })
+  addOperatorOptions(command)
+}
+
+async function printLink(options: OperatorOptions, context: CliContext): Promise<void> {
+  const address = await findOperatorAddress(options, context)
+  const client = createOperatorClient(context.fetch, address)
+  const { code, expiresAt } = await ask(client.signIn.createCode.mutate({}))
+  // After the #, because browsers send that part to no server.
+  const url = `${address.adminUrl}/sign-in#${code}`
+  if (options.json) writeJson(context, { url, expiresAt })
+  else writeLines(context, [url, `Works once, until ${toTime(expiresAt)}. Whoever opens it is signed in as you`])
+}

@@ -1,0 +1,91 @@
+import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
+import type { Db } from 'mongodb'
+import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
+import { createFailedLogins, type FailedLogins } from '../http/authentication/failed-logins.ts'
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts'
+import { CheckBudget } from '../http/webhooks/check-budget.ts'
+import { KnownAddresses } from '../http/webhooks/known-addresses.ts'
+import { readRetention } from '../inbox/retention/retention.ts'
+import { type AccessTokens, createAccessTokens } from '../operator/access/access-token.ts'
+import { createIdentifyRequest } from '../operator/access/identify-request.ts'
+import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
+import type { TokenChecks } from '../operator/access/limit-token-checks.ts'
+import type { AdminParts } from '../operator/admin-app.ts'
+import type { ConsoleFiles } from '../operator/console/read-console.ts'
+import { createOperatorApi } from '../operator/operator-api.ts'
+import { createReplays } from '../operator/replays/replays.ts'
+import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
+import { createSignIns } from '../operator/sign-in/sign-ins.ts'
+import type { GatewayContext } from './gateway-context.ts'
+
+/** What the operator's parts use beside the context. */
+export interface AdminServices {
+  /** A database whose reads show what a majority holds. */
+  readonly db: Db
+  readonly keyRegister: KeyRegister
+  readonly fulfilment: FulfilmentClient
+  /** The files of the operator's page. Null if it is not built. */
+  readonly console: ConsoleFiles | null
+}
+
+/** Creates what operators use on the private listener: the operator API, the sign-in, and the files of the page. */
+export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
+  const { db, keyRegister, fulfilment, console } = services
+  const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
+  const signIns = createSignIns(db, clock)
+  const failedLogins = createOperatorLogins(context)
+  const identify = createIdentifyRequest({
+    ...{ holders: settings.OPERATOR_TOKENS, accessTokens: openAccessTokens(context), clock },
+    ...{ signIns, tokenChecks: createTokenChecks(context) },
+  })
+  const operator = createOperatorApi({
+    identify,
+    failedLogins,
+    errors: databaseErrors,
+    parts: {
+      ...{ db, encryption, keyRegister, audit, replays: createReplays(db), signIns, fulfilment },
+      ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
+    },
+  })
+  const exchangeCode = createExchangeCode({
+    ...{ signIns, audit, failedLogins, logger },
+    identify: (credential, request) => identify(`Bearer ${credential.reveal()}`, request),
+    limits: { ofAddress: createCodeLimit(context, 10), ofAll: createCodeLimit(context, 300) },
+  })
+  return { operator, exchangeCode, console }
+}
+
+/** The limit of wrong sign-in codes in a minute. */
+function createCodeLimit({ clock }: GatewayContext, limit: number): RateLimit {
+  return createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
+}
+
+function createOperatorLogins({ settings, clock, logger, metrics }: GatewayContext): FailedLogins {
+  return createFailedLogins({
+    api: 'operator',
+    limit: createRateLimit({
+      ...{ name: 'failed', limit: settings.RATE_LIMIT_FAILED, clock },
+      windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+    }),
+    // There is no proxy in front of the private listener.
+    trustedProxyHops: 0,
+    logger,
+    count: metrics.loginFailed,
+  })
+}
+
+function createTokenChecks({ settings, clock }: GatewayContext): TokenChecks {
+  const known = new KnownAddresses()
+  const budget = new CheckBudget({ clock, known, isLimited: settings.RATE_LIMIT_FAILED > 0 })
+  return { budget, known, now: () => performance.now() }
+}
+
+/** Asks the issuer at once, so that the log soon shows whether it answers. The start does not wait for the answer. */
+function openAccessTokens({ settings, fetch, clock, logger }: GatewayContext): AccessTokens | null {
+  const { operatorIssuer } = settings
+  if (operatorIssuer === null) return null
+  const keys = createIssuerKeys({ issuer: operatorIssuer.issuer, fetch, clock, logger })
+  // Failures are already logged.
+  keys.reload().catch(() => undefined)
+  return createAccessTokens({ issuer: operatorIssuer, keys: keys.find, clock })
+}

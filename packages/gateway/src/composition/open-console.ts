@@ -1,0 +1,13 @@
+import { type ConsoleFiles, readConsole } from '../operator/console/read-console.ts'
+import type { GatewayContext } from './gateway-context.ts'
+
+/** Reads the built files of the operator's page. A gateway without them warns, and does everything else. */
+export async function openConsole({ consoleFolder = null, logger }: GatewayContext): Promise<ConsoleFiles | null> {
+  try {
+    if (consoleFolder !== null) return await readConsole(consoleFolder)
+    logger.warn({}, 'console.missing')
+  } catch (error) {
+    logger.warn({ error }, 'console.missing')
+  }
+  return null
+}

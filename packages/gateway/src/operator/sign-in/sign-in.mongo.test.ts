@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { startGateway } from '../../testing/start-gateway.ts'
+import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+const makeToken = (): string => `canary-${randomBytes(24).toString('hex')}`
+const tokens = { reader: makeToken(), nobody: makeToken(), leaving: makeToken(), soon: makeToken() }
+const started = Date.now()
+let now = started
+const clock = { now: () => now }
+const SOON_MS = 3_600_000
+
+const settings = {
+  OPERATOR_TOKENS: JSON.stringify({
+    reader: { tokens: [{ value: tokens.reader }], roles: ['read'] },
+    nobody: { tokens: [{ value: tokens.nobody }], roles: [] },
+    leaving: tokens.leaving,
+    soon: { tokens: [{ value: tokens.soon, notAfter: new Date(started + SOON_MS).toISOString() }], roles: ['operate'] },
+  }),
+}
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database, { clock, settings }))
+const url = system.gateway.adminUrl
+const audit = database.db.collection('audit')
+const clientOf = (token: string) => createOperatorClient(url, token)
+const codeOf = async (name: keyof typeof tokens) => (await clientOf(tokens[name]).signIn.createCode.mutate({})).code
+/** Each test is in a minute of its own, so that no other test's wrong codes count. */
+beforeEach(() => {
+  now += 60_000
+})
+
+interface Session {
+  readonly token: string
+  readonly operator: string
+  readonly roles: readonly string[]
+  readonly expiresAt: string
+}
+
+async function exchange(body: unknown, headers: Record<string, string> = {}, at = url) {
+  const response = await fetch(`${at}/sign-in`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const answer = (await response.json()) as Session & { code: string }
+  return { status: response.status, headers: response.headers, answer }
+}
+
+async function signIn(name: keyof typeof tokens): Promise<Session> {
+  const { status, answer } = await exchange({ code: await codeOf(name) })
+  expect(status).toBe(200)
+  return answer
+}
+
+const INVALID = { status: 401, answer: { code: 'sign_in_code_invalid' } }
+
+describe('a sign-in code', () => {
+  it('opens a session with the name and the roles of whoever asked for it', async () => {
+    const { headers, answer } = await exchange({ code: await codeOf('reader') })
+    expect(answer).toEqual({
+      ...{ token: expect.stringMatching(/^ohs_[\w-]{43}$/), operator: 'reader', roles: ['read'] },
+      expiresAt: new Date(now + 43_200_000).toISOString(),
+    })
+    expect(headers.get('cache-control')).toBe('no-store')
+    const session = clientOf(answer.token)
+    expect(await session.me.query()).toEqual({ operator: 'reader', roles: ['read'], expiresAt: answer.expiresAt })
+    expect(await session.events.list.query()).toMatchObject({ items: [] })
+    expect(await refusalOf(session.events.close.mutate({ id: '0'.repeat(24), reason: 'none' }))).toMatchObject({
+      ...{ reason: 'role_missing' },
+    })
+  })
+
+  it('is for operators without a role too, who may then see who they are', async () => {
+    const { token } = await signIn('nobody')
+    expect(await clientOf(token).me.query()).toMatchObject({ operator: 'nobody', roles: [] })
+  })
+
+  it('can be used once', async () => {
+    const code = await codeOf('reader')
+    expect((await exchange({ code })).status).toBe(200)
+    expect(await exchange({ code })).toMatchObject(INVALID)
+  })
+
+  it('lets one in when several come at once', async () => {
+    const code = await codeOf('reader')
+    const answers = await Promise.all(Array.from({ length: 8 }, () => exchange({ code })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(401)])
+  })
+
+  it('can be used for 10 minutes', async () => {
+    const early = await clientOf(tokens.reader).signIn.createCode.mutate({})
+    expect(early.expiresAt).toBe(new Date(now + 600_000).toISOString())
+    now += 599_999
+    expect((await exchange({ code: early.code })).status).toBe(200)
+    const late = await codeOf('reader')
+    now += 600_000
+    expect(await exchange({ code: late })).toMatchObject(INVALID)
+  })
+
+  it.each([
+    ['another', randomBytes(32).toString('base64url')],
+    ['none', ''],
+    ['a token', tokens.reader],
+    ['a long one', 'x'.repeat(256)],
+  ])('is refused like any other if it is wrong: %s', async (_, code) => {
+    expect(await exchange({ code })).toMatchObject(INVALID)
+  })
+
+  it.each([
+    ['a query', { code: { $ne: null } }],
+    ['an unknown member', { code: 'x', also: 1 }],
+    ['no object', '[]'],
+    ['broken JSON', '{"code":'],
+  ])('is a text in an object, not %s', async (_, body) => {
+    expect((await exchange(body)).status).toBe(400)
+  })
+
+  it('is not read if the body is too large, or of another type', async () => {
+    expect((await exchange({ code: 'x'.repeat(5_000) })).status).toBe(413)
+    const form = await exchange('{"code":"x"}', { 'content-type': 'text/plain' })
+    expect(form).toMatchObject({ status: 415, answer: { code: 'unsupported_media_type' } })
+  })
+
+  it('is refused after ten wrong ones from an address, also if it is right, until the next minute', async () => {
+    const code = await codeOf('reader')
+    for (let tries = 0; tries < 10; tries += 1) expect((await exchange({ code: `wrong${tries}` })).status).toBe(401)
+    const refused = await exchange({ code })
+    expect(refused).toMatchObject({ status: 429, answer: { code: 'rate_limited' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    now += 60_000
+    expect((await exchange({ code })).status).toBe(200)
+  })
+
+  it('is taken from no page of another site', async () => {
+    const code = await codeOf('reader')
+    const foreign = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://127.0.0.1:1' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', origin: url },
+    ]
+    for (const headers of foreign) {
+      expect(await exchange({ code }, headers)).toMatchObject({ status: 403, answer: { code: 'cross_site' } })
+    }
+    expect((await exchange({ code }, { 'sec-fetch-site': 'same-origin', origin: url })).status).toBe(200)
+  })
+
+  it('is made for nobody without a token, and for no session', async () => {
+    expect(await refusalOf(clientOf('').signIn.createCode.mutate({}))).toMatchObject({ reason: 'unauthenticated' })
+    const { token } = await signIn('leaving')
+    expect(await refusalOf(clientOf(token).signIn.createCode.mutate({}))).toMatchObject({
+      ...{ reason: 'session_not_enough', httpStatus: 403 },
+    })
+  })
+})
+
+describe('a session', () => {
+  it('is a bearer token like any other, on every gateway of the database', async () => {
+    const { token } = await signIn('reader')
+    await using other = await startGateway({ database, clock, settings })
+    expect(await createOperatorClient(other.adminUrl, token).me.query()).toMatchObject({ operator: 'reader' })
+    await clientOf(token).signIn.end.mutate({})
+    expect(await refusalOf(createOperatorClient(other.adminUrl, token).me.query())).toMatchObject({
+      ...{ reason: 'unauthenticated' },
+    })
+  })
+
+  it('ends after 12 hours', async () => {
+    const { token } = await signIn('reader')
+    now += 43_199_999
+    expect(await clientOf(token).me.query()).toMatchObject({ operator: 'reader' })
+    now += 1
+    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
+  })
+
+  it('ends no later than the token it was opened with', async () => {
+    now = started
+    const { token, expiresAt } = await signIn('soon')
+    expect(expiresAt).toBe(new Date(started + SOON_MS).toISOString())
+    expect(await clientOf(token).me.query()).toMatchObject({ operator: 'soon', expiresAt })
+    const code = await codeOf('soon')
+    now = started + SOON_MS - 60_000
+    const late = await codeOf('soon')
+    now = started + SOON_MS
+    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
+    for (const ended of [code, late]) expect(await exchange({ code: ended })).toMatchObject(INVALID)
+  })
+
+  it('ends when its operator is no longer in OPERATOR_TOKENS, and so does an unused code', async () => {
+    const { token } = await signIn('leaving')
+    const code = await codeOf('leaving')
+    const left = { OPERATOR_TOKENS: JSON.stringify({ leaving: makeToken() }) }
+    await using later = await startGateway({ database, clock, settings: left })
+    expect(await refusalOf(createOperatorClient(later.adminUrl, token).me.query())).toMatchObject({
+      ...{ reason: 'unauthenticated' },
+    })
+    expect(await exchange({ code }, {}, later.adminUrl)).toMatchObject(INVALID)
+  })
+
+  it('has the roles that its operator has now', async () => {
+    const { token, roles } = await signIn('leaving')
+    expect(roles).toEqual(['read', 'operate', 'bodies'])
+    const less = { leaving: { tokens: [{ value: tokens.leaving }], roles: ['read'] } }
+    await using later = await startGateway({ database, clock, settings: { OPERATOR_TOKENS: JSON.stringify(less) } })
+    expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ roles: ['read'] })
+  })
+
+  it('is ended by its own token only', async () => {
+    const [{ token }, { token: other }] = [await signIn('reader'), await signIn('reader')]
+    expect(await clientOf(tokens.reader).signIn.end.mutate({})).toEqual({ ended: false })
+    expect(await clientOf(token).signIn.end.mutate({})).toEqual({ ended: true })
+    expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
+    expect(await clientOf(other).me.query()).toMatchObject({ operator: 'reader' })
+    expect(await clientOf(tokens.reader).me.query()).toEqual({ operator: 'reader', roles: ['read'], expiresAt: null })
+  })
+})
+
+describe('the audit log', () => {
+  it('has an entry for each code, each session and each end of one, and none for a refusal', async () => {
+    await audit.deleteMany({})
+    const { token } = await signIn('reader')
+    await exchange({ code: 'wrong' })
+    await clientOf(token).signIn.end.mutate({})
+    const entries = await audit.find().sort({ seq: 1 }).toArray()
+    expect(entries.map(({ by, action }) => [by, action])).toEqual([
+      ['reader', 'sign_in.code_created'],
+      ['reader', 'sign_in.opened'],
+      ['reader', 'sign_in.ended'],
+    ])
+  })
+})
+
+describe('a reader of the database or of the log', () => {
+  it('finds no code, no token of a session and no token of an operator', async () => {
+    const unused = await codeOf('reader')
+    const code = await codeOf('reader')
+    const { answer } = await exchange({ code })
+    await clientOf(answer.token).me.query()
+    await exchange({ code })
+    await refusalOf(clientOf(`${answer.token.slice(0, -2)}xx`).me.query())
+    const collections = await database.db.collections()
+    const stored = await Promise.all(
+      collections.map(async (collection) => (await collection.find().toArray()).map((one) => toText(one)).join()),
+    )
+    const told = JSON.stringify(system.gateway.logs) + stored.join()
+    expect(told).toContain('sign_in.opened')
+    for (const secret of [unused, code, answer.token, tokens.reader]) expect(told).not.toContain(secret)
+  })
+})
+
+/** A document with its binary values as text. */
+function toText(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && 'buffer' in part && part.buffer instanceof Uint8Array
+      ? Buffer.from(part.buffer).toString('latin1')
+      : part,
+  )
+}
