@@ -1,6 +1,4 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { nextMessage } from '../next-message.ts'
+import { forkWorker } from '../fork-worker.ts'
 import type { ForgedBatch } from './forged-deliveries.ts'
 import type { LoadPlan, LoadReport } from './load-report.ts'
 import type { DeliveryBatch } from './signed-deliveries.ts'
@@ -24,13 +22,7 @@ export interface Sender extends Disposable {
 
 /** Starts a sender; aborting the signal ends it. */
 export async function startSender(signal: AbortSignal): Promise<Sender> {
-  const child = fork(fileURLToPath(import.meta.resolve('./sender-process.ts')), { signal })
-  child.on('error', () => undefined) // told to whoever waits for a message; without a listener it would end everything
-  await nextMessage(child)
-  const ask = (order: SenderOrder): Promise<unknown> => {
-    child.send(order)
-    return nextMessage(child)
-  }
+  const { child, ask } = await forkWorker<SenderOrder>(import.meta.resolve('./sender-process.ts'), { signal })
   return {
     pid: child.pid ?? 0,
     sign: async (batch) => void (await ask({ sign: batch })),

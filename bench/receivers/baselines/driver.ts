@@ -1,7 +1,5 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { forkWorker } from '../../fork-worker.ts'
 import type { LoadReport } from '../../load/load-report.ts'
-import { nextMessage } from '../../next-message.ts'
 import { endChild } from '../end-child.ts'
 import { findStored, type StoredEvent } from '../find-stored.ts'
 import type { Setup } from '../receiver.ts'
@@ -24,14 +22,9 @@ export interface Driver extends AsyncDisposable {
 /** Starts a process that does nothing but insert. */
 export async function startDriver({ mongoUri, database }: Setup, run: string): Promise<Driver> {
   const db = database(`driver_${run}`)
-  const child = fork(fileURLToPath(import.meta.resolve('./driver-process.ts')), {
+  const { child, ask } = await forkWorker<DriverOrder>(import.meta.resolve('./driver-process.ts'), {
     env: { ...process.env, NODE_ENV: 'production', DRIVER_MONGODB_URI: mongoUri, DRIVER_DB: db.databaseName },
   })
-  await nextMessage(child)
-  const ask = (order: DriverOrder): Promise<unknown> => {
-    child.send(order)
-    return nextMessage(child)
-  }
   return {
     pid: child.pid ?? 0,
     prepare: async (count) => void (await ask({ prepare: count })),

@@ -4,8 +4,7 @@ import { CHECK_ENCRYPTION_KEYS_MS, watchEncryptionKeys } from '@oncehook/kernel/
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
-import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
-import { RenewalGroup } from '@oncehook/kernel/mongo/connection/renewal-group'
+import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createKeyRegister, type KeyRegister } from '@oncehook/kernel/mongo/key-register'
@@ -114,16 +113,9 @@ function createConnections(
   { lifecycle, errors }: Pick<WorkerParts, 'lifecycle' | 'errors'>,
 ) {
   const { MONGODB_URI: uri, readMongoUri: readUri, FULFILMENT_DB: database } = settings
-  const group = new RenewalGroup({ logger, database })
-  const shared = { uri, readUri, database, logger, errors, group }
-  const serving = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment', maxPoolSize: 16 })
-  const background = createMongoConnection({ ...shared, appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 })
-  lifecycle.onStop({
-    name: 'mongodb',
-    withinMs: 1_000,
-    stop: async () => void (await Promise.all([serving.close(), background.close()])),
-  })
-  return { serving, background }
+  const createPool = createPools({ uri, readUri, database, logger, errors, lifecycle, closedWithinMs: 1_000 })
+  const serving = createPool({ appName: 'oncehook-fulfilment', maxPoolSize: 16 })
+  return { serving, background: createPool({ appName: 'oncehook-fulfilment-receipts', maxPoolSize: 4 }) }
 }
 
 function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycle, encryption }: WorkerParts) {

@@ -3,15 +3,12 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { SettingsError } from '@oncehook/kernel/settings'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { EVENTS, type EventDocument } from './inbox/event-document.ts'
 import { createFakeFulfilment } from './testing/fake-fulfilment.ts'
 import { hmacProvider } from './testing/hmac-provider.ts'
 import { serveFake } from './testing/serve-fake.ts'
 import { startGateway } from './testing/start-gateway.ts'
-
-// Other tests may keep the machine busy in the meantime.
-vi.setConfig({ testTimeout: 30_000 })
 
 const whsec = (): string => `whsec_${randomBytes(24).toString('base64')}`
 const secrets = { acme: whsec(), other: whsec(), shop: randomBytes(20).toString('hex') }

@@ -39,31 +39,21 @@ describe('decimalsOf', () => {
   })
 })
 
-describe('toDecimal', () => {
+describe('toDecimal and formatAmount', () => {
   it.each([
     [1999, 'EUR', '19.99'],
-    [5, 'eur', '0.05'],
-    [0, 'EUR', '0.00'],
+    [5, 'EUR', '0.05'],
+    [0, 'USD', '0.00'],
     [500, 'JPY', '500'],
-    [1999, 'KWD', '1.999'],
+    [12345, 'KWD', '12.345'],
+    [199_900, 'HUF', '1999.00'],
+    [1_500_000, 'IQD', '1500.000'],
     [1, 'CLF', '0.0001'],
-  ])('writes %i minor units of %s as %s', (units, currency, decimal) => {
+    [Number.MAX_SAFE_INTEGER, 'EUR', '90071992547409.91'],
+  ])('write %i minor units of %s as %s', (units, currency, decimal) => {
     expect(toDecimal(units, currency)).toBe(decimal)
-  })
-})
-
-describe('formatAmount', () => {
-  it.each([
-    [1999, 'EUR', '19.99 EUR'],
-    [5, 'EUR', '0.05 EUR'],
-    [0, 'USD', '0.00 USD'],
-    [500, 'JPY', '500 JPY'],
-    [12345, 'KWD', '12.345 KWD'],
-    [199_900, 'HUF', '1999.00 HUF'],
-    [1_500_000, 'IQD', '1500.000 IQD'],
-    [Number.MAX_SAFE_INTEGER, 'EUR', '90071992547409.91 EUR'],
-  ])('writes %i %s as %s', (amount, currency, text) => {
-    expect(formatAmount(amount, currency)).toBe(text)
+    expect(toDecimal(units, currency.toLowerCase())).toBe(decimal)
+    expect(formatAmount(units, currency)).toBe(`${decimal} ${currency}`)
   })
 
   it('loses no digit', () => {

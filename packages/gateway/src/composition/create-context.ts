@@ -4,8 +4,7 @@ import { watchEncryptionKeys } from '@oncehook/kernel/encryption-keys'
 import { watchTls } from '@oncehook/kernel/http/tls/tls-sources'
 import type { Lifecycle } from '@oncehook/kernel/lifecycle'
 import { addLogMetrics } from '@oncehook/kernel/log-metrics'
-import { createMongoConnection } from '@oncehook/kernel/mongo/connection/mongo-connection'
-import { RenewalGroup } from '@oncehook/kernel/mongo/connection/renewal-group'
+import { createPools } from '@oncehook/kernel/mongo/connection/create-pools'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
@@ -62,14 +61,7 @@ function createConnections(
   { lifecycle, errors }: { readonly lifecycle: Lifecycle; readonly errors: DatabaseErrors },
 ): GatewayContext['mongo'] {
   const { MONGODB_URI: uri, readMongoUri: readUri, GATEWAY_DB: database } = settings
-  const group = new RenewalGroup({ logger, database })
-  const shared = { uri, readUri, database, logger, errors, group }
-  const accepting = createMongoConnection({ ...shared, appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
-  const background = createMongoConnection({ ...shared, appName: 'oncehook-gateway-background', maxPoolSize: 8 })
-  lifecycle.onStop({
-    name: 'mongodb',
-    withinMs: 1_500,
-    stop: async () => void (await Promise.all([accepting.close(), background.close()])),
-  })
-  return { accepting, background }
+  const createPool = createPools({ uri, readUri, database, logger, errors, lifecycle, closedWithinMs: 1_500 })
+  const accepting = createPool({ appName: 'oncehook-gateway-accept', maxPoolSize: 4 })
+  return { accepting, background: createPool({ appName: 'oncehook-gateway-background', maxPoolSize: 8 }) }
 }

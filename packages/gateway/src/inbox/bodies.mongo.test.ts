@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
 import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { Binary, type CommandStartedEvent, MongoClient } from 'mongodb'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import { sampleRecord } from '../testing/sample-record.ts'
 import { BODIES, type BodyDocument, withBody } from './bodies.ts'
@@ -12,9 +12,6 @@ import type { Evidence } from './inbox.ts'
 import type { BatchArrival } from './record-batch.ts'
 import { removeUnusedBodies } from './retention/remove-unused-bodies.ts'
 import { stripOldBodies } from './retention/strip-old-bodies.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

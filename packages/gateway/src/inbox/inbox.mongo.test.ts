@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Timestamp } from 'mongodb'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../testing/open-inbox.ts'
 import type { Claim } from './claims/claim.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

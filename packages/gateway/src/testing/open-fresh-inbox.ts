@@ -31,6 +31,14 @@ export async function storePending({ database }: FreshInbox, ids: readonly strin
   await Promise.all(ids.map((id) => declining.inbox.record(sampleArrival(id))))
 }
 
+/** Stores an event that its process claims on insert. */
+export async function storeClaimed(open: OpenInbox, id: string): Promise<Claim> {
+  await open.inbox.record(sampleArrival(id))
+  const claim = open.claimedOnInsert.at(-1)
+  if (claim === undefined) throw new Error('No claim was made on insert')
+  return claim
+}
+
 /** Changes a record with an update pipeline, so that times can be relative to the database's clock. */
 export async function changeRecord(open: OpenInbox, eventId: string, stage: Document): Promise<void> {
   const { matchedCount } = await open.events.updateOne({ eventId }, [stage])

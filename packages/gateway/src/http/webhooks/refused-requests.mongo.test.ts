@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { hmacProvider } from '../../testing/hmac-provider.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
-
-// Other tests may keep the machine busy in the meantime.
-vi.setConfig({ testTimeout: 30_000 })
 
 const token = `canary-${randomBytes(24).toString('hex')}`
 const stack = new AsyncDisposableStack()

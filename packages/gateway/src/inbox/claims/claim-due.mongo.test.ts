@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   applied,
   changeRecord,
@@ -17,9 +17,6 @@ import { type OpenInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import type { EventDocument } from '../event-document.ts'
 import type { Claim } from './claim.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
 

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   changeRecord,
   claimOne,
@@ -15,9 +15,6 @@ import {
 import { sampleArrival } from '../../testing/open-inbox.ts'
 import type { AttemptResult } from './claim.ts'
 import type { Claims } from './claims.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { Timestamp } from 'mongodb'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   changeRecord,
   claimOne,
@@ -17,9 +17,6 @@ import {
 import { type OpenInbox, openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import type { Claim } from './claim.ts'
 import type { Claims } from './claims.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   applied,
   changeRecord,
@@ -7,14 +7,12 @@ import {
   failed,
   fromNow,
   openFreshInbox,
+  storeClaimed,
   storePending,
   takeOverOne,
 } from '../../testing/open-fresh-inbox.ts'
 import { sampleArrival } from '../../testing/open-inbox.ts'
 import type { Settlement } from './claim.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const HOUR_MS = 3_600_000
 
@@ -174,10 +172,8 @@ describe('release', () => {
 describe('the fence', () => {
   it('keeps a stale claim from settling, renewing and releasing', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
+    const old = await storeClaimed(open, 'a')
     const stale = open.claims()
-    const [old] = open.claimedOnInsert
-    if (old === undefined) throw new Error('No claim was made on insert')
     const fresh = open.claims({ owner: 'other' })
     const current = await takeOverOne(open, fresh, 'a')
     const held = await open.record('a')
@@ -201,10 +197,8 @@ describe('the fence', () => {
 
   it('tells apart two claims of the same process', async () => {
     await using open = await openFreshInbox(process.env)
-    await open.inbox.record(sampleArrival('a'))
+    const old = await storeClaimed(open, 'a')
     const claims = open.claims()
-    const [old] = open.claimedOnInsert
-    if (old === undefined) throw new Error('No claim was made on insert')
     const current = await takeOverOne(open, claims, 'a')
     expect(await claims.settle([{ claim: old, settlement: done, attempt: applied }])).toHaveLength(1)
     expect(await claims.settle([{ claim: current, settlement: done, attempt: applied }])).toHaveLength(0)

@@ -1,10 +1,7 @@
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { stripOldBodies } from './strip-old-bodies.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())

@@ -2,13 +2,10 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Db, ObjectId } from 'mongodb'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createReplays } from '../replays/replays.ts'
 import { AUDIT_INDEXES, type Audit, createAudit, type NewAuditEntry } from './audit.ts'
 import type { ChainedEntry } from './audit-chain.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const entry = { by: 'alice', action: 'events.replay', reason: 'a test', details: {} } as const
 

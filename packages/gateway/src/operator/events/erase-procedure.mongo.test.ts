@@ -5,13 +5,10 @@ import { join } from 'node:path'
 import { fulfilmentClient } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { BSON, type Db, type Document } from 'mongodb'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { eraseEvents, findErasableEvents } from '../../inbox/retention/erase-events.ts'
 import { openInbox, sampleArrival } from '../../testing/open-inbox.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
-
-// Other tests may keep the machine busy.
-vi.setConfig({ testTimeout: 30_000 })
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
