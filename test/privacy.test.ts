@@ -28,7 +28,7 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
     ...['startedAt', 'finishedAt'],
   ],
   refusals: [
-    ...['_id', 'id', 'at', 'provider', 'reason', 'why', 'status', 'bytes', 'secretIds', 'expireAt'],
+    ...['_id', 'id', 'at', 'provider', 'reason', 'why', 'status', 'bytes', 'secretIds', 'causes', 'expireAt'],
     ...['taken', 'count', 'since', 'lastAt'],
   ],
   orders: ['_id', 'status', 'access', 'currency', 'amountDue', 'createdAt', 'updatedAt', 'deletedAt'],

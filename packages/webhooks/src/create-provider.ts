@@ -1,4 +1,5 @@
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
+import { prepareExplanation } from './explain/explain-refusal.ts'
 import { type Provider, verifyWith } from './provider.ts'
 import type { Schemes } from './schemes/load-schemes.ts'
 import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
@@ -30,6 +31,7 @@ export function createProvider(source: ProviderSource, schemes: Schemes): Provid
     usesQuery: scheme.usesQuery ?? false,
     signsInBody: scheme.signsInBody ?? false,
     takesForms: scheme.takesForms ?? false,
+    explain: prepareExplanation(scheme, settings, secrets),
     readEvents: scheme.prepareReader(settings),
     answerHandshake: scheme.prepareHandshake?.(settings, secrets) ?? (() => null),
     verify: verifyWith(check),

@@ -1,4 +1,5 @@
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
+import type { ExplainRefusal } from './explain/explain-refusal.ts'
 import type { Refusal } from './refusal.ts'
 import type {
   AnswerCheck,
@@ -45,6 +46,8 @@ export interface Provider {
     now: number,
     fetch: typeof globalThis.fetch,
   ): VerificationResult | Promise<VerificationResult>
+  /** Says why a delivery that is not authentic was refused. It asks nobody and checks the signature at most twice. */
+  readonly explain: ExplainRefusal
   readonly readEvents: ReadEvents
   /** The answer to a handshake; null for an ordinary delivery. */
   readonly answerHandshake: AnswerHandshake

@@ -1,10 +1,16 @@
+import {
+  type Cause,
+  clockCauseOf,
+  headerFamiliesOf,
+  observe,
+  rankCauses,
+  type SignedTime,
+} from '@oncehook/webhooks/providers'
 import { UsageError } from '../exit-code.ts'
 import { SCHEMES } from '../verify/schemes.ts'
 import type { GivenCase } from '../verify/verify-given.ts'
 import { type Attempt, findSignerOf } from './attempt.ts'
-import type { Cause, Variation } from './cause.ts'
-import { clockVariations, observe } from './observations.ts'
-import { headerFamiliesOf } from './scheme-headers.ts'
+import type { Variation } from './cause.ts'
 import { bodyVariations } from './variations/body-variations.ts'
 import { headerVariations } from './variations/header-variations.ts'
 import { hasOwnHeaders, otherProviderVariations, otherSchemeVariations } from './variations/provider-variations.ts'
@@ -49,7 +55,7 @@ export async function explainDelivery(given: GivenCase, url: string | undefined)
   ]
   const search = await findRemedy(attempt, variations)
   const seen = [...findUnreadable(tried), ...observe(attempt, signedTime)]
-  return { acceptedBy: null, causes: rank(search.causes, seen, attempt), tried: search.tried }
+  return { acceptedBy: null, causes: rankCauses(search.causes, seen, asked.settings.scheme), tried: search.tried }
 }
 
 interface Search {
@@ -85,17 +91,8 @@ function toProved({ cause, message, fix }: Variation): Cause {
   return { cause, proved: true, message, fix }
 }
 
-/** Returns the proved causes. Without any, returns all possible causes, and another secret if none of them is clear. */
-function rank(proved: readonly Cause[], seen: readonly Cause[], { settings }: Attempt): Cause[] {
-  if (proved.length > 0) return [...proved]
-  // A body from a test environment or an old time is rarely the only cause.
-  const clear = seen.filter(({ cause }) => cause !== 'test_mode' && cause !== 'clock')
-  if (clear.length > 0) return [...seen]
-  const unknown: Cause = {
-    cause: 'unknown',
-    proved: false,
-    message: `The signature was made with another ${settings.scheme} secret, or for other bytes`,
-    fix: 'Compare the secret with the one that the provider shows for this URL, and the body with the one that the provider shows as sent',
-  }
-  return [...seen, unknown]
+/** The attempt at the signed time. */
+function clockVariations({ settings, now }: Attempt, time: SignedTime | null): Variation[] {
+  const cause = clockCauseOf(settings, time, now)
+  return cause === null ? [] : [{ ...cause, axis: 'clock', apply: (attempt) => ({ ...attempt, now: time?.ms ?? now }) }]
 }

@@ -1,7 +1,7 @@
+import { findSignedTime } from '@oncehook/webhooks/providers'
 import { parseProvidersSettings } from '@oncehook/webhooks/testing/providers-settings'
 import { deliveryOf, readVectorFiles, secretsOf } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
-import { findSignedTime } from '../verify/signed-time.ts'
 import { explainDelivery } from './explain-delivery.ts'
 
 /** Three of four are left out: each tries hundreds of ways. */

@@ -1,9 +1,9 @@
+import { findSignedTime, type SignedTime } from '@oncehook/webhooks/providers'
 import type { CliContext } from '../cli-context.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { type DeliveryOptions, refuseSecretArgument } from './delivery-options.ts'
 import { findKnownProviders, type KnownProviders } from './known-providers.ts'
 import { type GivenDelivery, readDelivery } from './read-delivery.ts'
-import { findSignedTime, type SignedTime } from './signed-time.ts'
 import { type VerificationResult, verifyDelivery } from './verify-delivery.ts'
 
 /** A delivery, its provider, and the result of its verification. */

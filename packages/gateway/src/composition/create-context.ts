@@ -29,8 +29,10 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   const mongo = createConnections(deps, { lifecycle, errors: databaseErrors })
   const stats = createProviderStats(mongo.background.db, deps.logger, STATS_FLUSH_MS)
   const metrics = createGatewayMetrics(registry, stats.add)
+  const providers = watchProviders(deps.settings.providers, deps.logger)
   const refusals = createRefusals({
     ...{ db: mongo.background.db, clock: deps.clock, logger: deps.logger, flushMs: STATS_FLUSH_MS },
+    providers: providers.current,
     onNotKept: metrics.refusalNotKept,
   })
   const serviceKeys = watchServiceKeys(deps.settings.serviceKeys, deps.logger)
@@ -41,7 +43,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   return {
     ...deps,
     lifecycle,
-    providers: watchProviders(deps.settings.providers, deps.logger),
+    providers,
     owner: randomUUID(),
     mongo,
     serviceKeys,

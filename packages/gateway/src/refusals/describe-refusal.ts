@@ -1,10 +1,11 @@
 import type { Provider } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
+import { causesOf, type OtherProvider } from './causes-of.ts'
 import type { Refusal, ShownHeader } from './refusal-document.ts'
 
 /** A refused delivery, while its answer is made. */
 export interface RefusedDelivery {
-  readonly provider: Pick<Provider, 'name' | 'secrets' | 'signedHeaders' | 'staticTokenHeader'>
+  readonly provider: Pick<Provider, 'name' | 'secrets' | 'signedHeaders' | 'staticTokenHeader' | 'explain'>
   /** The client address. */
   readonly address: string
   readonly requestId: string
@@ -12,6 +13,8 @@ export interface RefusedDelivery {
   readonly rawHeaders: readonly string[]
   /** The complete body; undefined if it was not read. */
   readonly rawBody: Buffer | undefined
+  /** The target of the request. */
+  readonly url: string | undefined
 }
 
 /** The answer to a refused delivery. */
@@ -23,17 +26,21 @@ export interface RefusalAnswer {
   readonly why: string | null
 }
 
-/** The network of the sender, and the time in milliseconds. */
-export interface RefusalOrigin {
+/** What is known beside a delivery. */
+export interface RefusalSurroundings {
+  /** The network of the sender. */
   readonly network: string | null
+  /** Milliseconds. */
   readonly now: number
+  /** All providers: the signature may be one for another provider. */
+  readonly providers: Iterable<OtherProvider>
 }
 
 /** The record of a refused delivery: nothing of its body, of a signature, or of a header beyond the allow-list. */
 export function describeRefusal(
   refused: RefusedDelivery,
   answer: RefusalAnswer,
-  { network, now }: RefusalOrigin,
+  { network, now, providers }: RefusalSurroundings,
 ): Refusal {
   const { provider, requestId, rawHeaders, rawBody } = refused
   const headers = firstValues(rawHeaders)
@@ -48,6 +55,7 @@ export function describeRefusal(
     network,
     bytes: rawBody?.length ?? announcedBytes(headers.get('content-length')),
     secretIds: wereCompared(answer, rawBody) ? liveSecretIds(provider, now) : [],
+    causes: isAuthentic(answer, rawBody) ? [] : causesOf(refused, { why: answer.why, now, providers }),
     requestId,
     headers: shownHeaders(provider, headers),
     signatureHeaders: provider.signedHeaders.map((name) => ({ name, isPresent: headers.has(name) })),
@@ -105,6 +113,11 @@ const COMPARED: ReadonlySet<string | null> = new Set(['signature_mismatch', 'obj
 function wereCompared({ code, why }: RefusalAnswer, rawBody: Buffer | undefined): boolean {
   if (rawBody === undefined) return false
   return code === 'rate_limited' ? COMPARED.has(why) : !NOT_COMPARED.has(why)
+}
+
+/** The message then says what is wrong. */
+function isAuthentic({ code }: RefusalAnswer, rawBody: Buffer | undefined): boolean {
+  return rawBody !== undefined && code !== 'signature_invalid' && code !== 'rate_limited'
 }
 
 function liveSecretIds({ secrets }: RefusedDelivery['provider'], now: number): string[] {

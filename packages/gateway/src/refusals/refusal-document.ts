@@ -1,4 +1,5 @@
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
+import type { Cause } from '@oncehook/webhooks/providers'
 import type { ObjectId } from 'mongodb'
 
 /** A place for a record. The next record of the same ring that takes the place replaces the one in it. */
@@ -34,6 +35,8 @@ export interface Refusal extends RefusalKind {
   readonly bytes: number | null
   /** The secrets with which the signature was compared, by id. */
   readonly secretIds: readonly string[]
+  /** What the command `explain` would say, as far as this can be told without asking anybody; the most likely first. */
+  readonly causes: readonly Cause[]
   readonly requestId: string
   readonly headers: readonly ShownHeader[]
   /** The headers in which the scheme expects the signature. Their values are never kept. */

@@ -10,7 +10,13 @@ import { REFUSALS } from './refusal-document.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(16).toString('hex')}`
-const secrets = { newer: canary('newer'), ended: canary('ended'), shop: canary('shop'), token: canary('token') }
+const secrets = {
+  newer: canary('newer'),
+  ended: canary('ended'),
+  shop: canary('shop'),
+  test: canary('test'),
+  token: canary('token'),
+}
 const operatorToken = canary('operator')
 
 const stack = new AsyncDisposableStack()
@@ -29,6 +35,7 @@ const gateway = stack.use(
         ],
       },
       shop: hmacProvider({ id: 'only', value: secrets.shop }),
+      'acme-test': { scheme: 'stripe', secrets: [{ id: 'one', value: secrets.test }], testMode: true },
       lab: {
         ...{ scheme: 'gitlab', secrets: [{ id: 'plain', value: secrets.token }] },
         fetch: { baseUrl: 'http://127.0.0.1:1', token: secrets.newer },
@@ -70,14 +77,15 @@ function signed(body: string, { secret = secrets.newer, ageSeconds = 0 } = {}): 
   return { 'stripe-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}` }
 }
 
-const FORGED = signed(CANARY, { secret: 'the secret of a forger' })
+// Made when it is sent: a signature is soon too old.
+const forged = () => signed(CANARY, { secret: 'the secret of a forger' })
 
-type Kind = readonly [name: string, delivery: Sent & { readonly provider?: string }, expected: object]
+type Kind = readonly [name: string, delivery: () => Sent & { readonly provider?: string }, expected: object]
 
 const KINDS: readonly Kind[] = [
   [
     'a wrong signature',
-    { headers: { ...FORGED, 'user-agent': 'forger/1.0', cookie: 'canary-cookie' } },
+    () => ({ headers: { ...forged(), 'user-agent': 'forger/1.0', cookie: 'canary-cookie' } }),
     {
       ...{ reason: 'signature_invalid', why: 'signature_mismatch', status: 401, secretIds: ['newer'] },
       ...{ bytes: CANARY.length, network: '203.0.113.0/24' },
@@ -86,7 +94,7 @@ const KINDS: readonly Kind[] = [
   ],
   [
     'a missing signature',
-    {},
+    () => ({}),
     {
       ...{ reason: 'signature_invalid', why: 'header_missing', status: 401, secretIds: [] },
       signatureHeaders: [{ name: 'stripe-signature', isPresent: false }],
@@ -94,65 +102,63 @@ const KINDS: readonly Kind[] = [
   ],
   [
     'a signature without its parts',
-    { headers: { 'stripe-signature': 'canary-signature' } },
+    () => ({ headers: { 'stripe-signature': 'canary-signature' } }),
     { reason: 'signature_invalid', why: 'header_malformed', secretIds: [] },
   ],
   [
     'an old time',
-    { headers: signed(CANARY, { ageSeconds: 7_200 }) },
+    () => ({ headers: signed(CANARY, { ageSeconds: 7_200 }) }),
     { reason: 'signature_invalid', why: 'timestamp_outside_window', secretIds: [] },
   ],
   [
     'a plaintext token that is wrong',
-    { provider: 'lab', headers: { 'x-gitlab-token': 'canary-token-of-a-forger' } },
+    () => ({ provider: 'lab', headers: { 'x-gitlab-token': 'canary-token-of-a-forger' } }),
     { reason: 'signature_invalid', why: 'signature_mismatch', secretIds: ['plain'] },
   ],
   [
     'a body that is no JSON',
-    { headers: signed(CANARY) },
+    () => ({ headers: signed(CANARY) }),
     { reason: 'invalid_body', why: 'syntax', status: 400, secretIds: ['newer'] },
   ],
   [
     'another media type',
-    { headers: { ...signed(CANARY), 'content-type': 'text/plain' } },
+    () => ({ headers: { ...signed(CANARY), 'content-type': 'text/plain' } }),
     { reason: 'unsupported_media_type', status: 415, secretIds: ['newer'] },
   ],
   [
     'a compressed body',
-    { headers: { 'content-encoding': 'gzip' } },
+    () => ({ headers: { 'content-encoding': 'gzip' } }),
     { reason: 'unsupported_media_type', status: 415, secretIds: [] },
   ],
   [
     'a body that is too large',
-    { body: 'x'.repeat(100_001) },
+    () => ({ body: 'x'.repeat(100_001) }),
     { reason: 'payload_too_large', status: 413, secretIds: [], bytes: 100_001 },
   ],
   [
     'an address of IPv6',
-    { headers: { 'x-forwarded-for': '2001:db8:7:8:9:a:b:c' } },
+    () => ({ headers: { 'x-forwarded-for': '2001:db8:7:8:9:a:b:c' } }),
     { reason: 'signature_invalid', network: '2001:db8:7::/48' },
   ],
 ]
 
 describe('a refused delivery', () => {
-  it.each(KINDS)(
-    'with %s leaves a record, and nothing of its body or signature',
-    async (_, { provider = 'acme', ...sent }, expected) => {
-      const { requestId } = await deliver(provider, sent)
-      await expect.poll(async () => (await list({ provider })).items).toHaveLength(1)
-      expect((await list({ provider })).items).toMatchObject([
-        { ...expected, provider, requestId, at: expect.stringMatching(/^20.*Z$/) },
-      ])
-      const stored = JSON.stringify(await refusals.find().toArray())
-      const values = Object.values(sent.headers ?? {}).flatMap((value) => value.match(/[\da-f]{64}/g) ?? [])
-      for (const hidden of [...Object.values(secrets), ...values, CANARY, 'canary', '203.0.113.77', ':8:9']) {
-        expect(stored).not.toContain(hidden)
-      }
-    },
-  )
+  it.each(KINDS)('with %s leaves a record, and nothing of its body or signature', async (_, make, expected) => {
+    const { provider = 'acme', ...sent } = make()
+    const { requestId } = await deliver(provider, sent)
+    await expect.poll(async () => (await list({ provider })).items).toHaveLength(1)
+    expect((await list({ provider })).items).toMatchObject([
+      { ...expected, provider, requestId, at: expect.stringMatching(/^20.*Z$/) },
+    ])
+    const stored = JSON.stringify(await refusals.find().toArray())
+    const values = Object.values(sent.headers ?? {}).flatMap((value) => value.match(/[\da-f]{64}/g) ?? [])
+    for (const hidden of [...Object.values(secrets), ...values, CANARY, 'canary', '203.0.113.77', ':8:9']) {
+      expect(stored).not.toContain(hidden)
+    }
+  })
 
   it('shows what the sender is, in plain text', async () => {
-    const headers = { ...FORGED, 'user-agent': `robot\u0085${'x'.repeat(300)}`, 'webhook-id': 'msg_1' }
+    const headers = { ...forged(), 'user-agent': `robot\u0085${'x'.repeat(300)}`, 'webhook-id': 'msg_1' }
     await deliver('acme', { headers })
     await expect.poll(async () => (await list()).items.length).toBe(1)
     const [shown] = (await list()).items
@@ -162,6 +168,30 @@ describe('a refused delivery', () => {
       { name: 'user-agent', value: `robot\ufffd${'x'.repeat(194)}` },
       { name: 'webhook-id', value: 'msg_1' },
     ])
+  })
+})
+
+describe('the causes of a refusal', () => {
+  const clock = {
+    cause: 'clock',
+    proved: true,
+    message: expect.stringMatching(/ h old \(\d+ s\), but the tolerance is 300 s$/),
+  }
+  it.each<readonly [name: string, headers: () => Record<string, string>, causes: readonly object[]]>([
+    ['an old time', () => signed(CANARY, { ageSeconds: 7_200 }), [clock]],
+    ['an expired secret', () => signed(CANARY, { secret: secrets.ended }), [{ cause: 'secret_ended', proved: true }]],
+    ['the secret of another provider', () => signed(CANARY, { secret: secrets.test }), [{ cause: 'wrong_provider' }]],
+    ['another secret', forged, [{ cause: 'unknown', proved: false }]],
+    ['a missing header', () => ({}), [{ cause: 'header_missing', proved: false }]],
+    [
+      'the headers of another scheme',
+      () => ({ 'x-hub-signature-256': 'sha256=00' }),
+      [{ cause: 'header_missing' }, { cause: 'wrong_scheme', fix: expect.stringContaining('"github"') }],
+    ],
+    ['an authentic delivery that is no event', () => signed(CANARY), []],
+  ])('are told for %s, as explain would', async (_, headers, causes) => {
+    await deliver('acme', { headers: headers() })
+    await expect.poll(async () => (await list()).items).toMatchObject([{ provider: 'acme', causes }])
   })
 })
 
@@ -200,9 +230,9 @@ describe('a flood', () => {
     const before = await deliver('acme')
     const times = 600
     for (let sent = 0; sent < times; sent += 20) {
-      await Promise.all(Array.from({ length: 20 }, () => deliver('acme', { headers: FORGED })))
+      await Promise.all(Array.from({ length: 20 }, () => deliver('acme', { headers: forged() })))
     }
-    const other = { headers: { ...FORGED, 'x-forwarded-for': '198.51.100.1' } }
+    const other = { headers: { ...forged(), 'x-forwarded-for': '198.51.100.1' } }
     const { requestId } = await deliver('acme', other)
     await expect.poll(async () => (await list()).items[0]).toMatchObject({ requestId })
     const { notKept } = await list()

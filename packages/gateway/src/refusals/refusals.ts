@@ -2,6 +2,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { Logger } from '@oncehook/kernel/logger'
 import type { Db } from 'mongodb'
 import { createPeriodicFlush } from '../inbox/statistics/periodic-flush.ts'
+import type { OtherProvider } from './causes-of.ts'
 import { describeRefusal, type RefusalAnswer, type RefusedDelivery } from './describe-refusal.ts'
 import { networkOf } from './network-of.ts'
 import { RefusalBuffer } from './refusal-buffer.ts'
@@ -14,6 +15,8 @@ export interface RefusalsDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly flushMs: number
+  /** The current providers. */
+  readonly providers: () => ReadonlyMap<string, OtherProvider>
   /** Counts deliveries without a record: there were too many of them, or the database did not store them. */
   readonly onNotKept: (why: 'too_many' | 'not_stored', times: number) => void
 }
@@ -30,7 +33,7 @@ export interface Refusals {
 }
 
 /** Creates the records and starts their periodic write. */
-export function createRefusals({ db, clock, logger, flushMs, onNotKept }: RefusalsDeps): Refusals {
+export function createRefusals({ db, clock, logger, flushMs, providers, onNotKept }: RefusalsDeps): Refusals {
   const buffer = new RefusalBuffer()
   const slots = new Map<string, readonly number[]>()
   const { stop } = createPeriodicFlush(async () => {
@@ -52,7 +55,7 @@ export function createRefusals({ db, clock, logger, flushMs, onNotKept }: Refusa
       const { name: provider } = refused.provider
       const origin = { network: networkOf(refused.address), now: clock.now() }
       const ring = { provider, ring: ringOf(answer.code, answer.why) }
-      const describe = () => describeRefusal(refused, answer, origin)
+      const describe = () => describeRefusal(refused, answer, { ...origin, providers: providers().values() })
       if (!buffer.add(ring, origin, describe)) onNotKept('too_many', 1)
     },
   }

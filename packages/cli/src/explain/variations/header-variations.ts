@@ -1,6 +1,5 @@
-import type { Delivery } from '@oncehook/webhooks/providers'
+import type { Delivery, HeaderFamily } from '@oncehook/webhooks/providers'
 import type { Variation } from '../cause.ts'
-import type { HeaderFamily } from '../scheme-headers.ts'
 
 /** A header line, its name in lower case. */
 type Line = readonly [name: string, value: string]

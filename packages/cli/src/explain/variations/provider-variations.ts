@@ -1,9 +1,8 @@
+import { findSignedTime, headerFamiliesOf, schemesWithHeaders, wrongProvider } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
 import { providersSettings, SCHEMES } from '../../verify/schemes.ts'
-import { findSignedTime } from '../../verify/signed-time.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Variation } from '../cause.ts'
-import { headerFamiliesOf, schemesWithHeaders } from '../scheme-headers.ts'
 import { toLines } from './header-variations.ts'
 import { readTriedSecrets, toLiveSecrets } from './secret-variations.ts'
 
@@ -16,9 +15,7 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
     return [
       {
         axis: 'secret',
-        cause: 'wrong_provider',
-        message: `It is signed with a secret of the provider ${other.name}, not of ${asked.name}`,
-        fix: `Deliver it to /api/webhooks/${other.name}, or check whether test and live are mixed up`,
+        ...wrongProvider(asked.name, other.name),
         apply: (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets }),
       },
     ]

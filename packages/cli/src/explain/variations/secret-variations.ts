@@ -1,7 +1,14 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import type { LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
+import {
+  type Cause,
+  type CauseName,
+  endedSecret,
+  type LiveSecret,
+  type ReadKey,
+  type Scheme,
+} from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../../verify/known-providers.ts'
-import type { Cause, CauseName, Variation } from '../cause.ts'
+import type { Variation } from '../cause.ts'
 
 /** A configured secret with its parsed key, or the problem with it. */
 export interface TriedSecret {
@@ -73,9 +80,7 @@ function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
   return [
     {
       axis: 'secret',
-      cause: 'secret_ended',
-      message: `It is signed with the secret ${id}, which has expired (notAfter)`,
-      fix: 'Switch the provider to the new secret, or extend notAfter',
+      ...endedSecret(id),
       apply: (attempt) => ({ ...attempt, secrets }),
     },
   ]

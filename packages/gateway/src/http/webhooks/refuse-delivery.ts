@@ -86,7 +86,8 @@ function noteRefused({ refusals }: RefuseDeps, call: WebhookCall, error: AppErro
   if (status >= 500) return
   const { provider, address, ids, request, rawBody } = call
   const why = typeof details.reason === 'string' && PLAIN.test(details.reason) ? details.reason : null
-  const refused = { provider, address, requestId: ids.requestId, rawHeaders: request.rawHeaders, rawBody }
+  const { rawHeaders, url } = request
+  const refused = { provider, address, requestId: ids.requestId, rawHeaders, rawBody, url }
   refusals.note(refused, { code, status, message, why })
 }
 

@@ -1,4 +1,5 @@
-import { type Delivery, headerLines, type ProviderSettings } from '@oncehook/webhooks/providers'
+import { type Delivery, headerLines } from '../delivery.ts'
+import type { ProviderSettings } from '../schemes/scheme.ts'
 
 /** The signed time of a delivery. */
 export interface SignedTime {
@@ -28,7 +29,10 @@ const places: Readonly<Record<string, readonly Place[]>> = {
 }
 
 /** The signed time in the headers of a delivery, or null if the scheme signs none or the header is missing. */
-export function findSignedTime(settings: ProviderSettings, { rawHeaders }: Delivery): SignedTime | null {
+export function findSignedTime(
+  settings: ProviderSettings,
+  { rawHeaders }: Pick<Delivery, 'rawHeaders'>,
+): SignedTime | null {
   const { scheme } = settings
   for (const [header, member] of scheme === 'hmac' ? placesOfHmac(settings) : (places[scheme] ?? [])) {
     const [value] = headerLines(rawHeaders, header)

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '@oncehook/webhooks/providers'
+import type { ProviderSettings } from '../schemes/scheme.ts'
 
 /** Headers that belong together, in lower case. */
 export type HeaderFamily = readonly string[]

@@ -1,28 +1,40 @@
-import { PAYPAL_MAX_AGE_SECONDS } from '@oncehook/webhooks/providers'
-import { toAge, toPrintable } from '../output.ts'
-import type { SignedTime } from '../verify/signed-time.ts'
-import type { Attempt } from './attempt.ts'
-import type { Cause, Variation } from './cause.ts'
+import { PAYPAL_MAX_AGE_SECONDS } from '../schemes/paypal/paypal-certificates.ts'
+import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
+import type { Cause, PossibleCause } from './cause.ts'
 import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
-import { toLines } from './variations/header-variations.ts'
+import type { SignedTime } from './signed-time.ts'
+
+/** What can be observed of a refused delivery. */
+export interface Observed {
+  readonly scheme: Pick<Scheme, 'name' | 'signsNothing'>
+  readonly settings: ProviderSettings
+  readonly delivery: {
+    readonly rawHeaders: readonly string[]
+    /** Undefined if the body was not read. */
+    readonly rawBody: Buffer | undefined
+  }
+  /** Milliseconds. */
+  readonly now: number
+}
 
 /** Possible causes that are visible without an attempt. */
-export function observe(attempt: Attempt, signedTime: SignedTime | null): Cause[] {
+export function observe(observed: Observed, signedTime: SignedTime | null): Cause[] {
+  const { rawBody } = observed.delivery
   return [
-    ...observeHeaders(attempt),
-    ...observeBody(attempt),
-    ...observeTime(attempt, signedTime),
-    ...observeEncoding(attempt),
-    ...observeTestMode(attempt),
+    ...observeHeaders(observed),
+    ...(rawBody === undefined ? [] : observeBody(observed, rawBody)),
+    ...observeTime(observed, signedTime),
+    ...observeEncoding(observed),
+    ...(rawBody === undefined ? [] : observeTestMode(rawBody)),
   ]
 }
 
-function seen(cause: Omit<Cause, 'proved'>): Cause {
+function seen(cause: PossibleCause): Cause {
   return { ...cause, proved: false }
 }
 
-function observeHeaders({ settings, delivery }: Attempt): Cause[] {
-  const lines = toLines(delivery.rawHeaders)
+function observeHeaders({ settings, delivery }: Observed): Cause[] {
+  const lines = linesOf(delivery.rawHeaders)
   const present = new Set(lines.map(([name]) => name))
   const families = headerFamiliesOf(settings)
   const own = families.flat().filter((name) => present.has(name))
@@ -48,7 +60,7 @@ const twoFamilies = seen({
 })
 
 interface Presence {
-  readonly settings: Attempt['settings']
+  readonly settings: ProviderSettings
   readonly families: readonly (readonly string[])[]
   readonly present: ReadonlySet<string>
 }
@@ -97,54 +109,53 @@ function findEmpty(lines: readonly (readonly [string, string])[], own: ReadonlyS
     )
 }
 
-function observeTime({ settings, now }: Attempt, time: SignedTime | null): Cause[] {
-  if (time === null) return []
-  if (time.ms === null) {
-    const message = `The time in ${time.header} has an unknown format: ${toPrintable(time.text).slice(0, 20)}`
+function observeTime({ settings, now }: Observed, time: SignedTime | null): Cause[] {
+  if (time !== null && time.ms === null) {
+    // The text is not shown: it may be a part of a signature that is in the wrong place.
+    const message = `The time in ${time.header} has an unknown format`
     return [seen({ cause: 'clock', message, fix: 'Pass it unchanged; it must be in seconds, with ten digits' })]
   }
+  const cause = clockCauseOf(settings, time, now)
+  return cause === null ? [] : [seen(cause)]
+}
+
+/** The cause of a signed time that is outside of the tolerance; null if it is inside, or if there is none. */
+export function clockCauseOf(settings: ProviderSettings, time: SignedTime | null, now: number): PossibleCause | null {
+  if (time === null || time.ms === null) return null
+  const isPast = time.ms < now
+  const tolerance = windowOf(settings, isPast)
   const away = Math.abs(now - time.ms) / 1000
-  const window = windowOf(settings, time.ms < now)
-  return away <= window ? [] : [seen(toClockCause(time.ms, now, window))]
+  if (away <= tolerance) return null
+  const seconds = Math.round(away)
+  return {
+    cause: 'clock',
+    message: `The signed time is ${ageOf(seconds)} ${isPast ? 'old' : 'ahead'} (${seconds} s), but the tolerance is ${tolerance} s`,
+    fix: isPast
+      ? 'For a saved delivery, give its time with --now; otherwise check the clock and what delays deliveries'
+      : 'Synchronize the clock of this machine with NTP; the clock of the provider is rarely wrong',
+  }
 }
 
 /** In seconds. Only PayPal may be later than it may be early. */
-function windowOf({ scheme, toleranceSeconds }: Attempt['settings'], isPast: boolean): number {
+function windowOf({ scheme, toleranceSeconds }: ProviderSettings, isPast: boolean): number {
   return isPast && scheme === 'paypal' ? PAYPAL_MAX_AGE_SECONDS : toleranceSeconds
 }
 
-function toClockCause(signedAt: number, now: number, tolerance: number): Omit<Cause, 'proved'> {
-  const away = Math.round(Math.abs(now - signedAt) / 1000)
-  const where = signedAt < now ? 'old' : 'ahead'
-  return {
-    cause: 'clock',
-    message: `The signed time is ${toAge(away)} ${where} (${away} s), but the tolerance is ${tolerance} s`,
-    fix:
-      signedAt < now
-        ? 'For a saved delivery, give its time with --now; otherwise check the clock and what delays deliveries'
-        : 'Synchronize the clock of this machine with NTP; the clock of the provider is rarely wrong',
-  }
+const AGES: readonly (readonly [below: number, of: (seconds: number) => string])[] = [
+  [120, (seconds) => `${seconds} s`],
+  [7_200, (seconds) => `${Math.round(seconds / 60)} min`],
+  [172_800, (seconds) => `${(seconds / 3_600).toFixed(1)} h`],
+  [Number.POSITIVE_INFINITY, (seconds) => `${Math.round(seconds / 86_400)} d`],
+]
+
+function ageOf(seconds: number): string {
+  return AGES.find(([below]) => seconds < below)?.[1](seconds) ?? ''
 }
 
-/** The attempt at the signed time. */
-export function clockVariations({ settings, now }: Attempt, time: SignedTime | null): Variation[] {
-  if (time === null || time.ms === null) return []
-  const { ms } = time
-  const window = windowOf(settings, ms < now)
-  if (Math.abs(now - ms) <= window * 1000) return []
-  return [
-    {
-      axis: 'clock',
-      ...toClockCause(ms, now, window),
-      apply: (attempt) => ({ ...attempt, now: ms }),
-    },
-  ]
-}
-
-function observeEncoding({ delivery }: Attempt): Cause[] {
-  const encoding = toLines(delivery.rawHeaders).find(([name]) => name === 'content-encoding')?.[1]
+function observeEncoding({ delivery }: Observed): Cause[] {
+  const encoding = linesOf(delivery.rawHeaders).find(([name]) => name === 'content-encoding')?.[1]
   if (encoding === undefined || encoding === 'identity') return []
-  const message = `The body has the content coding ${toPrintable(encoding)}, but the gateway accepts none`
+  const message = `The body has the content coding ${plain(encoding)}, but the gateway accepts none`
   return [seen({ cause: 'body_changed', message, fix: 'Turn off compression between the provider and the gateway' })]
 }
 
@@ -158,8 +169,8 @@ const marks = [
   [/"environment"\s*:\s*"test"/, 'environment test'],
 ] as const
 
-function observeTestMode({ delivery }: Attempt): Cause[] {
-  const text = delivery.rawBody.toString('latin1', 0, 65_536)
+function observeTestMode(rawBody: Buffer): Cause[] {
+  const text = rawBody.toString('latin1', 0, 65_536)
   const mark = marks.find(([pattern]) => pattern.test(text))
   if (mark === undefined) return []
   return [
@@ -172,8 +183,8 @@ function observeTestMode({ delivery }: Attempt): Cause[] {
 }
 
 /** Possible causes in bodies that contain the signature. */
-function observeBody({ scheme, delivery }: Attempt): Cause[] {
-  const isAdyen = delivery.rawBody.includes('"NotificationRequestItem"')
+function observeBody({ scheme }: Observed, rawBody: Buffer): Cause[] {
+  const isAdyen = rawBody.includes('"NotificationRequestItem"')
   if (scheme.signsNothing === true) {
     const message =
       'The body is not a form with exactly one id, as this provider sends it; this scheme has no signature'
@@ -183,7 +194,7 @@ function observeBody({ scheme, delivery }: Attempt): Cause[] {
     const message = `The body contains items of Adyen payment webhooks, but the settings have ${scheme.name}`
     return [seen({ cause: 'wrong_scheme', message, fix: 'Set "scheme": "adyen"' })]
   }
-  if (scheme.name !== 'adyen' || (isAdyen && delivery.rawBody.includes('"hmacSignature"'))) return []
+  if (scheme.name !== 'adyen' || (isAdyen && rawBody.includes('"hmacSignature"'))) return []
   const message = 'No item in the body has additionalData.hmacSignature'
   return [
     seen({
@@ -192,4 +203,15 @@ function observeBody({ scheme, delivery }: Attempt): Cause[] {
       fix: 'Generate an HMAC key for this webhook at Adyen, and save it there',
     }),
   ]
+}
+
+function linesOf(rawHeaders: readonly string[]): (readonly [name: string, value: string])[] {
+  return rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
+  )
+}
+
+/** A short text of a stranger, without control characters. */
+function plain(text: string): string {
+  return text.slice(0, 40).replace(/\p{C}/gu, '\ufffd')
 }
