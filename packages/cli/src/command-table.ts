@@ -16,6 +16,7 @@ import { addOverviewCommand } from './commands/overview.ts'
 import { addProvidersListCommand } from './commands/providers-list.ts'
 import { addReceiptsListCommand } from './commands/receipts-list.ts'
 import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
+import { addRefusedCommand } from './commands/refused.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignInCommand } from './commands/sign-in.ts'
@@ -42,6 +43,7 @@ export const commandTable: readonly AddCommand[] = [
   addReceiptsListCommand,
   addReceiptsReleaseCommand,
   addProvidersListCommand,
+  addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,
 ]

@@ -84,6 +84,41 @@ describe('providers list', () => {
   })
 })
 
+describe('refused', () => {
+  it('lists deliveries that were refused, with what is known of the cause, never a signature', async () => {
+    const forger = 'the secret of a forger'
+    await system.deliver(paymentEvent(randomUUID()), { secret: forger })
+    await system.deliver(paymentEvent(randomUUID()), { timestamp: Math.floor(Date.now() / 1_000) - 86_400 })
+    await system.deliver('no JSON', { provider: 'shop' })
+    const list = () => run(['refused', '--limit', '2'])
+    await expect.poll(async () => (await list()).stdout).toMatch(/^More: repeat with --after [0-9a-f]{24}$/m)
+    const { exitCode, stdout } = await list()
+    expect(exitCode).toBe(0)
+    const [head, newest, older] = stdout.split('\n')
+    expect(head).toMatch(/^AT +PROVIDER +REASON +STATUS +NETWORK +BYTES +TRIED +CAUSE$/)
+    expect(newest?.split(/ {2,}/).slice(1)).toEqual([
+      ...['shop', 'syntax', '400', '127.0.0.0/24', '7', 'only', expect.stringContaining('JSON')],
+    ])
+    expect(older).toMatch(/ {2}timestamp_outside_window {2}401 .* {2}The signed time is 24.0 h old \(\d+ s\)/)
+    const mismatch = await run(['refused', '--provider', 'acme', '--reason', 'signature_mismatch'])
+    expect(mismatch.stdout).toMatch(/ {2}newer, older {2}Possibly: The signature was made with another stripe secret/)
+    expect((await run(['refused', '--provider', 'nobody'])).stdout).toBe('No refused deliveries\n')
+    const json = JSON.stringify(await runJson(['refused']))
+    for (const secret of [...Object.values(system.secrets), forger]) expect(stdout + json).not.toContain(secret)
+  })
+
+  it('says how many were not kept', async () => {
+    const _id = { provider: 'acme', ring: 'header_missing', slot: -1 }
+    const kind = { provider: 'acme', reason: 'signature_invalid', why: 'header_missing' }
+    const times = { since: new Date(0), lastAt: new Date(0), expireAt: new Date(Date.now() + 3_600_000) }
+    await database.db.collection<{ _id: object; count: number }>('refusals').insertOne({ _id, ...kind, ...times, count: 12 })
+    const { stdout } = await run(['refused', '--reason', 'header_missing'])
+    expect(stdout).toBe(
+      'No refused deliveries\nNot kept: 12 more of acme (header_missing), the last at 1970-01-01 00:00:00Z\n',
+    )
+  })
+})
+
 describe('overview', () => {
   it('counts the events by state and the dead by reason', async () => {
     await system.events.deleteMany()
