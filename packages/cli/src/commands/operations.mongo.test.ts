@@ -111,7 +111,9 @@ describe('refused', () => {
     const _id = { provider: 'acme', ring: 'header_missing', slot: -1 }
     const kind = { provider: 'acme', reason: 'signature_invalid', why: 'header_missing' }
     const times = { since: new Date(0), lastAt: new Date(0), expireAt: new Date(Date.now() + 3_600_000) }
-    await database.db.collection<{ _id: object; count: number }>('refusals').insertOne({ _id, ...kind, ...times, count: 12 })
+    await database.db
+      .collection<{ _id: object; count: number }>('refusals')
+      .insertOne({ _id, ...kind, ...times, count: 12 })
     const { stdout } = await run(['refused', '--reason', 'header_missing'])
     expect(stdout).toBe(
       'No refused deliveries\nNot kept: 12 more of acme (header_missing), the last at 1970-01-01 00:00:00Z\n',
