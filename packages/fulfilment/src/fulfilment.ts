@@ -25,6 +25,7 @@ import { createOrderId } from './orders/order.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
 import { createUnreadableOrders } from './orders/unreadable-orders.ts'
 import { walkProgress } from './orders/walk-orders.ts'
+import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { readReceiptBacklog } from './receipts/receipt-backlog.ts'
 import type { ReceiptSink } from './receipts/receipt-sink.ts'
@@ -51,7 +52,6 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
   const onKeyUnknown = createUnknownKeys(registry)
   const encryption = startEncryption(parts, lifecycle, { onChanged: () => worker.nudge(), onKeyUnknown })
   const { worker, sink } = createWorker(parts, { metrics, errors, mongo: mongo.background, lifecycle, encryption })
-  const onApplied = (): void => worker.nudge()
   const register = createKeyRegister({
     db: mongo.serving.db,
     encryption,
@@ -59,7 +59,7 @@ export async function openFulfilment(parts: FulfilmentParts, lifecycle: Lifecycl
     processId: randomUUID(),
   })
   const useCases = createUseCases(parts, {
-    ...{ metrics, errors, mongo: mongo.serving, sink, onApplied, encryption, register },
+    ...{ metrics, errors, mongo: mongo.serving, sink, receipts: worker, encryption, register },
   })
 
   let ready = false
@@ -142,11 +142,11 @@ function createWorker(parts: FulfilmentParts, { metrics, errors, mongo, lifecycl
 interface UseCaseParts extends Pick<WorkerParts, 'metrics' | 'errors' | 'mongo' | 'encryption'> {
   readonly sink: ReceiptSink
   readonly register: KeyRegister
-  readonly onApplied: () => void
+  readonly receipts: ReceiptOutbox
 }
 
 function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): UseCases {
-  const { metrics, errors, mongo, sink, onApplied, encryption, register } = useCaseParts
+  const { metrics, errors, mongo, sink, receipts, encryption, register } = useCaseParts
   const { settings, logger, clock, random } = parts
   const { db } = mongo
   const times = { ttlMs: settings.IDEMPOTENCY_TTL_SECONDS * 1_000, leaseMs: parts.keyLeaseMs }
@@ -162,7 +162,7 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       newOrderId: () => createOrderId(randomBytes),
       newRunId: randomUUID,
     },
-    payments: { db, errors, clock, logger, newCallId: randomUUID, onApplied },
+    payments: { db, errors, clock, logger, newCallId: randomUUID, receipts },
     erasures: {
       ...{
         orders,

@@ -32,6 +32,7 @@ import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { listReceipts } from './receipts/list-receipts.ts'
 import { createLogSink } from './receipts/sinks/log-sink.ts'
 import { fulfilmentRouter } from './router.ts'
+import { OWING_OUTBOX } from './testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from './testing/samples.ts'
 
 const errors = createDatabaseErrors(new Registry())
@@ -112,7 +113,7 @@ function eraseDeps(db: Db) {
   return { orders, keys, walks: walkProgress(db), sink, encryption: NO_ENCRYPTION, logger }
 }
 
-const callDeps = { errors, clock: systemClock, newCallId: randomUUID, onApplied: () => {} }
+const callDeps = { errors, clock: systemClock, newCallId: randomUUID, receipts: OWING_OUTBOX }
 
 /** A database with its indexes, and the commands of these names sent to it afterwards. */
 async function openDatabase(names: ReadonlySet<string>) {

@@ -9,6 +9,7 @@ import { type CommandStartedEvent, type Db, MongoClient, type UpdateFilter } fro
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
 import { APPLIED_KEPT, newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { type ApplyDeps, applyEvents } from './apply-events.ts'
 
@@ -28,7 +29,7 @@ await ensureIndexes(db, [ORDER_INDEXES])
 
 function deps(members: Partial<ApplyDeps> = {}): ApplyDeps {
   const { logger } = memoryLogger()
-  return { db, errors, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => {}, ...members }
+  return { db, errors, clock: systemClock, logger, newCallId: randomUUID, receipts: OWING_OUTBOX, ...members }
 }
 
 async function insertOrders(...ids: string[]): Promise<void> {

@@ -8,12 +8,15 @@ import type { Db } from 'mongodb'
 import { DURABLE_READ } from '../durable-read.ts'
 import { paymentUsedElsewhere, toRefusal, versionConflict } from '../errors.ts'
 import { APPLIED_KEPT, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import type { ReceiptOutbox } from '../receipts/claims/new-receipts.ts'
+import { CallReceipts } from './call-receipts.ts'
 import { type CommitResult, commitChanges } from './commit-changes.ts'
 import {
   type ApplyResult,
   type Decision,
   type DecisionContext,
   decideOrder,
+  hasMarkerOf,
   type IncomingEvent,
 } from './decide-order.ts'
 import { orderUpdate, type UpdateStatement } from './order-update.ts'
@@ -27,8 +30,8 @@ export interface ApplyDeps {
   readonly logger: Logger
   /** Creates a unique id for each call. */
   readonly newCallId: () => string
-  /** Called when receipts may be owed. */
-  readonly onApplied: () => void
+  /** Gets the receipts. */
+  readonly receipts: ReceiptOutbox
 }
 
 const MAX_ROUNDS = 5
@@ -40,6 +43,12 @@ interface Entry {
   readonly event: IncomingEvent
   verdict: ApplyResult | null
   paidTwice: boolean
+}
+
+/** A call: what its events are decided from, and the receipts that it writes. */
+interface Call {
+  readonly context: DecisionContext
+  readonly receipts: CallReceipts
 }
 
 /** The open events of one order. */
@@ -61,10 +70,11 @@ export async function applyEvents(deps: ApplyDeps, events: readonly PaymentEvent
   }))
   // An order could not recognise more events than it keeps markers for.
   for (const group of groupsOf(entries).values()) refuse(group.slice(APPLIED_KEPT), versionConflict)
+  using receipts = new CallReceipts(deps.receipts, { id: context.call, orders: groupsOf(entries).size })
   for (let round = 0; round < MAX_ROUNDS && performance.now() - startedAt < LAST_ROUND_BEGINS_MS; round += 1) {
     const open = entries.filter(({ verdict }) => verdict === null)
     if (open.length === 0) break
-    await runRound(deps, context, groupsOf(open))
+    await runRound(deps, { context, receipts }, groupsOf(open))
   }
   return toResults(deps, entries)
 }
@@ -79,7 +89,7 @@ interface Sent {
   readonly statement: UpdateStatement
 }
 
-async function runRound(deps: ApplyDeps, context: DecisionContext, groups: ReadonlyMap<string, Group>): Promise<void> {
+async function runRound(deps: ApplyDeps, call: Call, groups: ReadonlyMap<string, Group>): Promise<void> {
   const orders = await readOrders(deps, [...groups.keys()])
   if (orders === null) {
     for (const group of groups.values()) refuse(group, unavailable)
@@ -88,25 +98,40 @@ async function runRound(deps: ApplyDeps, context: DecisionContext, groups: Reado
   const sent: Sent[] = []
   for (const [orderId, group] of groups) {
     try {
-      const one = decide(group, orders.get(orderId) ?? null, context)
+      const one = decide(group, orders.get(orderId) ?? null, call)
       if (one !== null) sent.push(one)
     } catch (error) {
       refuseUndecidable(deps, group, error)
     }
   }
-  if (sent.length === 0) return
+  if (sent.length > 0) await commit(deps, call, sent)
+}
+
+async function commit(deps: ApplyDeps, call: Call, sent: readonly Sent[]): Promise<void> {
   const results = await commitChanges(
     deps,
     sent.map(({ statement }) => statement),
   )
-  closeAll(deps, sent, results)
+  for (const [index, result] of results.entries()) {
+    const one = sent[index]
+    if (one === undefined) continue
+    noteReceipt(call, one, result)
+    close(deps, one, result)
+  }
+}
+
+function noteReceipt({ receipts }: Call, { decision: { change }, statement }: Sent, result: CommitResult): void {
+  const receipt = statement.u.$push.receipts
+  if (change !== null && receipt !== undefined) receipts.note(change.order._id, receipt, result)
 }
 
 /** Settles the events of one order if no write is needed. Otherwise returns the write. */
-function decide(group: Group, order: OrderDocument | null, context: DecisionContext): Sent | null {
+function decide(group: Group, order: OrderDocument | null, { context, receipts }: Call): Sent | null {
   const incoming = group.map(({ event }) => event)
   const decision = decideOrder(order, incoming, context)
-  const statement = decision.change === null ? null : orderUpdate(decision.change)
+  if (order !== null && hasMarkerOf(order, context.call)) receipts.confirm(order._id)
+  const { change } = decision
+  const statement = change === null ? null : orderUpdate(change, receipts.claimFor(change.order._id))
   for (const entry of group) entry.paidTwice ||= decision.paidTwice.includes(entry.event)
   if (statement !== null) return { group, decision, statement }
   settle(group, decision)
@@ -118,13 +143,6 @@ function refuseUndecidable({ logger }: ApplyDeps, group: Group, thrown: unknown)
   const orderId = short(group[0]?.event.orderId ?? '')
   logger.error({ error, orderId, events: group.length }, 'order.undecidable')
   refuse(group, error)
-}
-
-function closeAll(deps: ApplyDeps, sent: readonly Sent[], results: readonly CommitResult[]): void {
-  for (const [index, result] of results.entries()) {
-    const one = sent[index]
-    if (one !== undefined) close(deps, one, result)
-  }
 }
 
 function close(deps: ApplyDeps, { group, decision }: Sent, result: CommitResult): void {
@@ -164,7 +182,6 @@ function toResults(deps: ApplyDeps, entries: readonly Entry[]): ApplyResult[] {
     const { provider, eventId, orderId } = event
     deps.logger.warn({ provider, eventId: short(eventId), orderId: short(orderId) }, 'payment.already-paid')
   }
-  if (outcomes.includes('applied')) deps.onApplied()
   return entries.map(({ verdict }) => verdict ?? toRefusal(versionConflict))
 }
 

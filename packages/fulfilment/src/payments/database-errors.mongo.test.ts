@@ -9,6 +9,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { Registry } from 'prom-client'
 import { afterAll, expect, it } from 'vitest'
 import { newOrder, ORDER_INDEXES, ORDERS, type OrderDocument } from '../orders/stored/order-document.ts'
+import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { applyEvents } from './apply-events.ts'
 
@@ -31,7 +32,7 @@ it.each([
 ])('counts a %s that fails with %j, and the event is tried later', async (command, how, errorClass) => {
   const registry = new Registry()
   const errors = createDatabaseErrors(registry)
-  const deps = { db, errors, clock: systemClock, logger, newCallId: randomUUID, onApplied: () => undefined }
+  const deps = { db, errors, clock: systemClock, logger, newCallId: randomUUID, receipts: OWING_OUTBOX }
   const orderId = randomUUID()
   await db.collection<OrderDocument>(ORDERS).insertOne(newOrder(orderId, sampleOrder(), new Date()))
   {

@@ -69,6 +69,11 @@ export function decideOrder(
   return { verdicts, change: changeOf(draft), paidTwice: draft.paidTwice }
 }
 
+/** Whether an update of this call to an order was committed in an earlier round. */
+export function hasMarkerOf({ applied }: OrderDocument, call: string): boolean {
+  return applied.some((marker) => marker.call === call)
+}
+
 interface Draft {
   readonly order: OrderDocument
   readonly context: DecisionContext

@@ -14,7 +14,7 @@ function statementFor(order: LiveOrder, type: 'payment.succeeded' | 'payment.fai
   const event = sampleEvent({ orderId: 'o1', type })
   const { change } = decideOrder(order, [{ ...event, hash: eventHash(event) }], { now: NOW, call: 'call_1' })
   if (change === null) throw new Error('Nothing changes')
-  return orderUpdate(change)
+  return orderUpdate(change, null)
 }
 
 describe('orderUpdate', () => {

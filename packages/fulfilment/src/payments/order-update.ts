@@ -1,4 +1,5 @@
 import { APPLIED_KEPT, type PaymentKey, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { claimNew, type FirstClaim } from '../receipts/claims/first-claim.ts'
 import { receiptKey } from '../receipts/receipt-key.ts'
 import type { OrderChange } from './decide-order.ts'
 import type { PaymentState } from './transitions.ts'
@@ -6,7 +7,7 @@ import type { PaymentState } from './transitions.ts'
 /** One statement of an update command. */
 export interface UpdateStatement {
   readonly q: object
-  readonly u: { readonly $push: { readonly applied?: object; readonly paidBy?: PaymentKey } }
+  readonly u: { readonly $push: { readonly applied?: object } & PaymentPushes }
 }
 
 // Due at once: the worker compares it with the database clock, which is always later.
@@ -14,9 +15,11 @@ const AT_ONCE = new Date(0)
 
 /**
  * The statement that makes a change. It matches only the version that was read, without any of these events;
- * otherwise it does nothing. It uses field operators to keep concurrent writes of the receipt worker.
+ * otherwise it does nothing. It uses field operators to keep concurrent writes of the receipt worker. A new receipt is
+ * written under the claim, if there is one.
  */
-export function orderUpdate({ order, markers, state, versionsUp }: OrderChange): UpdateStatement {
+export function orderUpdate(change: OrderChange, claim: FirstClaim | null): UpdateStatement {
+  const { order, markers, state, versionsUp } = change
   const q = {
     _id: { $eq: order._id },
     version: order.version,
@@ -30,7 +33,7 @@ export function orderUpdate({ order, markers, state, versionsUp }: OrderChange):
     $currentDate: { updatedAt: true },
     $inc: { version: versionsUp },
   }
-  const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state }) : {}
+  const pays = payment?.status === 'succeeded' ? paymentPushes({ order, state, claim }) : {}
   return { q: { ...q, ...sameKey(pays.receipts?.email) }, u: { ...effect, $push: { applied, ...pays } } }
 }
 
@@ -59,11 +62,16 @@ interface PaymentPushes {
   readonly receipts?: StoredReceipt
 }
 
-function paymentPushes({ order, state }: { order: OrderChange['order']; state: PaymentState }): PaymentPushes {
-  const payment = state.payment
+interface Paid {
+  readonly order: OrderChange['order']
+  readonly state: PaymentState
+  readonly claim: FirstClaim | null
+}
+
+function paymentPushes({ order, state: { payment }, claim }: Paid): PaymentPushes {
   if (payment === null || order.status === 'paid') return {}
   const key = { provider: payment.provider, id: payment.id }
-  const receipt: StoredReceipt = {
+  const owed: StoredReceipt = {
     key: receiptKey(order._id, key),
     paymentId: payment.id,
     customerId: order.customerId,
@@ -78,5 +86,5 @@ function paymentPushes({ order, state }: { order: OrderChange['order']; state: P
     lastError: null,
     sentAt: null,
   }
-  return { paidBy: key, receipts: receipt }
+  return { paidBy: key, receipts: claimNew(owed, claim) }
 }

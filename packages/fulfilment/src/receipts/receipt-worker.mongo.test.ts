@@ -15,6 +15,7 @@ import { newOrder, ORDERS, type StoredReceipt } from '../orders/stored/order-doc
 import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { applyEvents } from '../payments/apply-events.ts'
 import { orderCollection } from '../testing/order-collection.ts'
+import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import type { ReceiptClaim } from './claims/receipt-claim.ts'
 import { createReceiptClaims } from './claims/receipt-claims.ts'
@@ -99,7 +100,7 @@ async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION):
     clock: systemClock,
     logger: memoryLogger().logger,
     newCallId: randomUUID,
-    onApplied: () => {},
+    receipts: OWING_OUTBOX,
   }
   await applyEvents(
     deps,

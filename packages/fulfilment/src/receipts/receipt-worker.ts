@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyUnknown } from '@oncehook/kernel/error-codes'
 import type { Logger } from '@oncehook/kernel/logger'
+import { NewReceipts, type ReceiptOutbox, type Reservation, type TimedClaim } from './claims/new-receipts.ts'
 import type { ReceiptClaim, SettledReceipt, Settlement } from './claims/receipt-claim.ts'
 import type { ReceiptClaims } from './claims/receipt-claims.ts'
 import { KeyWaits } from './key-waits.ts'
@@ -23,18 +24,22 @@ const SETTLE_AGAIN_MS = 500
 
 /**
  * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
- * may run in parallel. Polls every half second, and at once after a nudge. If the sink fails, the worker probes it.
+ * may run in parallel. Polls every half second, and at once after a nudge. While the sink takes receipts, most of them
+ * are new ones that were claimed for this worker in the write that made them: these need no search and no claim. If the sink fails, the worker probes it.
  * After the first success, deferred receipts are sent without waiting for their due time. Receipts whose encryption key
  * is missing wait for it, and the others do not wait for them.
  */
-export class ReceiptWorker {
+export class ReceiptWorker implements ReceiptOutbox {
   readonly #deps: ReceiptWorkerDeps
   readonly #health: SinkHealth
   readonly #keyWaits = new KeyWaits()
+  readonly #new: NewReceipts
   /** Error codes that do not concern the sink. */
   readonly #ownCodes: readonly string[]
   readonly #stopped = new AbortController()
   #troubled = false
+  /** When to look for due receipts, in milliseconds of `performance.now()`. */
+  #lookAt = 0
   #wake: PromiseWithResolvers<void> = Promise.withResolvers()
   #running: Promise<void> | undefined
 
@@ -42,6 +47,13 @@ export class ReceiptWorker {
     this.#deps = deps
     this.#ownCodes = [...(deps.sink.ownCodes ?? []), keyUnknown.code]
     this.#health = new SinkHealth({ random: deps.random, ownCodes: this.#ownCodes })
+    this.#new = new NewReceipts({
+      databaseClock: deps.claims.databaseClock,
+      leaseMs: deps.leaseMs,
+      beginWithinMs: this.#beginWithinMs,
+      keyIds: () => deps.encryption.keyIds,
+      onArrived: () => this.#wake.resolve(),
+    })
   }
 
   /** Starts the worker. */
@@ -51,7 +63,17 @@ export class ReceiptWorker {
 
   /** Notifies the worker that a receipt may be owed. */
   nudge(): void {
+    this.#lookAt = 0
     this.#wake.resolve()
+  }
+
+  /**
+   * Reserves room for new receipts. None if a new receipt would not be sent soon. None either for a sink without keys:
+   * after a crash, its receipts would look like attempts with an unknown outcome.
+   */
+  reserve(most: number): Reservation | null {
+    const isFit = this.#deps.sink.keyed && !this.#health.isFailing && !this.#troubled && !this.#stopping
+    return isFit ? this.#new.reserve(most) : null
   }
 
   /** Stops claiming receipts and starting attempts. Does not wait. */
@@ -60,10 +82,11 @@ export class ReceiptWorker {
     this.nudge()
   }
 
-  /** Starts no more attempts, waits for the running ones and writes their outcomes. */
+  /** Starts no more attempts, waits for the running ones and writes their outcomes. Puts back what it holds. */
   async stop(): Promise<void> {
     this.beginStop()
     await this.#running
+    await this.#runBatch()
   }
 
   get #stopping(): boolean {
@@ -72,15 +95,15 @@ export class ReceiptWorker {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      const limit = this.#batchSize()
-      const claimed = await this.#runBatch(limit)
-      if (claimed < limit && !this.#stopping) await this.#pause()
+      await this.#runBatch()
+      if (!this.#stopping) await this.#pause()
     }
   }
 
   async #pause(): Promise<void> {
+    const waitMs = this.#lookAt - performance.now()
+    if (waitMs <= 0) return
     const timer = new AbortController()
-    const waitMs = POLL_MS * (0.5 + this.#deps.random())
     await Promise.race([this.#wake.promise, sleep(waitMs, undefined, { signal: timer.signal }).catch(() => undefined)])
     timer.abort()
     this.#wake = Promise.withResolvers()
@@ -95,20 +118,42 @@ export class ReceiptWorker {
     return keyed ? BATCH : atOnce
   }
 
-  /** Returns the number of claimed receipts. A series of database errors is logged once, and retried. */
-  async #runBatch(limit: number): Promise<number> {
-    const { logger, leaseMs, sendTimeoutMs } = this.#deps
+  /** A series of database errors is logged once, and retried. */
+  async #runBatch(): Promise<void> {
     try {
-      const lastBeginning = performance.now() + leaseMs - sendTimeoutMs * 2
-      const claimed = await this.#claim(limit)
-      if (claimed.length > 0) await this.#sendAndSettle(claimed, lastBeginning)
+      await this.#putBackUnconfirmed()
+      const found = await this.#find()
+      const batch = [...this.#new.takeHeld(), ...found]
+      if (batch.length > 0) await this.#sendAndSettle(batch)
       this.#troubled = false
-      return claimed.length
     } catch (error) {
-      if (!this.#troubled) logger.warn({ error }, 'receipt.worker-troubled')
+      if (!this.#troubled) this.#deps.logger.warn({ error }, 'receipt.worker-troubled')
       this.#troubled = true
-      return 0
     }
+  }
+
+  async #putBackUnconfirmed(): Promise<void> {
+    const unconfirmed = this.#new.takeUnconfirmed()
+    if (unconfirmed.length === 0) return
+    await this.#deps.claims.putBack(unconfirmed)
+    this.#lookAt = 0
+  }
+
+  /** Claims due receipts if it is time to look for them, and again at once after a full batch. */
+  async #find(): Promise<TimedClaim[]> {
+    const now = performance.now()
+    // After trouble, nothing is sent before the database answers again.
+    if (this.#stopping || (now < this.#lookAt && !this.#troubled)) return []
+    this.#lookAt = now + POLL_MS * (0.5 + this.#deps.random())
+    const limit = this.#batchSize()
+    const claimed = await this.#claim(limit)
+    if (claimed.length >= limit) this.#lookAt = 0
+    return claimed.map((claim) => ({ claim, beginBy: now + this.#beginWithinMs }))
+  }
+
+  get #beginWithinMs(): number {
+    const { leaseMs, sendTimeoutMs } = this.#deps
+    return leaseMs - sendTimeoutMs * 2
   }
 
   async #claim(limit: number): Promise<ReceiptClaim[]> {
@@ -134,12 +179,12 @@ export class ReceiptWorker {
     return this.#keyWaits.mayLook(performance.now(), { room, keyIds }) ? await claims.claimWaiting(room, keyIds) : []
   }
 
-  async #sendAndSettle(claimed: readonly ReceiptClaim[], lastBeginning: number): Promise<void> {
+  async #sendAndSettle(batch: readonly TimedClaim[]): Promise<void> {
     const settled: SettledReceipt[] = []
-    const queue = claimed.values()
+    const queue = batch.values()
     const runner = async (): Promise<void> => {
-      for (const claim of queue) {
-        const inTime = !this.#stopping && performance.now() < lastBeginning
+      for (const { claim, beginBy } of queue) {
+        const inTime = !this.#stopping && performance.now() < beginBy
         settled.push({ claim, settlement: await sendClaimed(this.#deps, claim, inTime) })
       }
     }

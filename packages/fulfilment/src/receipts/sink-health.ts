@@ -23,6 +23,11 @@ export class SinkHealth {
     this.#ownCodes = ownCodes
   }
 
+  /** Whether the last attempts failed. True until the first success. */
+  get isFailing(): boolean {
+    return this.#isFailing
+  }
+
   /** How many deferred receipts a batch with this capacity may claim now. Calling this counts as a probe. */
   deferredAllowed(now: number, room: number): number {
     if (!this.#isFailing) return now < this.#drainUntil ? room : 0

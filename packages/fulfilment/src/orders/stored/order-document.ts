@@ -39,12 +39,12 @@ export interface PaymentKey {
   readonly id: string
 }
 
-/** State of a receipt. `sending`: an attempt started and its outcome is not known yet. */
+/** State of a receipt. `sending`: a worker holds it, so an attempt may have started; its outcome is not known yet. */
 export type ReceiptState = 'owed' | 'sending' | 'sent' | 'parked'
 
 /**
- * A receipt owed to a customer. It is written together with the payment and never changes afterwards, except for its
- * address.
+ * A receipt owed to a customer. It is written together with the payment, as `owed` or, if the process that writes it
+ * will also send it, as `sending`. What it says never changes afterwards, except for its address.
  */
 export interface StoredReceipt {
   /** The idempotency key of every attempt to send it. */
@@ -58,7 +58,7 @@ export interface StoredReceipt {
   readonly currency: string
   readonly paidAt: Date
   readonly state: ReceiptState
-  /** Fencing token, incremented by each attempt: a worker that lost its claim cannot settle a newer one. */
+  /** Fencing token, incremented by each claim: a worker that lost its claim cannot settle a newer one. */
   readonly fence: number
   /** The claim that holds the receipt while it is `sending`. */
   readonly heldBy?: string

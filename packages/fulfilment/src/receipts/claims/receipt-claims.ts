@@ -1,6 +1,7 @@
 import { bulkUpdate, sendUpdates } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
 import { ORDERS, type OrderDocument } from '../../orders/stored/order-document.ts'
+import { DatabaseClock } from './database-clock.ts'
 import { type Due, findDeferred, findDue, findWaiting, isReceipt, triedAt } from './find-receipts.ts'
 import type { ReceiptClaim, SettledReceipt } from './receipt-claim.ts'
 import { putBackStatements, settleStatements, takeStatements, type UnconfirmedClaims } from './receipt-statements.ts'
@@ -21,15 +22,23 @@ export interface ReceiptClaims {
   claimWaiting(limit: number, keyIds: readonly string[]): Promise<ReceiptClaim[]>
   /** Writes the outcomes of claimed receipts. A claim lost to a later one changes nothing. */
   settle(settled: readonly SettledReceipt[]): Promise<void>
+  /**
+   * Releases claims of which nobody knows whether they are stored. None of them was sent. If this fails, the next claim
+   * does it.
+   */
+  putBack(claims: readonly UnconfirmedClaims[]): Promise<void>
+  /** The clock that all of them ask. */
+  readonly databaseClock: DatabaseClock
 }
 
 /** Creates the claims of one worker. */
 export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaims {
   const { leaseMs, newClaimId } = options
+  const { databaseClock = new DatabaseClock(db, () => performance.now()) } = options
   let unconfirmed: UnconfirmedClaims[] = []
   async function putBackUnconfirmed(): Promise<void> {
     if (unconfirmed.length === 0) return
-    const now = await databaseNow(db)
+    const now = await databaseClock.now()
     const statements = unconfirmed.flatMap((one) => putBackStatements(one, now))
     await sendUpdates(db, { update: ORDERS, updates: statements })
     unconfirmed = []
@@ -52,27 +61,32 @@ export function createReceiptClaims(db: Db, options: ClaimOptions): ReceiptClaim
   return {
     async claim(limit, ended) {
       await putBackUnconfirmed()
-      const now = await databaseNow(db)
+      const now = await databaseClock.now()
       const due = await findDue(db, { now, limit, ...options })
       return ended?.aborted ? [] : take(due, now)
     },
     async claimDeferred(limit, exceptCodes) {
-      const now = await databaseNow(db)
+      const now = await databaseClock.now()
       return take(await findDeferred(db, { now, limit, exceptCodes }), now)
     },
     async claimWaiting(limit, keyIds) {
-      const now = await databaseNow(db)
+      const now = await databaseClock.now()
       const found = (await Promise.all(keyIds.map((keyId) => findWaiting(db, keyId, limit)))).flat()
       return take(found.toSorted((one, other) => triedAt(one) - triedAt(other)).slice(0, limit), now)
     },
     async settle(settled) {
-      const now = await databaseNow(db)
+      const now = await databaseClock.now()
       const groups = Map.groupBy(settled, ({ claim, settlement }) => JSON.stringify([claim.fence, settlement]))
       const statements = [...groups.values()].flatMap((group) =>
         settleStatements(group, { now, keepMs: options.keepMs }),
       )
       await bulkUpdate(db, { update: ORDERS, updates: statements })
     },
+    async putBack(claims) {
+      unconfirmed.push(...claims)
+      await putBackUnconfirmed()
+    },
+    databaseClock,
   }
 }
 
@@ -81,13 +95,10 @@ export interface ClaimOptions {
   readonly leaseMs: number
   readonly maxWaitMs: number
   readonly newClaimId: () => string
+  /** Default: one that counts from `performance.now()`. */
+  readonly databaseClock?: DatabaseClock
   /** Milliseconds that a sent receipt keeps its customer and e-mail. Default: 90 days. */
   readonly keepMs?: number | undefined
-}
-
-async function databaseNow(db: Db): Promise<Date> {
-  const { localTime } = await db.command({ hello: 1 })
-  return localTime as Date
 }
 
 /** The claims that succeeded. Other workers got the rest. */

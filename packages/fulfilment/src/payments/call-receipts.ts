@@ -1,0 +1,67 @@
+import type { StoredReceipt } from '../orders/stored/order-document.ts'
+import { type FirstClaim, firstClaimOf } from '../receipts/claims/first-claim.ts'
+import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
+import type { ReceiptClaim } from '../receipts/claims/receipt-claim.ts'
+import type { CommitResult } from './commit-changes.ts'
+
+/** A call that writes receipts: its id, which identifies its claims, and the number of orders that it may pay. */
+interface Call {
+  readonly id: string
+  readonly orders: number
+}
+
+/**
+ * The receipts that one call writes, and what became of them. At the end, those that a majority has as claimed go to the
+ * worker. Those of which nobody knows whether they are stored are put back by it.
+ */
+export class CallReceipts implements Disposable {
+  readonly #outbox: ReceiptOutbox
+  readonly #call: Call
+  readonly #reservation: Reservation | null
+  readonly #orders = new Set<string>()
+  readonly #open = new Map<string, StoredReceipt>()
+  readonly #held: ReceiptClaim[] = []
+  #owes = false
+
+  constructor(outbox: ReceiptOutbox, call: Call) {
+    this.#outbox = outbox
+    this.#call = call
+    this.#reservation = outbox.reserve(call.orders)
+  }
+
+  /** The claim under which the receipt of an order may be written. Null if it is to be owed. */
+  claimFor(orderId: string): FirstClaim | null {
+    if (this.#reservation === null) return null
+    const { room, until, keyIds } = this.#reservation
+    if (!this.#orders.has(orderId) && this.#orders.size >= room) return null
+    this.#orders.add(orderId)
+    return { heldBy: this.#call.id, until, keyIds }
+  }
+
+  /** Notes the result of the write of a receipt. */
+  note(orderId: string, receipt: StoredReceipt, result: CommitResult): void {
+    if (result === 'unconfirmed' || result === 'unknown') this.#open.set(orderId, receipt)
+    else this.#open.delete(orderId)
+    if (result === 'committed') this.#keep(orderId, receipt)
+  }
+
+  /** Notes that a majority has the last write to this order, whose result was not confirmed. */
+  confirm(orderId: string): void {
+    const receipt = this.#open.get(orderId)
+    this.#open.delete(orderId)
+    if (receipt !== undefined) this.#keep(orderId, receipt)
+  }
+
+  #keep(orderId: string, receipt: StoredReceipt): void {
+    const claim = firstClaimOf(orderId, receipt)
+    if (claim === null) this.#owes = true
+    else this.#held.push(claim)
+  }
+
+  [Symbol.dispose](): void {
+    const claims = [...this.#open].flatMap(([orderId, receipt]) => firstClaimOf(orderId, receipt) ?? [])
+    const unconfirmed = claims.length === 0 ? null : { claims, claimId: this.#call.id }
+    this.#reservation?.end({ held: this.#held, unconfirmed })
+    if (this.#owes) this.#outbox.nudge()
+  }
+}

@@ -1,0 +1,422 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@oncehook/kernel/clock'
+import type { Encryption } from '@oncehook/kernel/encryption'
+import { createDatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-encryption'
+import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb'
+import { Registry } from 'prom-client'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
+import { sealMembers } from '../orders/stored/order-encryption.ts'
+import { type ApplyDeps, applyEvents } from '../payments/apply-events.ts'
+import { orderCollection } from '../testing/order-collection.ts'
+import { OWING_OUTBOX } from '../testing/owing-outbox.ts'
+import { sampleEvent, sampleOrder } from '../testing/samples.ts'
+import { DatabaseClock } from './claims/database-clock.ts'
+import type { ReceiptOutbox } from './claims/new-receipts.ts'
+import { createReceiptClaims } from './claims/receipt-claims.ts'
+import { listReceipts } from './list-receipts.ts'
+import type { ReceiptSink } from './receipt-sink.ts'
+import { ReceiptWorker, type ReceiptWorkerDeps } from './receipt-worker.ts'
+import { createFileSink } from './sinks/file-sink.ts'
+
+const APP_NAME = `new-receipts-${randomUUID()}`
+const LEASE_MS = 600_000
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await orderCollection(process.env))
+const { orders } = database
+const options = { appName: APP_NAME, monitorCommands: true, retryWrites: false }
+const client = stack.adopt(await new MongoClient(database.uri.reveal(), options).connect(), (one) => one.close())
+const db = client.db(database.name)
+beforeEach(() => orders.deleteMany({}))
+
+/** The receiving side. Sends wait at the gate while there is one. */
+function outside(members: Partial<ReceiptSink> = {}) {
+  const taken: { orderId: string; repeated: boolean }[] = []
+  const ways = { gate: Promise.resolve(), isDown: false }
+  const sink: ReceiptSink = {
+    keyed: true,
+    atOnce: 32,
+    async send({ orderId }, { repeated }) {
+      taken.push({ orderId, repeated })
+      await ways.gate
+      if (ways.isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+    },
+    async close() {},
+    ...members,
+  }
+  return { sink, taken, ways }
+}
+
+/** A worker that looks for due receipts once, and later only when it is told to. The time of the database stays fresh. */
+function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> = {}) {
+  const worker = new ReceiptWorker({
+    claims: claimsOf(new DatabaseClock(db, () => 0)),
+    sink,
+    encryption: NO_ENCRYPTION,
+    backoff: { baseMs: 600_000, capMs: 900_000 },
+    sendTimeoutMs: 60_000,
+    leaseMs: LEASE_MS,
+    random: () => 1_000,
+    logger: memoryLogger().logger,
+    onSettled: () => {},
+    ...members,
+  })
+  worker.start()
+  return { worker, [Symbol.asyncDispose]: () => worker.stop() }
+}
+
+function claimsOf(databaseClock: DatabaseClock) {
+  return createReceiptClaims(db, { leaseMs: LEASE_MS, maxWaitMs: 900_000, newClaimId: randomUUID, databaseClock })
+}
+
+/** A worker that has sent a receipt, so that it claims the next ones as they are written. */
+async function startProven(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> = {}) {
+  const settled: string[] = []
+  const started = startWorker(sink, { ...members, onSettled: (state) => void settled.push(state) })
+  await pay(1, { receipts: started.worker })
+  // Its last write is over.
+  await expect.poll(() => settled).toEqual(['sent'])
+  return started
+}
+
+function roomOf(worker: ReceiptWorker): number {
+  const reservation = worker.reserve(1)
+  reservation?.end({ held: [], unconfirmed: null })
+  return reservation?.room ?? 0
+}
+
+async function insertOrders(count: number, encryption: Encryption = NO_ENCRYPTION): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => `o_${randomUUID()}`)
+  const made = ids.map((id) => newOrder(id, sampleOrder({ email: 'a@example.com' }), new Date()))
+  await orders.insertMany(made.map((order) => sealMembers(order._id, order, encryption)))
+  return ids
+}
+
+interface Payment extends Pick<ApplyDeps, 'receipts'> {
+  readonly through?: Db
+}
+
+function apply(ids: readonly string[], { receipts, through = db }: Payment) {
+  const errors = createDatabaseErrors(new Registry())
+  const { logger } = memoryLogger()
+  return applyEvents(
+    { db: through, errors, clock: systemClock, logger, newCallId: randomUUID, receipts },
+    ids.map((orderId) => sampleEvent({ orderId, ifMatch: '*' })),
+  )
+}
+
+async function pay(count: number, payment: Payment): Promise<string[]> {
+  const ids = await insertOrders(count)
+  const results = await apply(ids, payment)
+  expect(results).toEqual(Array(count).fill({ outcome: 'applied', version: expect.any(Number) }))
+  return ids
+}
+
+/** An outbox that does not tell the worker about owed receipts, so that they stay as they were written. */
+function silent(worker: ReceiptWorker): ReceiptOutbox {
+  return { reserve: (most) => worker.reserve(most), nudge: () => {} }
+}
+
+async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
+  return (await orders.findOne({ _id: id ?? '' }))?.receipts[0]
+}
+
+async function stateOf(id: string | undefined): Promise<string | undefined> {
+  return (await receiptOf(id))?.state
+}
+
+function countIn(state: string): Promise<number> {
+  return orders.countDocuments({ 'receipts.state': state })
+}
+
+async function commandsOf(act: () => Promise<unknown>): Promise<CommandStartedEvent[]> {
+  const commands: CommandStartedEvent[] = []
+  const note = (event: CommandStartedEvent): void => void commands.push(event)
+  client.on('commandStarted', note)
+  await act()
+  client.off('commandStarted', note)
+  return commands
+}
+
+describe('a new receipt', () => {
+  it('is written as claimed for the worker of the same process, with a lease by the clock of the database', async () => {
+    const { sink, taken, ways } = outside()
+    await using started = await startProven(sink)
+    const gate = Promise.withResolvers<void>()
+    ways.gate = gate.promise
+    const before = Date.now()
+    const [id] = await pay(1, { receipts: started.worker })
+    const after = Date.now()
+    await expect.poll(() => taken.at(-1)).toEqual({ orderId: id, repeated: false })
+    expect(await receiptOf(id)).toMatchObject({ state: 'sending', fence: 1, heldBy: expect.any(String), attempts: 1 })
+    const dueAt = Number((await receiptOf(id))?.dueAt)
+    // The clock of these tests stands still at the last answer, which was given before.
+    expect(dueAt).toBeLessThanOrEqual(after + LEASE_MS)
+    expect(dueAt).toBeGreaterThan(before)
+    expect(await listReceipts(orders, { limit: 5, orderId: id })).toMatchObject({
+      items: [{ state: 'sending', attempts: 1, lastError: null, sentAt: null }],
+    })
+    gate.resolve()
+    await expect.poll(() => stateOf(id)).toBe('sent')
+    expect(await receiptOf(id)).toMatchObject({ fence: 1, attempts: 1, sentAt: expect.any(Date), lastError: null })
+    expect(await receiptOf(id)).not.toHaveProperty('heldBy')
+    expect(await receiptOf(id)).not.toHaveProperty('dueAt')
+  })
+
+  it('costs one update with its payment and one after it is sent, and no search', async () => {
+    const { sink } = outside()
+    await using started = await startProven(sink)
+    const commands = await commandsOf(async () => {
+      await pay(100, { receipts: started.worker })
+      await expect.poll(() => countIn('sent')).toBe(101)
+    })
+    const updates = commands.filter(({ commandName }) => commandName === 'update')
+    expect(updates.reduce((sum, { command }) => sum + command.updates.length, 0)).toBe(100 + 1)
+    expect(commands.filter(({ command }) => command.hint === 'receipts_unsettled')).toEqual([])
+    expect(await orders.countDocuments({ 'receipts.fence': 1, 'receipts.attempts': 1 })).toBe(101)
+    expect(updates.map(({ command }) => isClaim(command.updates))).not.toContain(true)
+  })
+
+  it('is sent once by another worker after the lease of a process that died, as a repeated attempt', async () => {
+    const until = new Date(Date.now() + LEASE_MS)
+    const dead: ReceiptOutbox = { reserve: (room) => ({ room, until, keyIds: [], end: () => {} }), nudge: () => {} }
+    const [id] = await pay(1, { receipts: dead })
+    const { sink, taken } = outside()
+    const claims = claimsOf(new DatabaseClock(db, () => 0))
+    expect(await claims.claim(10)).toEqual([])
+    await orders.updateOne({ _id: id ?? '' }, { $set: { 'receipts.0.dueAt': new Date() } })
+    await using _ = startWorker(sink)
+    await expect.poll(() => stateOf(id)).toBe('sent')
+    expect(taken).toEqual([{ orderId: id, repeated: true }])
+    expect(await receiptOf(id)).toMatchObject({ fence: 2, attempts: 2 })
+  })
+
+  it('is deferred like any other when the sink fails with it', async () => {
+    const { sink, taken, ways } = outside()
+    await using started = await startProven(sink)
+    ways.isDown = true
+    const [id] = await pay(1, { receipts: started.worker })
+    await expect.poll(async () => (await receiptOf(id))?.lastError?.code).toBe('ECONNREFUSED')
+    expect(await receiptOf(id)).toMatchObject({ state: 'owed', attempts: 1, fence: 1 })
+    expect(taken).toHaveLength(2)
+  })
+})
+
+describe('a new receipt is written as owed', () => {
+  it('beyond the number that a worker holds, and all of them are sent once', async () => {
+    const { sink, taken } = outside()
+    await using started = await startProven(sink)
+    const ids = await insertOrders(450)
+    // The worker cannot take the held ones before the call has ended.
+    const owed: number[] = []
+    const counting: ReceiptOutbox = {
+      reserve: (most) => started.worker.reserve(most),
+      nudge: () => {
+        owed.push(1)
+        started.worker.nudge()
+      },
+    }
+    const commands = await commandsOf(() => apply(ids, { receipts: counting }))
+    const written = commands.flatMap(({ command }) => command.updates ?? []).map(({ u }) => u.$push?.receipts?.state)
+    expect(written.filter((state) => state === 'sending')).toHaveLength(400)
+    expect(written.filter((state) => state === 'owed')).toHaveLength(50)
+    expect(owed).toEqual([1])
+    await expect.poll(() => countIn('sent')).toBe(451)
+    expect(taken).toHaveLength(451)
+    expect(taken.filter(({ repeated }) => repeated)).toEqual([])
+    await expect.poll(() => roomOf(started.worker)).toBe(1)
+  })
+
+  it('while other calls have reserved all the room', async () => {
+    await using started = await startProven(outside().sink)
+    const { worker } = started
+    const all = worker.reserve(1_000)
+    expect(all?.room).toBe(400)
+    const [id] = await pay(1, { receipts: silent(worker) })
+    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    all?.end({ held: [], unconfirmed: null })
+    expect(roomOf(worker)).toBe(1)
+  })
+
+  it('for a sink without keys', async () => {
+    await using started = await startProven(outside({ keyed: false }).sink)
+    const [id] = await pay(1, { receipts: silent(started.worker) })
+    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+  })
+
+  it('until the worker has sent one, and while the sink fails', async () => {
+    const { sink, ways } = outside()
+    ways.isDown = true
+    await using started = startWorker(sink)
+    const { worker } = started
+    const [first] = await pay(1, { receipts: silent(worker) })
+    expect(await stateOf(first)).toBe('owed')
+    worker.nudge()
+    await expect.poll(async () => (await receiptOf(first))?.lastError?.code).toBe('ECONNREFUSED')
+    const [second] = await pay(1, { receipts: silent(worker) })
+    expect(await receiptOf(second)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+  })
+
+  it('while the worker cannot use the database', async () => {
+    const claims = claimsOf(new DatabaseClock(db, () => 0))
+    const { logger, lines } = memoryLogger()
+    let isAway = false
+    const failing = {
+      ...claims,
+      claim: (limit: number) => (isAway ? Promise.reject(new Error('away')) : claims.claim(limit)),
+    }
+    await using started = await startProven(outside().sink, { claims: failing, logger })
+    isAway = true
+    started.worker.nudge()
+    await expect.poll(() => lines.map(({ msg }) => msg)).toContain('receipt.worker-troubled')
+    expect(started.worker.reserve(1)).toBeNull()
+  })
+
+  it('while the time of the database is not known', async () => {
+    let ms = 0
+    const claims = claimsOf(new DatabaseClock(db, () => ms))
+    await using started = await startProven(outside().sink, { claims })
+    ms += 5_001
+    const [id] = await pay(1, { receipts: silent(started.worker) })
+    expect(await receiptOf(id)).toMatchObject({ state: 'owed', fence: 0 })
+  })
+
+  it('if the key of its address is missing, and the others are claimed', async () => {
+    const keys = createTestKeys()
+    await using started = await startProven(outside().sink, { encryption: keys.encryption('other') })
+    const [gone] = await insertOrders(1, keys.encryption('gone'))
+    const [known] = await insertOrders(1, keys.encryption('other'))
+    await apply([gone ?? '', known ?? ''], { receipts: silent(started.worker) })
+    expect(await receiptOf(gone)).toMatchObject({ state: 'owed', fence: 0, attempts: 0 })
+    await expect.poll(() => receiptOf(known)).toMatchObject({ state: 'sent', fence: 1 })
+  })
+})
+
+describe('a worker that stops', () => {
+  it('puts back the new receipts that it holds, also those that arrive later', async () => {
+    const { sink, taken, ways } = outside({ atOnce: 1 })
+    const { worker } = await startProven(sink)
+    const gate = Promise.withResolvers<void>()
+    ways.gate = gate.promise
+    const ids = await pay(3, { receipts: worker })
+    await expect.poll(() => taken).toHaveLength(2)
+    const late = await insertOrders(1)
+    const reservation = worker.reserve(1)
+    expect(reservation?.room).toBe(1)
+    worker.beginStop()
+    expect(worker.reserve(1)).toBeNull()
+    gate.resolve()
+    await expect.poll(() => Promise.all(ids.map(stateOf))).toEqual(['sent', 'owed', 'owed'])
+    await apply(late, { receipts: { reserve: () => reservation, nudge: () => {} } })
+    expect(await stateOf(late[0])).toBe('sending')
+    await worker.stop()
+    for (const id of [ids[1], ids[2], late[0]])
+      expect(await receiptOf(id)).toMatchObject({ state: 'owed', attempts: 0 })
+    await using _ = startWorker(sink)
+    await expect.poll(() => countIn('sent')).toBe(5)
+    expect(taken).toHaveLength(5)
+    expect(taken.filter(({ repeated }) => repeated)).toEqual([])
+  })
+})
+
+describe('a claim in a write', () => {
+  const noMajority = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+
+  it.each([
+    ['is of unknown outcome', noMajority, 'duplicate'],
+    ['never reached the database', { closeConnection: true }, 'applied'],
+  ])('that %s leads to one line in the file', async (_, how, outcome) => {
+    await using resources = new AsyncDisposableStack()
+    const folder = await mkdtemp(join(tmpdir(), 'oncehook-'))
+    resources.defer(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'receipts.jsonl')
+    const sink = createFileSink(path)
+    resources.defer(() => sink.close())
+    const started = resources.use(await startProven(sink))
+    const ids = await insertOrders(3)
+    {
+      await using __ = await armFailPoint(database.uri, { commands: ['update'], appName: APP_NAME, how })
+      const refused = { refused: 'unavailable', retry: 'later' }
+      expect(await apply(ids, { receipts: started.worker })).toEqual([refused, refused, refused])
+    }
+    expect(await apply(ids, { receipts: started.worker })).toEqual(Array(3).fill({ outcome, version: 2 }))
+    await expect.poll(() => countIn('sent')).toBe(4)
+    expect(await orders.countDocuments({ 'receipts.attempts': 1 })).toBe(4)
+    const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+    expect(
+      lines
+        .map((line) => JSON.parse(line).orderId)
+        .filter((id) => ids.includes(id))
+        .toSorted(),
+    ).toEqual(ids.toSorted())
+  })
+
+  it('that the reply does not confirm is sent once its marker is found, and one that lost is made again', async () => {
+    const { sink, taken } = outside()
+    await using started = await startProven(sink)
+    const [won = '', lost = ''] = await insertOrders(2)
+    let raced = false
+    const racing = new Proxy(db, {
+      get(target, member) {
+        if (member !== 'command') return Reflect.get(target, member).bind(target)
+        return async (command: object) => {
+          if (!raced) await orders.updateOne({ _id: lost }, { $inc: { version: 1 } })
+          raced = true
+          return target.command(command)
+        }
+      },
+    })
+    expect(await apply([won, lost], { receipts: started.worker, through: racing })).toEqual([
+      { outcome: 'applied', version: 2 },
+      { outcome: 'applied', version: 3 },
+    ])
+    await expect.poll(() => countIn('sent')).toBe(3)
+    // A receipt that was put back and claimed again would have a higher fence.
+    expect(await orders.countDocuments({ 'receipts.fence': 1, 'receipts.attempts': 1 })).toBe(3)
+    expect(
+      taken
+        .map(({ orderId }) => orderId)
+        .slice(1)
+        .toSorted(),
+    ).toEqual([won, lost].toSorted())
+  })
+
+  it('is undone if nothing confirms it before the call ends', async () => {
+    const { sink, taken } = outside()
+    await using started = await startProven(sink)
+    const [won = '', lost = ''] = await insertOrders(2)
+    let finds = 0
+    const racing = new Proxy(db, {
+      get(target, member) {
+        if (member === 'collection') {
+          finds += 1
+          if (finds > 1) throw new Error('away')
+        }
+        if (member !== 'command') return Reflect.get(target, member).bind(target)
+        return async (command: object) => {
+          await orders.updateOne({ _id: lost }, { $inc: { version: 1 } })
+          return target.command(command)
+        }
+      },
+    })
+    await expect(apply([won, lost], { receipts: started.worker, through: racing })).rejects.toThrow('away')
+    await expect.poll(() => stateOf(won)).toBe('sent')
+    expect(await receiptOf(won)).toMatchObject({ fence: 2, attempts: 1 })
+    expect(taken.slice(1)).toEqual([{ orderId: won, repeated: false }])
+    await apply([lost], { receipts: OWING_OUTBOX })
+    expect(await stateOf(lost)).toBe('owed')
+  })
+})
+
+/** Whether one of these statements claims receipts that are stored already. */
+function isClaim(statements: readonly { readonly u: { readonly $inc?: object } }[]): boolean {
+  return statements.some(({ u }) => Object.keys(u.$inc ?? {}).some((path) => path.endsWith('.attempts')))
+}
