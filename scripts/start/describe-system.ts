@@ -10,8 +10,16 @@ export interface SystemDescription {
   readonly lines: readonly string[]
 }
 
-/** Describes a system that is ready. Names files that hold secrets, never a secret. */
-export function describeSystem({ env, data, addresses }: SystemSettings, mongo: string): SystemDescription {
+/** What a start found out about the running system. */
+export interface FoundParts {
+  /** MongoDB, as it is shown. */
+  readonly mongo: string
+  /** The link that signs in once. Null if the gateway made none. */
+  readonly link: string | null
+}
+
+/** Describes a system that is ready. Names files that hold secrets, and shows none but the code that works once. */
+export function describeSystem({ env, data, addresses }: SystemSettings, found: FoundParts): SystemDescription {
   const { gateway, admin, fulfilment } = addresses
   const receipts = receiptsFile(env, data.receipts)
   const running = {
@@ -25,9 +33,10 @@ export function describeSystem({ env, data, addresses }: SystemSettings, mongo: 
   const lines = [
     '',
     `  Public API    ${gateway.url}`,
+    `  Console       ${shownLink(admin.url, found.link)}`,
     `  Operator API  ${admin.url}`,
     `  Fulfilment    ${fulfilment.url}`,
-    `  MongoDB       ${mongo}`,
+    `  MongoDB       ${found.mongo}`,
     `  Receipts      ${receipts ?? 'as RECEIPT_SINK says'}`,
     `  Secrets       ${data.secrets} (made for this machine at the first start)`,
     `  Logs          ${data.logs}`,
@@ -39,6 +48,11 @@ export function describeSystem({ env, data, addresses }: SystemSettings, mongo: 
     `Ready after ${(performance.now() / 1_000).toFixed(1)} s; Ctrl-C stops everything`,
   ]
   return { running, lines }
+}
+
+function shownLink(adminUrl: string, link: string | null): string {
+  if (link === null) return `${adminUrl} (npm run oncehook -- sign-in prints a link)`
+  return `${link} (signs in once, within 10 minutes)`
 }
 
 /** Names its order and its event, so that pasted again it delivers the same event: answered alike, nothing changes. */

@@ -13,7 +13,15 @@ import { born } from '../processes/process-lock.mjs'
 const GOOD = `
   import { createServer } from 'node:http'
   const port = process.argv[1].includes('gateway') ? process.env.ADMIN_PORT : process.env.FULFILMENT_PORT
-  const server = createServer((request, response) => { if (request.url === '/crash') throw new Error('crash'); response.end() }).listen(port, '127.0.0.1')
+  let early = true
+  const server = createServer((request, response) => {
+    if (request.url === '/crash') throw new Error('crash')
+    if (request.url !== '/operator/signIn.createCode') return response.end()
+    const isDev = Object.values(JSON.parse(process.env.OPERATOR_TOKENS)).some((token) => request.headers.authorization === 'Bearer ' + token)
+    response.statusCode = early ? 503 : isDev ? 200 : 401
+    early = false
+    response.end(response.statusCode === 200 ? '{"result":{"data":{"code":"one-time-code"}}}' : '{}')
+  }).listen(port, '127.0.0.1')
   console.log(JSON.stringify({ level: 'info', pid: process.pid }))
   const stop = () => { console.log('{"level":"warn","msg":"stopped"}'); process.exit(0) }
 `
@@ -75,10 +83,25 @@ describe('npm start', { timeout: 60_000 }, () => {
     const paste = system.lines.findIndex((line) => line.startsWith('npm run oncehook -- send '))
     expect(paste).toBeGreaterThan(0)
     expect(system.lines.slice(paste + 1).filter((line) => line !== '')).toEqual([expect.stringMatching(/^Ready /)])
+    const { adminUrl } = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+    const console = system.lines.findIndex((line) => line.startsWith('  Console '))
+    expect(system.lines[console]).toBe(
+      `  Console       ${adminUrl}/sign-in#one-time-code (signs in once, within 10 minutes)`,
+    )
+    expect(console).toBeLessThan(paste)
     const secrets = JSON.parse(await readFile(join(folder.path, '.data', 'secrets.json'), 'utf8'))
     const values = JSON.stringify(secrets).match(/[\w+/=-]{32,}/g) ?? []
     expect(values.length).toBeGreaterThanOrEqual(6)
     for (const value of values) expect(system.lines.join('\n')).not.toContain(value)
+  })
+
+  it('prints the address of the page without a link for operators of other settings', async () => {
+    await using folder = await clone()
+    await using system = start(folder.path, { OPERATOR_TOKENS: '{"alice":"a-token-of-somebody-else-0123456789"}' })
+    await system.ready
+    expect(system.lines.find((line) => line.startsWith('  Console '))).toMatch(
+      /^ {2}Console {7}http:\/\/127\.0\.0\.1:\d+ \(npm run oncehook -- sign-in prints a link\)$/,
+    )
   })
 
   it('writes its URLs for the command line, in files that only this user can read', async () => {

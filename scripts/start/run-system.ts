@@ -12,10 +12,12 @@ import { chooseAddresses } from './listen-addresses.ts'
 import {
   fulfilmentEnvironment,
   gatewayEnvironment,
+  isSet,
   type SystemSettings,
   toProvidersFile,
 } from './service-environments.ts'
 import { startService } from './service-process.ts'
+import { createSignInLink } from './sign-in-link.ts'
 import type { StopSignals } from './stop-signals.ts'
 import { writePrivateFile } from './write-private-file.ts'
 
@@ -91,7 +93,9 @@ async function start(options: SystemOptions, data: DataFolder & { afterKill: boo
     parts.push({ name, ...service })
     await withProgress(say, `Starting ${name}`, service.ready(signals.stop))
   }
-  const description = describeSystem(settings, database.shown)
+  const token = isSet(env, 'OPERATOR_TOKENS') ? undefined : Object.values(secrets.operatorTokens)[0]
+  const link = token === undefined ? null : await createSignInLink({ adminUrl: addresses.admin.url, token, fetch })
+  const description = describeSystem(settings, { mongo: database.shown, link })
   writePrivateFile(data.running, description.running)
   for (const line of description.lines) say(line)
 }

@@ -49,6 +49,7 @@ const BELONGS = [
   /^app\/docker\/compose\/[a-z-]+\.ts$/,
   /^app\/packages\/[a-z]+\/package\.json$/,
   /^app\/packages\/[a-z]+\/src\/[a-z0-9/-]+\.(ts|json)$/,
+  /^app\/packages\/console\/dist\/(index\.html|[a-z]+\.svg|assets\/[\w.-]+)$/,
   /^app\/(packages\/[a-z]+\/)?node_modules\//,
 ]
 const DOES_NOT_BELONG = [

@@ -8,7 +8,7 @@ import type { Role } from '../token-holders.ts'
 import type { Operator } from './access/identify-operator.ts'
 import type { IdentifyRequest } from './access/identify-request.ts'
 import { OPERATOR_PREFIX } from './admin-app.ts'
-import { withIdentity } from './audit/audit.ts'
+import { withIdentity } from './audit/with-identity.ts'
 import { operatorRouter } from './operator-router.ts'
 import type { OperatorParts } from './operator-trpc.ts'
 

@@ -5,7 +5,6 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { DUPLICATE_KEY } from '@oncehook/kernel/mongo/write-outcome'
 import { BSON, type Collection, type Db, type Document, MongoServerError, ObjectId } from 'mongodb'
-import type { IssuedIdentity } from '../access/access-token.ts'
 import { AS_WRITTEN } from '../events/as-written.ts'
 import { type ChainedEntry, type ChainLink, linkEntry } from './audit-chain.ts'
 import { type Verification, verifyChain } from './verify-chain.ts'
@@ -111,23 +110,6 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
       logger[ok ? 'info' : 'error']({ ok, brokenAt, entries: last?.seq ?? 0, hash: last?.hash }, 'audit.verified')
       return verification
     },
-  }
-}
-
-/**
- * An audit log whose entries show what the issuer states about the operator. The subject alone means little to a
- * reader.
- */
-export function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
-  if (identity === null) return audit
-  const shown = (entry: NewAuditEntry): NewAuditEntry => ({
-    ...entry,
-    details: { ...entry.details, operator: { ...identity } },
-  })
-  return {
-    ...audit,
-    record: (entry) => audit.record(shown(entry)),
-    recordAll: (entries) => audit.recordAll(entries.map(shown)),
   }
 }
 
