@@ -13,7 +13,7 @@ export interface Worker<Order extends object> {
 /** Starts a process of the benchmark from the URL of its file, and waits until it says that it is ready. */
 export async function forkWorker<Order extends object>(url: string, options: ForkOptions): Promise<Worker<Order>> {
   const child = fork(fileURLToPath(url), options)
-  // Whoever waits for a message hears of it; without a listener it would end everything.
+  // The caller that waits for a message gets this error. Without a listener, it would end the process.
   child.on('error', () => undefined)
   await nextMessage(child)
   return {

@@ -84,8 +84,9 @@ function titlesOf(source: string): string {
 
 describe('the comments and test titles', () => {
   it.each([
-    ['packages/webhooks/src/**/*.ts', ['**/*.test.ts']],
-    ['packages/cli/src/**/*.ts', []],
+    ['packages/{webhooks,cli}/src/**/*.ts', []],
+    ['packages/{gateway,fulfilment}/src/**/*.ts', []],
+    ['packages/{kernel,simulator,console}/src/**/*.ts', []],
     ['{test,bench,contracts}/**/*.ts', ['**/node_modules/**']],
     ['scripts/**/*.{ts,mjs}', []],
   ])('of %s use no banned phrase', (sources, exclude) => {

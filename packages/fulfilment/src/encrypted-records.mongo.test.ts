@@ -82,7 +82,7 @@ const MAJORITY_READ = { readConcern: 'majority' } as const
 const stateOf = async (id: string) => (await orders.findOne({ _id: id }, MAJORITY_READ))?.receipts[0]?.state
 
 describe('fulfilment with keys', () => {
-  it('stores e-mail, note, metadata and stored answers so that none can be read without the key, and gives them back', async () => {
+  it('stores email, note, metadata and stored answers so that none can be read without the key, and returns them', async () => {
     const idempotency = keyed()
     const input = { order: sampleOrder(PERSONAL), idempotency }
     const { order } = await client.orders.create.mutate(input)
@@ -108,7 +108,7 @@ describe('fulfilment with keys', () => {
     expect(await findText(CANARY)).toEqual([])
   })
 
-  it('reads what was stored in clear beside it', async () => {
+  it('reads what was stored in plaintext beside it', async () => {
     await using clear = await startFulfilment({ uri: database.uri, database: database.name })
     const made = await fulfilmentClient(clear).orders.put.mutate({ id: 'ord_clear', order: sampleOrder(PERSONAL) })
     // Proves that the searches of the other tests would find it.

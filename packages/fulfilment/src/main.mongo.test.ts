@@ -85,7 +85,7 @@ describe('fulfilment as a process', () => {
     expect(service.output()).not.toMatch(SECRET)
   }, 30_000)
 
-  it('waits for its database, serves, says when the database is away, recovers, and stops in order', async () => {
+  it('waits for its database, serves, says when the database is unavailable, recovers, and stops in order', async () => {
     await using database = await testDatabase(process.env)
     await using way = await gate(database.uri.reveal())
     await way.shut()

@@ -23,7 +23,7 @@ describe('readFulfilmentSettings', () => {
     expect(problemsOf({})).toEqual(['MONGODB_URI is not set', 'SERVICE_TOKEN_SECRET is not set'])
   })
 
-  it('tells every problem at once, by name, and no value', () => {
+  it('reports every problem at once, by name, and no value', () => {
     const problems = problemsOf({
       ...GOOD,
       SERVICE_TOKEN_SECRET: 'canary-short',
@@ -37,7 +37,7 @@ describe('readFulfilmentSettings', () => {
     expect(problems.join()).not.toMatch(/canary/)
   })
 
-  it('signs receipts with up to three secrets, and demands one for hosts beyond this machine', () => {
+  it('signs receipts with up to three secrets, and requires one for hosts beyond this machine', () => {
     const secrets = [24, 32, 64].map((count) => `whsec_${randomBytes(count).toString('base64')}`)
     const post = { ...GOOD, RECEIPT_SINK: 'https://shop.example/receipts' }
     expect(problemsOf(post)).toEqual([expect.stringMatching(/^RECEIPT_SINK posts .* Add RECEIPT_SECRET=whsec_/)])

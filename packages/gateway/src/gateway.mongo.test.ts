@@ -363,7 +363,7 @@ describe('what is refused', () => {
     }
   })
 
-  it('BP-35 tells by OPTIONS what is allowed, and grants scripts of other origins nothing', async () => {
+  it('BP-35 answers OPTIONS with what is allowed, and grants scripts of other origins nothing', async () => {
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
     const answer = await deliver({ method: 'OPTIONS', signature: {}, headers })
     expect(answer.status).toBe(204)
@@ -504,7 +504,7 @@ describe('startGateway', () => {
     await expect(startGateway({ database: own, providers })).rejects.toThrow(/provider_event/)
   })
 
-  it('goes on where a gateway before it left off', async () => {
+  it('continues where a gateway before it stopped', async () => {
     await using own = await testDatabase(process.env)
     const body = eventOf('left')
     {

@@ -78,7 +78,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a gateway of several processes', () => {
-  it('answers behind one port, tells the sum of all in its metrics, and stops in order', async () => {
+  it('answers behind one port, shows the sum of all in its metrics, and stops in order', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database)
     await gateway.bothServe()
@@ -115,7 +115,7 @@ describe('a gateway of several processes', () => {
     60_000,
   )
 
-  it('replaces a worker that was killed, and the other goes on meanwhile', async () => {
+  it('replaces a worker that was killed, and the other continues meanwhile', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database)
     await gateway.bothServe()
@@ -133,7 +133,7 @@ describe('a gateway of several processes', () => {
     await expect.poll(() => deliver(gateway.url), PATIENCE).toBe(200)
   }, 90_000)
 
-  it('names once what a person must put right, and exits with 78', async () => {
+  it('names once what a person must fix, and exits with 78', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection(EVENTS).createIndex({ elsewhere: 1 }, { name: 'provider_event' })
     await using gateway = await run(database)

@@ -85,7 +85,7 @@ export function readOperatorIssuer(texts: OperatorIssuerTexts): OperatorIssuer |
 }
 
 const SAMPLES = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' } as const
-// They stand in a quoted text of the challenge (RFC 9470), as scopes do (RFC 6749 section 3.3).
+// The challenge quotes these values (RFC 9470), so only characters of a scope are allowed (RFC 6749 section 3.3).
 const VALUE = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/
 
 /** Values separated by spaces, as in the `acr_values` of a request (OpenID Connect Core 1.0 section 3.1.2.1). */

@@ -161,7 +161,7 @@ describe('readGatewaySettings', () => {
       })
     })
 
-    it('may demand a kind of sign-in', () => {
+    it('may require a kind of sign-in', () => {
       const more = {
         ...{ OPERATOR_ACR_VALUES: 'phr  urn:example:gold', OPERATOR_AMR_VALUES: 'mfa' },
         OPERATOR_SIGN_IN_MAX_AGE_SECONDS: '900',
@@ -219,7 +219,7 @@ describe('readGatewaySettings', () => {
     })
   })
 
-  it('keeps the names by which the audit calls others from operators', () => {
+  it('gives no operator a prefix that the audit log uses for others', () => {
     const names = ['oidc:alice', 'api:shop', 'provider:acme', 'alice:api:']
     const OPERATOR_TOKENS = JSON.stringify(Object.fromEntries(names.map((name, n) => [name, `${token}${n}`])))
     const problem = (name: string, prefix: string, other: string): string =>

@@ -37,7 +37,7 @@ const anyPlace = fc.record({ collection: fc.string(), id: fc.string(), field: fc
 const anyBytes = fc.uint8Array({ maxLength: 2_000 })
 
 describe('encryption at rest', () => {
-  it('gives back every value at its place, by each key that is there', () => {
+  it('decrypts every value at its place, with each configured key', () => {
     fc.assert(
       fc.property(anyBytes, anyPlace, (plain, place) => {
         const sealed = seal(plain, place)
@@ -46,7 +46,7 @@ describe('encryption at rest', () => {
     )
   })
 
-  it('keeps nothing of a value in clear, and encrypts equal values differently', () => {
+  it('keeps nothing of a value in plaintext, and encrypts equal values differently', () => {
     const plain = Buffer.from('canary-of-a-person')
     const [one, other] = [seal(plain), seal(plain)]
     expect(Buffer.from(one.text.value()).includes(plain)).toBe(false)
@@ -78,7 +78,7 @@ describe('encryption at rest', () => {
     )
   })
 
-  it('refuses what something else has written in place of a value', () => {
+  it('refuses what something else has written instead of a value', () => {
     const { key, wrapped, text } = seal(Buffer.from('a value'))
     for (const written of [
       null,
@@ -110,7 +110,7 @@ describe('encryption at rest', () => {
     expect(keyUnknown.is(another) && another.details).toEqual({ key: 'new', isAnother: true })
   })
 
-  it('tells of each value that it cannot open without its key, and of nothing else', () => {
+  it('reports each value that it cannot open without its key, and nothing else', () => {
     const sealed = seal(Buffer.from('body'))
     const told: string[] = []
     const by = createEncryption(
@@ -149,7 +149,7 @@ describe('encryption at rest', () => {
     expect([off.seal(Buffer.from('body'), PLACE), off.firstKey, off.keyIds]).toEqual([null, null, []])
   })
 
-  it('tells what is encrypted from what is in clear', () => {
+  it('distinguishes encrypted values from plaintext', () => {
     expect(isSealed(seal(Buffer.from('body')))).toBe(true)
     const clear = ['text', null, undefined, 7, [], {}, { key: 'old' }, { key: 1, wrapped: 2, text: 3 }]
     expect(clear.filter(isSealed)).toEqual([])

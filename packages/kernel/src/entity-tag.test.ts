@@ -44,7 +44,7 @@ describe('formatEntityTag', () => {
 })
 
 describe('parseEntityTagList', () => {
-  it('reads back every list, whatever the blanks and the empty members', () => {
+  it('reads every list, whatever its whitespace and empty items', () => {
     const separator = fc.tuple(blanks, fc.constantFrom(',', ',,', ', ,'), blanks).map((parts) => parts.join(''))
     fc.assert(
       fc.property(fc.array(fc.tuple(tags, separator), { minLength: 1 }), blanks, (members, around) => {

@@ -90,7 +90,7 @@ describe.concurrent('runService', () => {
     expect(failed).toMatchObject([{ stage: 'stuck', level: 'error' }])
   })
 
-  it('goes on after a failing stage and exits with 1', async ({ expect }) => {
+  it('continues after a failing stage and exits with 1', async ({ expect }) => {
     const service = runningService(`stage('database')
       stage('rejecting', async () => { throw new Error('canary') })
       stage('throwing', () => { throw new Error('canary') })`)
@@ -208,7 +208,7 @@ describe('Lifecycle', () => {
     ])
   })
 
-  it('also runs a stage that a start still under way adds while it stops', async () => {
+  it('also runs a stage that a start still in progress adds while it stops', async () => {
     const lifecycle = new Lifecycle(memoryLogger().logger)
     const ran: string[] = []
     const late = { name: 'late', stop: () => void ran.push('late'), withinMs: 100 }

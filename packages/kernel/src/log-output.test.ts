@@ -162,7 +162,7 @@ describe('the last lines', () => {
 })
 
 describe('a log that cannot be written', () => {
-  it('goes on when its reader is gone', async () => {
+  it('continues when its reader is gone', async () => {
     using pipe = openUnreadPipe()
     await using logging = await startLogging(pipe.writeEnd)
     pipe.abandon()
@@ -172,7 +172,7 @@ describe('a log that cannot be written', () => {
     expect(await logging.ended).toEqual([0, null])
   }, 60_000)
 
-  it('goes on when its disk is full', async () => {
+  it('continues when its disk is full', async () => {
     await using logging = await startLogging(openSync('/dev/full', 'w'))
     expect((await logging.does('log', LINES)).dropped).toBeGreaterThan(0)
     logging.child.send(['leave'])

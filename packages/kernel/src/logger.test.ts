@@ -129,7 +129,7 @@ describe('createLogger', () => {
 })
 
 describe('describeError', () => {
-  it('prints the message and the details of our own errors', () => {
+  it('prints the message and the details of our errors', () => {
     expect(describeError(invalidBody({ reason: 'depth' }, { message: 'The body is nested too deeply' }))).toEqual({
       name: 'AppError',
       code: 'invalid_body',

@@ -68,7 +68,7 @@ const MAX_PARTS = 4
 
 /**
  * The loggable part of an error: names, codes and stack locations of the whole cause chain, and the messages of our
- * own errors only. Messages of drivers and parsers can contain addresses and data of the caller.
+ * errors only. Messages of drivers and parsers can contain addresses and data of the caller.
  */
 export function describeError(thrown: unknown): Record<string, unknown> {
   return describeChain(thrown, MAX_CHAIN)

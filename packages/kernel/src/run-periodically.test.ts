@@ -19,7 +19,7 @@ describe('runPeriodically', () => {
     expect(count).toBe(after)
   })
 
-  it('never runs twice at once, and stops only when the run under way has ended', async () => {
+  it('never runs twice at once, and stops only when the current run has ended', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     let running = 0
     let most = 0
@@ -36,7 +36,7 @@ describe('runPeriodically', () => {
     expect({ running, most }).toEqual({ running: 0, most: 1 })
   })
 
-  it('goes on after an error and tells of it', async () => {
+  it('continues after an error and reports it', async () => {
     const errors: unknown[] = []
     let count = 0
     const timer = runs(

@@ -67,11 +67,11 @@ describe('secretProblem', () => {
     expect(secretProblem(GOOD, 32)).toBeNull()
   })
 
-  it.each(['', ' ', '\t\n  ', '\u00a0'])('refuses a text of blanks: %j', (text) => {
+  it.each(['', ' ', '\t\n  ', '\u00a0'])('refuses a text of whitespace: %j', (text) => {
     expect(secretProblem(text, 0)).toBe('is empty')
   })
 
-  it.each([` ${GOOD}`, `${GOOD}\n`, `\t${GOOD}`])('refuses blanks around a text', (text) => {
+  it.each([` ${GOOD}`, `${GOOD}\n`, `\t${GOOD}`])('refuses whitespace around a text', (text) => {
     expect(secretProblem(text, 32)).toBe('has leading or trailing whitespace')
   })
 

@@ -172,7 +172,7 @@ describe('the binding of a token', () => {
     await refusalOf(token, { call, by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
   })
 
-  it('is demanded, unless tokens of release 0.1.0 are accepted', async () => {
+  it('is required, unless tokens of release 0.1.0 are accepted', async () => {
     const token = await forge(UNBOUND, { typ: undefined as never })
     await refusalOf(token)
     const by = createServiceTokenVerifier({ ...rules, binding: 'accepted' })

@@ -129,7 +129,7 @@ describe('readSettings', () => {
     expect(problemsOf({ ...GOOD, TOKEN: undefined, TOKEN_FILE: file })).toEqual(['TOKEN_FILE is not UTF-8 text'])
   })
 
-  it('tells apart a setting and another one that is called like its file', () => {
+  it('distinguishes a setting from another one with the name of its file', () => {
     using files = settingsFolder()
     const wanted = z.object({ MAP: textSetting(), MAP_FILE: textSetting() })
     const problems = problemsOf({ MAP_FILE: files.write('map', ' '), MAP_FILE_FILE: 'b' }, wanted)
@@ -172,7 +172,7 @@ describe('SettingsError', () => {
     expect(new SettingsError(['A is empty', 'B is not set']).message).toBe('A is empty\nB is not set')
   })
 
-  it('stands for the exit status of sysexits.h', () => {
+  it('is the exit status of sysexits.h', () => {
     expect(EXIT_CONFIG).toBe(78)
   })
 })

@@ -56,7 +56,7 @@ describe('parseStrictJson', () => {
     )
   })
 
-  it('reads member names that look like other things, each on its own', () => {
+  it('reads property names that look like other things', () => {
     const text = '{"a":1,"A":2,"a ":3,"":4,"__proto__":5,"constructor":6,":":7,"{":8,"\\"":9,"é":10,"e\u0301":11}'
     const value = parse(text) as Record<string, number>
     expect(Object.keys(value)).toHaveLength(11)
@@ -69,7 +69,7 @@ describe('parseStrictJson', () => {
     expect(parse(text)).toEqual(JSON.parse(text))
   })
 
-  it('refuses a member name twice in one object, at any depth and however it is spelled', () => {
+  it('refuses a duplicate property name in one object, at any depth and however it is spelled', () => {
     const wrap = fc.constantFrom<(text: string) => string>(
       (text) => text,
       (text) => `[1,${text},2]`,

@@ -3,7 +3,7 @@ import { writePlainEvent } from './payment-event.ts'
 import { SAMPLE_PAYMENT } from './testing/sample-payment.ts'
 
 describe('writePlainEvent', () => {
-  it('writes the shape a scheme without one of its own uses', () => {
+  it('writes the shape that a scheme without its own shape uses', () => {
     const event = { ...SAMPLE_PAYMENT, paymentId: 'pay_1' }
     expect(JSON.parse(Buffer.from(writePlainEvent(event)).toString())).toEqual({
       id: 'evt_1',

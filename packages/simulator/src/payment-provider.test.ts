@@ -69,7 +69,7 @@ describe('createPaymentProvider', () => {
     expect((await provider.deliver(message('evt_1'))).ms).toBe(42)
   })
 
-  it('signs by a clock that is wrong when told to', async () => {
+  it('signs by a wrong clock on request', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const deps = { fetch, now: () => 1_760_000_000_000, sleep }
     const provider = createPaymentProvider(deps, { url: receiver.url, signer: stripe, secret, skewMs: -301_000 })
@@ -77,7 +77,7 @@ describe('createPaymentProvider', () => {
     expect(receiver.received[0]?.headers['stripe-signature']).toContain('t=1759999699,')
   })
 
-  it('tampers with the part it is told to', async () => {
+  it('tampers with the requested part', async () => {
     await using receiver = await startReceiver((response) => response.end())
     const provider = createProvider(receiver)
     await provider.deliver(provider.write(SAMPLE_PAYMENT), 'body')
@@ -152,7 +152,7 @@ describe('createPaymentProvider', () => {
     let most = 0
     await using receiver = await startReceiver((response) => {
       most = Math.max(most, waiting.push(response))
-      // Whoever waits is answered once the third is there: with fewer at once, none would ever be.
+      // All waiting requests are answered once the third is there: with fewer at once, none would ever be.
       if (waiting.length === 3) for (const each of waiting.splice(0)) each.end()
     })
     const reports = await createProvider(receiver).deliverAll('abcdef'.split('').map(message), { parallel: 3 })
@@ -160,7 +160,7 @@ describe('createPaymentProvider', () => {
     expect(most).toBe(3)
   })
 
-  it('begins so many deliveries a second, whatever the answers take', async () => {
+  it('starts this number of deliveries per second, however long the answers take', async () => {
     await using receiver = await startReceiver((response) => response.end())
     let time = 0
     const begun: number[] = []

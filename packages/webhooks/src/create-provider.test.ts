@@ -89,7 +89,7 @@ describe('createProvider', () => {
       { value: 'whsec_the_old_secret', notAfter: new Date(now + 1).toISOString() },
     ]
 
-    it('tells which one signed', () => {
+    it('reports which one signed', () => {
       const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets })
       expect(provider.verify(signedWith('whsec_the_new_secret'), now, fetch)).toMatchObject({ secretId: 's1' })
       expect(provider.verify(signedWith('whsec_the_old_secret'), now, fetch)).toMatchObject({ secretId: 's2' })

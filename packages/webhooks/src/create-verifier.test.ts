@@ -13,7 +13,7 @@ import { commonShape } from './settings/common-settings.ts'
 import { demandedSettings } from './testing/make-provider.ts'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from './testing/vectors.ts'
 
-/** The options that a vector is judged by. A vector may hold any settings, so that the compiler cannot know them. */
+/** The options that a vector is verified with. A vector may hold any settings, so that the compiler cannot know them. */
 function optionsOf(scheme: string, { settings, secret, notAfter }: Vector): VerifierOptions {
   const secrets = [{ id: 's1', value: secret, ...(notAfter === undefined ? {} : { notAfter: new Date(notAfter) }) }]
   return {
@@ -61,7 +61,7 @@ describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
 })
 
 describe('the options', () => {
-  // The compiler demands each scheme here, and lets no property pass that the types do not have.
+  // The compiler requires each scheme here, and accepts no property that the types do not have.
   const OWN: { readonly [Name in SchemeName]: readonly Exclude<keyof SchemeOptions[Name], 'secrets' | 'effects'>[] } = {
     adyen: [],
     'adyen-platform': [],

@@ -16,7 +16,7 @@ describe('headerLines', () => {
 })
 
 describe('singleHeader', () => {
-  it('gives the value of a header that stands on one line, also an empty one', () => {
+  it('gives the value of a header that has one line, also an empty one', () => {
     expect(singleHeader(rawHeaders, 'host')).toBe('a')
     expect(singleHeader(rawHeaders, 'x-other')).toBe('')
   })

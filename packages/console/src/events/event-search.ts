@@ -10,7 +10,7 @@ export const EVENT_STATES = [
   'closed',
 ] as const satisfies readonly ListedEvent['state'][]
 
-/** The filters of the list of events, as they stand in the address bar. */
+/** The filters of the list of events, as the address bar has them. */
 export interface EventSearch {
   /** An event id or an order id. */
   readonly find?: string

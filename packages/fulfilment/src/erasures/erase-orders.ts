@@ -122,7 +122,7 @@ async function findKeyed(deps: EraseDeps, target: EraseTarget): Promise<Row[]> {
   return opened.filter(({ answer }) => answer !== undefined && answer !== withoutPerson(answer))
 }
 
-/** @throws keyUnknown: what cannot be read now may name the person */
+/** @throws keyUnknown: an answer that cannot be read now may name the person */
 function openRow({ encryption, logger }: EraseDeps, row: StoredRow): Row {
   try {
     return { ...openAnswer(row, encryption), stored: row.answer }
@@ -216,7 +216,7 @@ async function eraseAnswers(deps: EraseDeps, orderIds: readonly string[], custom
 
 function names({ customerId: kept, answer = '{}' }: Row, customerId: string | undefined): boolean {
   if (customerId === undefined || kept === customerId) return true
-  // Nobody can tell whom it names any more, and it is of no use to anybody.
+  // Nobody can find out whom it names any more, and nobody can use it.
   if (answer === UNREADABLE_ANSWER) return typeof kept !== 'string'
   return customerOf(answer) === customerId
 }

@@ -19,7 +19,7 @@ const authorized = withServiceToken(fetch, fulfilment.tokens)
 interface Answer {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: what came over the wire is looked at, not trusted
+  // biome-ignore lint/suspicious/noExplicitAny: data from the wire is examined, not trusted
   readonly body: any
 }
 
@@ -75,7 +75,7 @@ describe('a call of a single-order procedure', () => {
     expect(headers.get('etag')).toBe('"2"')
   })
 
-  it('J02 is 412 with a stale version, tells the current one, and changes nothing', async () => {
+  it('J02 is 412 with a stale version, names the current one, and changes nothing', async () => {
     const id = await newOrder()
     const { status, headers, body } = await mutate('orders.patch', { id, patch: { note: 'x' }, ifMatch: '"7"' })
     expect(status).toBe(412)
@@ -331,7 +331,7 @@ describe('the listener', () => {
     })
   })
 
-  it('logs one line a call, with the id of the request and without the body', async () => {
+  it('logs one line per call, with the id of the request and without the body', async () => {
     const canary = `canary-${randomUUID()}`
     const { headers } = await mutate(
       'orders.create',

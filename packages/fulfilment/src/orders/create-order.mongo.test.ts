@@ -125,7 +125,7 @@ describe('orders.create', () => {
     expect(await stored.countDocuments({ _id: 'ord_reserved_b' })).toBe(1)
   })
 
-  it('heals a crash between order and answer: one order, answered as it was made', async () => {
+  it('recovers from a crash between order and answer: one order, answered as it was created', async () => {
     const request = keyed()
     const row = runningRow(request, 'ord_reserved_c', 1)
     await rows.insertOne(row)

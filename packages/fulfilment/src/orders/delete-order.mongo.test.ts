@@ -19,7 +19,7 @@ describe('orders.delete', () => {
     expect(await refusalOf(orders.patch.mutate({ id, patch: {}, ifMatch: '*' }))).toMatchObject({ httpStatus: 404 })
   })
 
-  it('lets the version go on when the order is made anew', async () => {
+  it('continues the version when the order is created again', async () => {
     const id = newOrderId()
     await put(id, sampleOrder({ note: 'old' }))
     await orders.delete.mutate({ id })

@@ -80,7 +80,7 @@ describe('orders.list', () => {
     ['a payment', { payment: { id: 'pay_1' } }],
     ['an e-mail', { email: { key: 'first', wrapped: 'no bytes', text: 'no bytes' } }],
     ['a note', { note: null }],
-  ])('names beside the page an order without %s that can be read, whose readers are told why', async (what, damage) => {
+  ])('names beside the page an order without a readable %s; reading it gives the reason', async (what, damage) => {
     await stored.deleteMany({})
     const [whole, damaged] = [newOrderId(), newOrderId()]
     await put(whole)

@@ -83,7 +83,7 @@ describe('amountDueOf', () => {
 })
 
 describe('toOrder', () => {
-  it('gives back what was written, with the names of metadata as they are', () => {
+  it('returns what was written, with the names of metadata as they are', () => {
     const content = sampleOrder({
       metadata: { $ref: 'a', $id: 'b', _bsontype: 'ObjectId', 'a.b': '', '\u0000': 'nul' },
     })

@@ -116,7 +116,7 @@ describe('applyEvents', () => {
     expect(await applyEvents(deps(), [event])).toEqual([{ outcome: 'applied', version: 2 }])
   })
 
-  it('tells each order its own fate when one of a batch was changed meanwhile', async () => {
+  it('gives each order its own result when one of a batch was changed meanwhile', async () => {
     const [fast = '', slow = '', any = ''] = uniqueIds(3)
     await insertOrders(fast, slow, any)
     let raced = false
@@ -152,7 +152,7 @@ describe('applyEvents', () => {
     expect(rounds).toBe(5)
   })
 
-  it('lets one payment pay one order only, and the other events of that order go on', async () => {
+  it('lets one payment pay one order only, and applies the other events of that order', async () => {
     const [one = '', other = ''] = uniqueIds(2)
     await insertOrders(one, other)
     const results = await applyEvents(deps(), [sampleEvent({ orderId: one, paymentId: 'pay_shared' })])

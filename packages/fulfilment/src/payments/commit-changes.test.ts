@@ -29,7 +29,7 @@ describe('toCommitResults', () => {
     expect(toCommitResults({ n: 1, refused }, 2)).toEqual(['payment_used', 'committed'])
   })
 
-  it('tells a stored order that does not take the change from a fault of the server', () => {
+  it('distinguishes a stored order that does not take the change from a fault of the server', () => {
     const refused = [{ index: 1, code: 14, errmsg: 'Cannot apply $inc to a value of non-numeric type' }]
     expect(toCommitResults({ n: 1, refused }, 2)).toEqual(['committed', 'unchangeable'])
   })

@@ -38,7 +38,7 @@ describe('decideOrder', () => {
     }
   })
 
-  it('refuses for good an event id that comes back with other contents', () => {
+  it('refuses permanently an event id that comes again with other contents', () => {
     const paid = after(PENDING, [incoming()])
     const { verdicts } = decideOrder(paid, [incoming({ amount: 1 })], CONTEXT)
     expect(verdicts).toEqual([{ refused: 'event_mismatch', retry: 'never' }])
@@ -109,7 +109,7 @@ describe('decideOrder', () => {
     expect(change).toMatchObject({ state: null, versionsUp: 0, markers: [{ eventId: 'e2', outcome: 'superseded' }] })
   })
 
-  it('tells a second payment from another event about the first', () => {
+  it('distinguishes a second payment from another event about the first', () => {
     const paid = after(PENDING, [incoming()])
     const again = incoming({ eventId: 'e2', ifMatch: '"2"' })
     const second = incoming({ eventId: 'e3', paymentId: 'p2', ifMatch: '"2"' })
@@ -128,7 +128,7 @@ describe('decideOrder', () => {
     expect(change).toBeNull()
   })
 
-  it('shows when the payment happened, where the event tells', () => {
+  it('shows when the payment happened, if the event has the time', () => {
     const event = incoming({ occurredAt: '2026-11-20T08:00:00+02:00' })
     const { change } = decideOrder(PENDING, [event], CONTEXT)
     expect(change?.state?.payment?.at).toEqual(new Date('2026-11-20T06:00:00Z'))

@@ -8,7 +8,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 const { fulfilment, payments, put } = system
 
 describe('payments.versions', () => {
-  it('tells the version of each order, and null for what is not there, whatever it is called', async () => {
+  it('gives the version of each order, and null for one that does not exist, whatever its id', async () => {
     const id = newOrderId()
     await put(id)
     const odd = ['__proto__', 'constructor', 'a b', '$where', 'ü']

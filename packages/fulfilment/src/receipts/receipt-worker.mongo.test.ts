@@ -238,7 +238,7 @@ describe('ReceiptWorker', () => {
     expect(keyed.taken).toHaveLength(2)
   })
 
-  it('parks what the sink refuses for good, and nothing else waits for it', async () => {
+  it('parks what the sink refuses permanently, and nothing else waits for it', async () => {
     const { sink, taken, behaves } = outside()
     const [bad, good] = await payOrders(2)
     behaves(async () => {
@@ -296,7 +296,7 @@ describe('ReceiptWorker', () => {
     await eventually(() => taken.length).toBe(1)
   })
 
-  it('stops after what is under way and puts back what was not begun', async () => {
+  it('stops after what is in progress and releases what was not started', async () => {
     const { sink, taken, behaves } = outside()
     const gate = Promise.withResolvers<void>()
     behaves(() => gate.promise)
@@ -482,7 +482,7 @@ describe('receipts whose encryption key is missing', () => {
     expect(await receiptOf(id)).toMatchObject({ attempts: 2 })
   })
 
-  it('go to the end when they are looked at in vain, so that a key under a wrong id holds up none of its own', async () => {
+  it('go to the end after a look in vain, so that a key under a wrong id delays none of its receipts', async () => {
     const ids = await payOrders(3, gone)
     await letWait(3)
     const since = new Date(0)
@@ -520,7 +520,7 @@ describe('receipts whose encryption key is missing', () => {
 })
 
 describe('createReceiptClaims', () => {
-  it('tells the receipts of one order apart, and leaves alone what a later claim holds', async () => {
+  it('distinguishes the receipts of one order, and leaves alone what a later claim holds', async () => {
     const ids = await payOrders(3)
     const [id = '', ...others] = ids
     const first = await receiptOf(id)

@@ -81,7 +81,7 @@ describe('a gateway that starts', () => {
     expect(await (await fetch(url, { method: 'POST', body: 'of a later one' })).text()).toBe('of a later one')
   })
 
-  it('is not ready before it can hand on what it takes, and tells operators to come again', async () => {
+  it('is not ready before it can dispatch what it accepts, and asks operators to come again', async () => {
     await using prepared = await prepare()
     const { context } = await openListener(prepared)
     const url = `http://127.0.0.1:${await startAdmin(context, () => null)}`

@@ -63,7 +63,7 @@ describe('applyPayments', () => {
     expect(fake.calls).toHaveLength(5)
   })
 
-  it('asks again for nothing that is refused for later or for good', async () => {
+  it('does not send again what is refused for now or permanently', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(2)))
     fake.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
     await applyPayments(fake.procedures, commands(2))

@@ -66,7 +66,7 @@ describe.concurrent('Dispatcher', () => {
       expect(deaths).toBeLessThanOrEqual(3)
     })
 
-    it('counts no outage against it, however often fulfilment is away', async () => {
+    it('counts no outage against it, however often fulfilment is unavailable', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { maxCrashes: 2 })
       const { fake, open } = running

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const TWO_POLLS_MS = 1_200
 
 describe.concurrent('Dispatcher', () => {
-  describe.concurrent('while fulfilment is away', () => {
+  describe.concurrent('while fulfilment is unavailable', () => {
     it('gives its claims back, sends one probe at a time, and drains everything when it is back', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 10, concurrency: 2 })
@@ -103,7 +103,7 @@ describe.concurrent('Dispatcher', () => {
       },
     )
 
-    it('takes a refusal of its own for no sign of life', async () => {
+    it('does not take its own refusal for a sign of life', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 5 })
       const { fake, open } = running

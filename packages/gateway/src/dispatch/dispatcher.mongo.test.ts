@@ -27,7 +27,7 @@ describe.concurrent('Dispatcher', () => {
     await untilState(running, 'done', 2)
   })
 
-  it('gives back what is stored before it is started where it is stopped instead', async () => {
+  it('releases what was stored before its start if it is stopped instead', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database, { isIdle: true })
     await running.record('a', 'b')
@@ -146,7 +146,7 @@ describe.concurrent('Dispatcher', () => {
     expect(await running.open.record('a')).toMatchObject({ starts: 1, failures: 0 })
   })
 
-  it('buries what is refused for good, with the reason, and nothing beside it', async () => {
+  it('marks a permanently refused event as dead, with the reason, and no other', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     running.fake.answer = ({ eventId }) => (eventId === 'e3' ? { refused: 'amount_mismatch', retry: 'never' } : null)
@@ -281,7 +281,7 @@ describe.concurrent('Dispatcher', () => {
   })
 
   describe.concurrent('stop', () => {
-    it('lets the call under way end and gives the rest back at once, nothing counted', async () => {
+    it('lets the current call end and releases the rest at once, nothing counted', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 2, concurrency: 1 })
       const { fake, open, dispatcher } = running

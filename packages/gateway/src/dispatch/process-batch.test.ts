@@ -27,7 +27,7 @@ function open(orders: string[]): ProcessDeps & { fake: ReturnType<typeof createF
 }
 
 describe('processBatch', () => {
-  it('gives each claim the outcome of its own event', async () => {
+  it('gives each claim the outcome of its event', async () => {
     const deps = open(['a', 'c'])
     const claims = [claim('a'), claim('b'), claim('c', { type: 'payment.failed' })]
     const { settled, asked, failure } = await processBatch(deps, claims)
@@ -48,7 +48,7 @@ describe('processBatch', () => {
     ])
   })
 
-  it('hands over what the event says, and nothing that stands for an unreadable amount', async () => {
+  it('passes on what the event says, and nothing instead of an unreadable amount', async () => {
     const deps = open(['a'])
     const received: unknown[] = []
     deps.fake.onCall = (commands) => void received.push(...commands)
@@ -90,7 +90,7 @@ describe('processBatch', () => {
     expect(received.map(({ occurredAt }) => occurredAt)).toEqual(Array(2).fill('2023-11-14T22:13:20.000Z'))
   })
 
-  it('hands over an event of a record whose id is a text, which tells no time', async () => {
+  it('passes on an event of a record whose id is a text and so has no time', async () => {
     const deps = open(['a', 'b'])
     const imported = claim('a', {}, { _id: '6741ac0fb7c9a2d1e8f00001' as never })
     const { settled } = await processBatch(deps, [imported, claim('b')])
@@ -160,7 +160,7 @@ describe('processBatch', () => {
       expect(failure?.putOff).toHaveLength(ids.length)
     })
 
-    it('raises the alarm again unless others are read between two tries', async () => {
+    it('raises the alarm again unless others are read between two attempts', async () => {
       const deps = await afterMismatch()
       await processBatch(deps, [claim('a', {}, { failures: 1 })])
       const { failure } = await processBatch(deps, [claim('a', {}, { failures: 2, internalErrors: 1 })])
@@ -183,7 +183,7 @@ describe('processBatch', () => {
     },
   )
 
-  it('tells when fulfilment did not have to be asked', async () => {
+  it('reports when fulfilment did not have to be called', async () => {
     const deps = open([])
     const facts = { orderId: 'o', unreadable: 'amount_mismatch' } as const
     const { asked, failure } = await processBatch(deps, [claim('a', { facts }), claim('b', { type: 'x' })])
@@ -196,7 +196,7 @@ describe('processBatch', () => {
     expect(settled).toMatchObject([{ settlement: { state: 'unhandled' }, attempt: { outcome: 'unhandled' } }])
   })
 
-  it('puts everything off and tells the failure when fulfilment does not answer', async () => {
+  it('defers everything and reports the failure when fulfilment does not answer', async () => {
     const deps = open(['a', 'b'])
     failWith(deps.fake, unavailable())
     const { settled, failure } = await processBatch(deps, [claim('a'), claim('b', {}, { failures: 2 })])
@@ -219,7 +219,7 @@ describe('processBatch', () => {
     expect(failure?.putOff).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
   })
 
-  it('buries what fulfilment refuses for good, with its code as the reason', async () => {
+  it('marks as dead what fulfilment refuses permanently, with its code as the reason', async () => {
     const deps = open(['a'])
     deps.fake.answer = () => ({ refused: 'payment_used_elsewhere', retry: 'never' })
     const { settled } = await processBatch(deps, [claim('a')])
@@ -228,7 +228,7 @@ describe('processBatch', () => {
     ])
   })
 
-  it('buries an event whose order has been unknown for too long', async () => {
+  it('marks an event as dead whose order has been unknown for too long', async () => {
     const orderUnknownForMs = limits.orderUnknownMs
     const { settled } = await processBatch(open([]), [claim('a', {}, { orderUnknownForMs })])
     expect(settled).toMatchObject([{ settlement: { state: 'dead', reason: 'order_unknown' } }])

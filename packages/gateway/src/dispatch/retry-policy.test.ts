@@ -35,7 +35,7 @@ describe('decideRetry', () => {
     )
   })
 
-  it('waits between nothing and a time that doubles up to the cap, whatever the number of tries', () => {
+  it('waits between nothing and a time that doubles up to the cap, whatever the number of attempts', () => {
     fc.assert(
       fc.property(waiting, fc.nat(100_000), zeroToOne, (retry, failures, random) => {
         const settlement = decideRetry(tried({ retry, failures }), limits, () => random)

@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from '@oncehook/kernel/backoff'
 import type { RetryClass } from '@oncehook/kernel/errors'
 import { ORDER_UNKNOWN, type Settlement } from '../inbox/claims/claim.ts'
 
-/** Limits of our own retries, in milliseconds. */
+/** Limits of the gateway's retries, in milliseconds. */
 export interface RetryLimits extends Backoff {
   /** After this time, a failing dependency makes the event dead. */
   readonly maxAgeMs: number

@@ -50,7 +50,7 @@ describe('WaitingClaims', () => {
     expect(waiting.next({ ...wide, underWay: ['new', 'few'] })?.way).toBe('new')
   })
 
-  it('sends what may kill the process with nothing else under way, and nothing beside it', () => {
+  it('sends what may kill the process alone, with nothing else in progress', () => {
     const waiting = waitingWith({ exclusive: 2, new: 300, alone: 1 })
     expect(waiting.next(wide)?.way).toBe('new')
     expect(waiting.next({ ...wide, underWay: ['new'] })?.way).toBe('alone')

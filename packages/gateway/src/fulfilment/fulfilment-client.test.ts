@@ -179,7 +179,7 @@ describe('createPaymentProcedures', () => {
     await expect(open('http://127.0.0.1:1').versions(['a'])).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('waits no longer than it was told', async () => {
+  it('waits no longer than its time-out', async () => {
     served.canned = () => 'hang'
     await expect(open(served.url, 50).applyEvents([event])).rejects.toMatchObject({ code: 'unavailable' })
   })

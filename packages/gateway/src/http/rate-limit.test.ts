@@ -18,7 +18,7 @@ describe('createRateLimit', () => {
     expect(limit.peek('a')).toEqual({ remaining: 2, resetSeconds: 10 })
   })
 
-  it('tells whole seconds until the next window, one at least', () => {
+  it('gives whole seconds until the next window, at least one', () => {
     const { limit, pass } = limitOf(2)
     expect(limit.peek('a').resetSeconds).toBe(10)
     pass(9_001)
@@ -38,7 +38,7 @@ describe('createRateLimit', () => {
     expect(limit.headers(limit.peek('a'))).toEqual({})
   })
 
-  it('counts amounts too, and tells whole numbers', () => {
+  it('counts amounts too, and gives whole numbers', () => {
     const { limit } = limitOf(2)
     expect(limit.count('a', 1.5).remaining).toBe(0.5)
     expect(limit.headers(limit.peek('a')).RateLimit).toBe('"test";r=0;t=10')

@@ -77,7 +77,7 @@ describe('an inbox with keys', () => {
     expect(await findText(db, CANARY)).toEqual([])
   })
 
-  it('reads what was stored in clear, and knows the repetition of either by its hash', async () => {
+  it('reads what was stored in plaintext, and recognises the repetition of either by its hash', async () => {
     await clear.inbox.record(sampleArrival('evt_clear', PERSONAL))
     // This shows that the search of the other tests would find the text.
     expect(await findText(db, CANARY)).toEqual(['events'])

@@ -92,7 +92,7 @@ describe('createGroupCommit', () => {
     expect(commands).toHaveLength(1)
   })
 
-  it('goes on after it has been idle', async () => {
+  it('continues after it has been idle', async () => {
     const { group, commands } = openGroupCommit()
     for (const member of ['a', 'b', 'c']) {
       const verdict = group.write(member, 1)
@@ -169,7 +169,7 @@ describe('createGroupCommit', () => {
     expect(commands.flatMap(({ members }) => members)).toEqual(['a', 'b', 'c'])
   })
 
-  it('counts what is under way against its memory, and gives it back when a command fails', async () => {
+  it('counts what is in progress against its memory, and releases it when a command fails', async () => {
     const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
     const first = group.write('a', 10)
     await settle()
@@ -195,7 +195,7 @@ describe('createGroupCommit', () => {
     expect(group.waiting).toBe(0)
   })
 
-  it('gives back the memory of those who waited too long, and rests when nobody else is there', async () => {
+  it('releases the memory of those that waited too long, and rests when no other waits', async () => {
     const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000, maxWaitingBytes: 10 })
     const first = group.write('a', 5)
     await settle()
@@ -274,7 +274,7 @@ describe('createGroupCommit', () => {
     expect(group.waiting).toBe(0)
   })
 
-  it('goes on with a batch after a command that failed, and with an empty one at once', async () => {
+  it('continues with a batch after a command that failed, and with an empty one at once', async () => {
     const { group, commands } = openGroupCommit({ maxMembersOfBatch: 2 })
     expect(await group.writeBatch([], { bytes: 1, endsAt: 1_000 })).toEqual([])
     const batch = group.writeBatch(makers('m', 4), { bytes: 1, endsAt: 1_000 })

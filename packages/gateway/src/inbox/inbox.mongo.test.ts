@@ -123,7 +123,7 @@ describe('record', () => {
     ['with a full stop', 'x.signature'],
     ['with a dollar sign', '$signature'],
     ['called __proto__', '__proto__'],
-  ])('stores headers %s, and spoils nobody’s group with them', async (_, name) => {
+  ])('stores headers %s, and breaks no group with them', async (_, name) => {
     await using open = await openInbox(database)
     const ids = [uniqueId(), uniqueId(), uniqueId()]
     const [first = '', second = '', third = ''] = ids
@@ -300,7 +300,7 @@ describe('record while the database fails', () => {
     expect(await open.events.countDocuments({ eventId: { $in: ids } })).toBe(2)
   })
 
-  it('answers a duplicate that it knows to be durable also while the database is away', async () => {
+  it('answers a duplicate that it knows to be durable also while the database is unavailable', async () => {
     await using open = await openInbox(database)
     const id = uniqueId()
     await open.inbox.record(sampleArrival(id))

@@ -30,7 +30,7 @@ function request(method: string, headers: Record<string, string> = {}, body = '{
 }
 
 describe('the token of an operator', () => {
-  it.each(PROCEDURES)('is needed for %s %s, and whoever has none is told nothing', async (method, name) => {
+  it.each(PROCEDURES)('is needed for %s %s, and a caller without one learns nothing', async (method, name) => {
     const tokens = [
       undefined,
       '',
@@ -118,7 +118,7 @@ describe('what is sent to the operator API', () => {
   })
 })
 
-describe('the operator API beside a database that is away', () => {
+describe('the operator API beside a database that is unavailable', () => {
   it('says so with 503, and the probes name it', async () => {
     await using other = await testDatabase(process.env)
     await using away = await startOperatedSystem(other)

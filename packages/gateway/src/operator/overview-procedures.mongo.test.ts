@@ -13,7 +13,7 @@ const system = stack.use(await startOperatedSystem(database))
 const operator = system.operator()
 
 describe('overview', () => {
-  it('counts the events by state, the dead by reason, and tells the age of the oldest unsettled one', async () => {
+  it('counts the events by state, the dead by reason, and shows the age of the oldest unsettled one', async () => {
     const now = Date.now()
     const ago = (seconds: number): Date => new Date(now - seconds * 1_000)
     // A time later than any delay or lease that is ever set would count as past.

@@ -104,7 +104,7 @@ describe('receipts.release', () => {
     ])
   })
 
-  it('sends one more, not two, when two people press at once, and both are in the audit', async () => {
+  it('sends one more, not two, when two people press at once, and both are in the audit log', async () => {
     const { key } = await parkedReceipt()
     const people = [system.operator('alice'), system.operator('bob')]
     const answers = await Promise.allSettled(people.map(({ receipts }) => receipts.release.mutate({ key, reason })))
@@ -141,7 +141,7 @@ describe('receipts.release', () => {
     expect(await audit.countDocuments()).toBe(0)
   })
 
-  it('says that fulfilment is away, and that it was asked', async () => {
+  it('says that fulfilment is unavailable, and that it was called', async () => {
     const { key } = await parkedReceipt()
     await system.fulfilment.close()
     expect(await refusalOf(operator.receipts.release.mutate({ key, reason }))).toMatchObject({

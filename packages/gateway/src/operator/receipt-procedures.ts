@@ -24,7 +24,7 @@ export const listReceiptsProcedure = procedure
 export const releaseReceiptProcedure = changingProcedure
   .input(z.strictObject({ key: z.string().min(1).max(255), reason: reasonSchema }))
   .mutation(async ({ ctx, input: { key, reason } }) => {
-    // The audit entry comes first. After a crash in between, no receipt is sent without an entry.
+    // The entry of the audit log comes first. After a crash in between, no receipt is sent without an entry.
     const entry = { by: ctx.operator, action: 'receipts.release', reason } as const
     await ctx.audit.record({ ...entry, details: { key } })
     const call = ctx.fulfilment.receipts.release.mutate({ key }, { context: { requestId: ctx.requestId } })

@@ -5,7 +5,7 @@ import { example } from '@oncehook/webhooks/testing/example-scheme'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
-// Two lines: in the product they stand in scheme-files.ts and schemes.ts. Nothing else of the gateway is replaced.
+// Two lines, which belong into scheme-files.ts and schemes.ts. Nothing else of the gateway is replaced.
 vi.mock(import('../../../webhooks/src/schemes/scheme-files.ts'), async (original) => ({
   SCHEME_FILES: new Map((await original()).SCHEME_FILES).set(example.name, async () => example),
 }))

@@ -29,7 +29,7 @@ async function deliver(id: string, covered: Readonly<Record<string, string>>): P
   return await events.findOne({ eventId: id })
 }
 
-describe('a delivery of Hook0 whose signature covers headers of its own', () => {
+describe('a delivery of Hook0 whose signature covers its own headers', () => {
   it('is checked again with them, for they are kept with it', async () => {
     const covered = { 'content-type': 'application/json', 'x-delivery-id': 'dlv-1', 'x-tenant': 'acme' }
     const record = await deliver('evt_1', covered)
@@ -55,7 +55,7 @@ describe('a delivery of Hook0 whose signature covers headers of its own', () => 
   })
 })
 
-describe('an id that stands between values with full stops', () => {
+describe('an id between values with full stops', () => {
   const id = '0d4c5c1c-9d1a-4c31-8d5f-0123456789ab'
   const body = '{"data":{"id":"pay_1"}}'
   const provider = configured.get('hook0')

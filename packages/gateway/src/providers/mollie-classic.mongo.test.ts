@@ -24,7 +24,7 @@ const paid = {
   ...{ amountRefunded: EUR('0.00'), metadata: { order_id: 'ord_0001' } },
 }
 
-/** Tells what Mollie says of a payment from now on. */
+/** Sets what Mollie answers about a payment from now on. */
 function message(id: string, object: object, status = 200): void {
   answers[`/v2/payments/${id}`] = [status, { id, ...object }]
 }
@@ -126,7 +126,7 @@ describe('a call of Mollie', () => {
     expect(await call(`id=${id}`)).toBe(200)
   })
 
-  it('says nothing of its own: what stands beside the id has no effect', async () => {
+  it('proves nothing itself: properties beside the id have no effect', async () => {
     message('tr_beside', { ...paid, status: 'open' })
     expect(await call('id=tr_beside&status=paid&type=payment.succeeded&amount=1')).toBe(200)
     expect(await storedOf('tr_beside')).toMatchObject([{ type: 'payment.open' }])
@@ -175,7 +175,7 @@ describe('the settings of mollie-classic', () => {
   const problemsOf = (acme: object): string =>
     settingsProblems(() => readProviders(JSON.stringify({ acme }), PROVIDER_SOURCES)).join()
 
-  it('demand an API to ask and a key for it, and no secret', () => {
+  it('require an API to query and a key for it, and no secret', () => {
     expect(problemsOf(settings)).toBe('')
     expect(problemsOf({ scheme: 'mollie-classic' })).toMatch(/^PROVIDERS\.acme\.fetch /)
     expect(problemsOf({ ...settings, fetch: { baseUrl: api.baseUrl } })).toMatch(/^PROVIDERS\.acme\.fetch\.token /)

@@ -61,7 +61,7 @@ describe('the effects of a provider', () => {
 })
 
 describe('an amount', () => {
-  it('is demanded of the schemes that always name one', () => {
+  it('is required of the schemes that always name one', () => {
     const demanded = [...SCHEMES.values()].filter(({ permits }) => permits.requireAmount).map(({ name }) => name)
     expect(demanded).toEqual(
       'adyen cashfree checkout flutterwave lemonsqueezy mercadopago mollie mollie-classic paddle paypal razorpay shopify square stripe woocommerce'.split(

@@ -8,7 +8,7 @@ const secret = 'canary-secret-0123456789'
 const secrets = [{ id: 'a', value: secret }]
 const url = { publicUrl: 'https://pay.example.com/api/webhooks/square' }
 
-/** The schemes that sign with the text of one secret, what they demand beside it, and whether they sign a time. */
+/** The schemes that sign with the text of one secret, what they require beside it, and whether they sign a time. */
 const SCHEMES = [
   { scheme: 'cashfree', signsTime: true },
   { scheme: 'checkout', signsTime: false },
@@ -45,7 +45,7 @@ describe.each(SCHEMES)('the settings of $scheme', ({ scheme, signsTime, demanded
     expect(more).toEqual([])
   })
 
-  it('demand a secret of 16 bytes, and never quote it', () => {
+  it('require a secret of 16 bytes, and never quote it', () => {
     const short = { ...usual, secrets: [{ id: 'a', value: 'short-secret' }] }
     expect(problemsOf(short)).toEqual(['PROVIDERS.acme: secret a is shorter than 16 bytes'])
     expect(read({ ...short, acceptShortSecret: true }).scheme).toBe(scheme)

@@ -221,7 +221,7 @@ describe('readProviders', () => {
     ])
   })
 
-  it('tells every token that cannot be read beside whatever else is wrong', () => {
+  it('reports every token that cannot be read, along with all other problems', () => {
     expect(
       problemsOf({ one: asking({ env: 'A' }), two: asking({ file: 'B' }), three: { ...hmac, maxBytes: 0 } }),
     ).toEqual([
@@ -236,7 +236,7 @@ describe('readProviders', () => {
     secrets: [{ id: 'a', value: '1JE4291016473214C' }],
   })
 
-  it('takes certificates from files, beside those that stand in the settings', () => {
+  it('takes certificates from files, beside those in the settings', () => {
     const files = { '/run/leaf.pem': `${PAYPAL_CHAIN.leaf}\n`, '/run/none.pem': 'no certificate' }
     const file = (path: string) => ({ file: path })
     expect(problemsOf({ acme: pinning(file('/run/leaf.pem'), PAYPAL_CHAIN.stranger) }, { files })).toEqual([])
@@ -359,7 +359,7 @@ describe('readProviders', () => {
     ['{body}{body}', undefined, '.signedText must hold {body} once'],
     ['{body}.{id}', undefined, '.signedText must hold {body} once'],
     ['{body}}', undefined, '.signedText must hold {body} once'],
-  ])('judges the template %j with the header %s', (signedText, timestampHeader, problem) => {
+  ])('checks the template %j with the header %s', (signedText, timestampHeader, problem) => {
     const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })
     if (problem === null) expect(problems).toEqual([])
     else expect(problems).toEqual([expect.stringContaining(`PROVIDERS.acme${problem}`)])

@@ -82,7 +82,7 @@ export function namedSchemes(providers: unknown): readonly string[] {
   return named.filter((scheme) => typeof scheme === 'string')
 }
 
-/** A file that was exchanged while a start loaded what it named: whoever starts the process again starts it by the new one. */
+/** A file that was exchanged while a start loaded what it named. The next start uses the new file. */
 function demandLoaded(providers: unknown, schemes: Schemes): void {
   const missing = namedSchemes(providers).find((name) => SCHEME_NAMES.includes(name) && !schemes.has(name))
   if (missing !== undefined) throw new Error(`The scheme ${missing} is not loaded`)

@@ -78,7 +78,7 @@ describe('the secrets of a running gateway', () => {
     ['a secret that is too short', '{"acme":{"scheme":"github","secrets":[{"id":"x","value":"short"}]}}'],
     ['an unknown scheme', '{"acme":{"scheme":"nobody","secrets":[{"id":"x","value":"a secret that is long"}]}}'],
     ['a provider that has to be asked, and no API', '{"acme":{"scheme":"mollie-classic"}}'],
-  ])('stay as they are while the file is wrong: %s; one line tells it, without a value', async (_, content) => {
+  ])('stay as they are while the file is wrong: %s; one line reports it, without a value', async (_, content) => {
     const before = logged('providers.refused').length
     await exchange(file, content)
     await expect.poll(() => logged('providers.refused').length, patient).toBe(before + 1)
@@ -87,7 +87,7 @@ describe('the secrets of a running gateway', () => {
     expect(JSON.stringify(gateway.logs)).not.toMatch(/the (?:older|newer) secret|"short"/)
   })
 
-  it('come from a file of their own that is exchanged', async () => {
+  it('come from a separate file that is exchanged', async () => {
     await writeFile(secretFile, `${texts.older}\n`)
     await configure([{ id: 'mounted', value: { file: secretFile } }])
     await expect.poll(() => deliver(texts.older), patient).toBe(200)

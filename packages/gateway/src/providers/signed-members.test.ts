@@ -65,7 +65,7 @@ describe.each(['flutterwave', 'gitlab'])('the clear token of %s', (scheme) => {
   const cases = readVectorFiles().find((one) => one.scheme === scheme)?.cases ?? []
   const vector = cases.find(({ why }) => why.startsWith('the token, to be confirmed by the API'))
 
-  it('is refused with any one bit changed, and confirms nothing by itself', async () => {
+  it('is refused with any one bit changed, and confirms nothing alone', async () => {
     if (vector === undefined) throw new Error(`No vectors of ${scheme}`)
     const provider = providerOf(scheme, vector)
     const delivery = deliveryOf(vector)

@@ -31,7 +31,7 @@ async function storedDelivery(): Promise<EventDocument> {
   return (await events.findOne({ orderId: 'ord_1' })) ?? expect.unreachable()
 }
 
-describe('an event whose provider sent its secret in clear', () => {
+describe('an event whose provider sent its secret in plaintext', () => {
   it('is stored without it, and can be checked and read again all the same', async () => {
     const record = await storedDelivery()
     expect(JSON.stringify(record)).not.toContain(value)

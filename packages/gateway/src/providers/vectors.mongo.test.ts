@@ -70,7 +70,7 @@ function send(scheme: string, vector: Vector): Promise<Answer> {
 }
 
 /**
- * Whether a vector reaches the provider as it is written: HTTP takes blanks around a value away (RFC 9110 section 5.5),
+ * Whether a vector reaches the provider as it is written: HTTP removes whitespace around a value (RFC 9110 section 5.5),
  * and two lines of Content-Type are bad HTTP whatever is signed.
  */
 function isSendable({ headers }: Vector): boolean {

@@ -16,7 +16,7 @@ afterAll(() => stack.disposeAsync())
 const secret = (id: string) => ({ id, value: `the secret ${id} of a test` })
 const stripe = (...secrets: object[]) => ({ scheme: 'stripe', expect: {}, secrets })
 
-/** Providers that come from a file of their own. */
+/** Providers that come from a separate file. */
 async function watchFile(providers: object) {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-providers-'))
   stack.defer(() => rm(folder, { recursive: true }))
@@ -38,7 +38,7 @@ async function watchFile(providers: object) {
 }
 
 describe('watchProviders', () => {
-  it('follows its file, and tells of a change once', async () => {
+  it('follows its file, and reports a change once', async () => {
     const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
     expect(names()).toEqual(['acme'])
     watched.check()
@@ -71,7 +71,7 @@ describe('watchProviders', () => {
     ])
   })
 
-  it('lets count what counted before while the file is wrong, tells why without a value, and takes the next one', async () => {
+  it('keeps the earlier settings while the file is wrong, logs why without a value, and takes the next file', async () => {
     const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
     await write(`{"acme": ${JSON.stringify(stripe(secret('one')))}, "half`)
     watched.check()

@@ -36,7 +36,7 @@ function warnOfUnsureAmounts(providers: Providers, logger: Logger): void {
   }
 }
 
-/** One signing key may serve several accounts, or test and live mode: then only the signed document tells them apart. */
+/** One signing key may serve several accounts, or test and live mode: then only the signed document distinguishes them. */
 function warnOfUnsaidOrigins(providers: Providers, logger: Logger): void {
   for (const { name, scheme, unsaidOrigin: properties } of providers.values()) {
     if (properties.length === 0) continue

@@ -37,7 +37,7 @@ function receive(record: (arrival: Arrival) => Promise<Recorded>, { text = body,
 }
 
 describe('receiveWebhook', () => {
-  it('hands on what the inbox needs, and tells what became of it', async () => {
+  it('passes to the inbox what it needs, and reports the result', async () => {
     const arrivals: Arrival[] = []
     const received = await receive(async (arrival) => {
       arrivals.push(arrival)

@@ -24,12 +24,12 @@ describe('storedHeaders', () => {
     })
   })
 
-  it('keeps nothing else: providers have sent secrets in headers of their own', () => {
+  it('keeps nothing else: providers have sent secrets in their own headers', () => {
     const rawHeaders = ['Authorization', 'Bearer x', 'Cookie', 'x', 'X-Api-Key', 'x', 'webhook-id', 'msg_1']
     expect(storedHeaders(provider, delivered(rawHeaders))).toEqual({ 'webhook-id': 'msg_1' })
   })
 
-  it('keeps no header that stands twice, and none that is very long', () => {
+  it('keeps no duplicate header, and none that is very long', () => {
     expect(storedHeaders(provider, delivered(['user-agent', 'a', 'User-Agent', 'b']))).toEqual({})
     expect(storedHeaders(provider, delivered(['user-agent', 'x'.repeat(2_049)]))).toEqual({})
     expect(storedHeaders(provider, delivered(['user-agent', 'x'.repeat(2_048)]))).toEqual({
@@ -37,7 +37,7 @@ describe('storedHeaders', () => {
     })
   })
 
-  it('keeps a token in clear only as the signature that it makes over the body', () => {
+  it('keeps a plaintext token only as the signature that it makes over the body', () => {
     const withToken = { signedHeaders: ['x-gitlab-token'], staticTokenHeader: 'x-gitlab-token' }
     const keep = (token: string, body: string) => storedHeaders(withToken, delivered(['X-Gitlab-Token', token], body))
     // RFC 4231 section 4.3

@@ -43,7 +43,7 @@ describe('createProbes', () => {
     expect(await answer.json()).toEqual({ status: 'ok', checks: { mongodb: 'ok', fulfilment: 'ok' } })
   })
 
-  it('answers 503 and names the dependency that is away, without a reason', async () => {
+  it('answers 503 and names the dependency that is unavailable, without a reason', async () => {
     await using service = await probing({
       mongodb: () => Promise.reject(new Error('canary')),
       fulfilment: fine,

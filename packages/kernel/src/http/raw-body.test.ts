@@ -164,7 +164,7 @@ describe('readRawBody', () => {
     ])
   })
 
-  it('tells its watch of every chunk, and ends when that throws', async () => {
+  it('calls its watch with every chunk, and ends when that throws', async () => {
     const seen: number[] = []
     const onBytes = (count: number): void => {
       seen.push(count)

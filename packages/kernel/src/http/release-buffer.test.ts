@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { releaseBuffer } from './release-buffer.ts'
 
 describe('releaseBuffer', () => {
-  it('gives back the memory of large bytes: nothing is left of them', () => {
+  it('releases the memory of large bytes: nothing is left of them', () => {
     const bytes = Buffer.alloc(65_536, 'x')
     releaseBuffer(bytes)
     expect(bytes.length).toBe(0)

@@ -56,7 +56,7 @@ describe('bulkUpdate', () => {
 })
 
 describe('sendUpdates', () => {
-  it('tells which statements were refused', async () => {
+  it('reports which statements were refused', async () => {
     await using store = await things()
     const { n, refused } = await sendUpdates(store.db, { update: 'things', updates: [GOOD, BAD] })
     expect({ n, refused }).toMatchObject({ n: 1, refused: [{ index: 1, code: 121 }] })

@@ -149,7 +149,7 @@ describe('ensureIndexes', () => {
     await ensure(database.db, { name: 'by_a', key: { a: 1 }, unique: false, sparse: false })
   })
 
-  it('takes a filter whose members stand in another order for the same', async () => {
+  it('takes a filter with its properties in another order for the same', async () => {
     await using database = await testDatabase(process.env)
     const { status, 'payment.id': id } = PARTIAL.partialFilterExpression
     const options = { name: PARTIAL.name, unique: true, partialFilterExpression: { status, 'payment.id': id } }

@@ -27,7 +27,7 @@ export interface RotationPart extends RotationCounts {
 export type ValueRotation = () => Promise<readonly Document[]> | readonly Document[]
 
 /**
- * The part of an update that wraps the data key of an encrypted field by the first key: what it demands of the record, and what it
+ * The part of an update that wraps the data key of an encrypted field by the first key: what it requires of the record, and what it
  * sets. Null: it is so already. The text stays as it is, so that no body travels.
  * @throws keyUnknown, recordAltered
  */
@@ -50,7 +50,7 @@ export interface RotationSteps<Row> {
   readonly idOf: (row: Row) => string
   /** The values of a record. */
   readonly rotate: (row: Row) => readonly ValueRotation[]
-  /** Told of a record with a value that is malformed. */
+  /** Called with a record that has a malformed value. */
   readonly onAltered: (id: string) => void
   /** Sends statements; null: they are only counted. */
   readonly send: ((statements: readonly Document[]) => Promise<unknown>) | null

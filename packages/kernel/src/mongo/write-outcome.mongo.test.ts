@@ -45,7 +45,7 @@ const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
   )
 
 describe('writeResultsOf', () => {
-  it('tells the stored from the duplicate, each at its place', async () => {
+  it('distinguishes stored records from duplicates, each at its place', async () => {
     await using store = await things()
     expect(writeResultsOf(await store.insert([{ _id: 1 }, { _id: 2 }]), 2)).toEqual(['stored', 'stored'])
     const reply = await store.insert([{ _id: 3 }, { _id: 1 }, { _id: 4 }, { _id: 4 }, { _id: 2 }])

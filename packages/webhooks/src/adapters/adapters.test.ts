@@ -182,7 +182,7 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     }
   })
 
-  it('answers 500 when the address cannot be told', async () => {
+  it('answers 500 when the address cannot be determined', async () => {
     const from = () => {
       throw Object.assign(new Error('No such header'), { status: 200 })
     }

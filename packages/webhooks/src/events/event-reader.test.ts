@@ -40,7 +40,7 @@ describe('normalizeEvent', () => {
     })
   })
 
-  it('tells an amount that is none from no amount', () => {
+  it('distinguishes an invalid amount from no amount', () => {
     expect(read({ amount: null }).facts).toEqual({ orderId: 'pay_1', unreadable: 'amount_mismatch' })
     expect(read({ amount: undefined }).facts).toEqual({ orderId: 'pay_1' })
   })

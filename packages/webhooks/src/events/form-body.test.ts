@@ -11,7 +11,7 @@ describe('isFormBody', () => {
     ['', true],
     ['[]', true],
     ['%7B%7D', true],
-  ])('tells %j by its bytes', (text, expected) => {
+  ])('recognises %j by its bytes', (text, expected) => {
     expect(isFormBody(Buffer.from(text))).toBe(expected)
   })
 })

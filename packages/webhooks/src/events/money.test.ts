@@ -47,16 +47,16 @@ describe('minorUnits', () => {
     ['19.99', 'EURO'],
     ['19.99', ''],
     ['19.99', undefined],
-  ])('tells that %s %s is no amount', (decimal, currency) => {
+  ])('reports that %s %s is no amount', (decimal, currency) => {
     expect(minorUnits(decimal, currency)).toBeNull()
   })
 
-  it('tells that there is none', () => {
+  it('reports that there is none', () => {
     expect(minorUnits(undefined, 'EUR')).toBeUndefined()
     expect(minorUnits(null, 'EUR')).toBeUndefined()
   })
 
-  it('gives back every amount of cents as it was written', () => {
+  it('returns every amount of cents as it was written', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (units) => {
         const digits = String(units).padStart(3, '0')
@@ -83,7 +83,7 @@ describe('minorUnitsOfText', () => {
     },
   )
 
-  it('tells that there is none', () => {
+  it('reports that there is none', () => {
     expect(minorUnitsOfText(undefined)).toBeUndefined()
     expect(minorUnitsOfText(null)).toBeUndefined()
   })

@@ -236,12 +236,12 @@ describe('the order', () => {
 })
 
 describe('amount and currency', () => {
-  it('are told where the object has them, the currency in capitals', () => {
+  it('are reported if the object has them, the currency in capitals', () => {
     expect(factsOf({ amount: 1999, currency: 'eur' })).toEqual({ orderId: 'pay_1', amount: 1999, currency: 'EUR' })
     expect(factsOf({ amount: 0, currency: 'JpY' })).toEqual({ orderId: 'pay_1', amount: 0, currency: 'JPY' })
   })
 
-  it('are not told where they are absent or null', () => {
+  it('are not reported if they are absent or null', () => {
     expect(factsOf({})).toEqual({ orderId: 'pay_1' })
     expect(factsOf({ amount: null, currency: null })).toEqual({ orderId: 'pay_1' })
   })
@@ -270,12 +270,12 @@ describe('amount and currency', () => {
 describe('when it occurred', () => {
   const occurredAt = (members: object): unknown => read({ ...whole, ...members }).facts.occurredAt
 
-  it('is told from seconds in created', () => {
+  it('is read from seconds in created', () => {
     expect(occurredAt({ created: 1_760_000_000 })).toBe('2025-10-09T08:53:20.000Z')
     expect(occurredAt({ created: 0 })).toBe('1970-01-01T00:00:00.000Z')
   })
 
-  it('is told from an ISO 8601 timestamp', () => {
+  it('is read from an ISO 8601 timestamp', () => {
     expect(occurredAt({ timestamp: '2026-01-01T00:00:00.123456Z' })).toBe('2026-01-01T00:00:00.123Z')
     expect(occurredAt({ timestamp: '2026-01-01T02:00:00+02:00' })).toBe('2026-01-01T00:00:00.000Z')
   })
@@ -291,7 +291,7 @@ describe('when it occurred', () => {
     ['an impossible day', { timestamp: '2026-02-31T25:00:00Z' }],
     ['a moment without its zone', { timestamp: '2026-01-01T00:00:00' }],
     ['null', { created: null, timestamp: null }],
-  ])('is not told from %s', (_, members) => {
+  ])('is not read from %s', (_, members) => {
     expect(occurredAt(members)).toBeUndefined()
   })
 })

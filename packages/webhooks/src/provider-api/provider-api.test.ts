@@ -128,7 +128,7 @@ describe('readFromApi', () => {
     })
   })
 
-  it('asks once for 200 callers that come while it asks for the first, and tells them what is true by then', async () => {
+  it('sends one request for 200 callers that come during the first request, and gives them the latest answer', async () => {
     const settings = { baseUrl: 'https://api.example.com', token }
     const answers: ((state: string) => void)[] = []
     const slow: typeof fetch = () =>

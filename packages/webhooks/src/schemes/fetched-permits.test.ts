@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { WebhookEvent } from '../event.ts'
 import { asVerified, makeProvider, onlyEvent } from '../testing/make-provider.ts'
 
-/** A payment as a provider tells of it, and the delivery after which it is read. */
+/** A payment as a provider describes it, and the delivery after which it is read. */
 interface FetchedPayment {
   readonly scheme: string
   readonly token: string

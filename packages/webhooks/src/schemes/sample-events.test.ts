@@ -45,7 +45,7 @@ function deliver({ scheme, secret = 'test_secret', settings, headers = [], query
   return { provider, delivery: asVerified(delivery) }
 }
 
-/** What these tell changes no order, or not before their provider was asked. */
+/** These events change no order, or not before their provider was asked. */
 const NO_PAYMENTS = new Set([
   ...['adyen-platform', 'discord', 'fusionauth', 'github', 'gitlab', 'sendgrid', 'slack', 'x', 'zoom'],
   ...['flutterwave', 'mercadopago', 'mollie-classic'],

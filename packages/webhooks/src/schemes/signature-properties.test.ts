@@ -45,7 +45,7 @@ function valuePlaces({ rawHeaders }: Delivery): number[] {
   return rawHeaders.map((_, index) => index).filter((index) => index % 2 === 1)
 }
 
-/** Those that sign but a part of a delivery have tests of their own: signed-members.test.ts, and one for each scheme. */
+/** Schemes that sign only a part of a delivery have separate tests: signed-members.test.ts, and one for each scheme. */
 const PARTLY = ['adyen', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal']
 
 it('tries every scheme, but for those that sign only a part', () => {

@@ -47,7 +47,7 @@ describe('a list of members', () => {
 })
 
 describe('onlyValueOf', () => {
-  it('gives a value that stands there once, and none that is repeated', () => {
+  it('gives a value that occurs once, and none that is repeated', () => {
     expect(onlyValueOf({ header: 't=1,v1=a', separator: ',' }, 't')).toBe('1')
     expect(onlyValueOf({ header: 't=1,t=1', separator: ',' }, 't')).toBeUndefined()
     expect(onlyValueOf({ header: 'v1=a', separator: ',' }, 't')).toBeUndefined()

@@ -16,7 +16,7 @@ describe('hmac', () => {
 })
 
 describe('decodeHex', () => {
-  it('gives back what was encoded in lower case', () => {
+  it('decodes what was encoded in lower case', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
         expect(decodeHex(Buffer.from(bytes).toString('hex'))).toEqual(Buffer.from(bytes))
@@ -30,7 +30,7 @@ describe('decodeHex', () => {
 })
 
 describe('decodeBase64', () => {
-  it('gives back what was encoded, and null for every other text', () => {
+  it('decodes what was encoded, and returns null for every other text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
         expect(decodeBase64(Buffer.from(bytes).toString('base64'))).toEqual(Buffer.from(bytes))
@@ -75,7 +75,7 @@ describe('isWithinTolerance', () => {
     )
   })
 
-  it('is never met when the clock tells no time', () => {
+  it('is never met when the clock gives no time', () => {
     expect(isWithinTolerance('1760000000', 300, Number.NaN)).toBe(false)
   })
 })

@@ -34,7 +34,7 @@ describe('checkFile', () => {
     await expect(refused).rejects.not.toThrow('canary')
   })
 
-  it.each(['ENOSPC', 'EIO', 'EMFILE', 'ESTALE'])('lets %s pass: it may heal', async (code) => {
+  it.each(['ENOSPC', 'EIO', 'EMFILE', 'ESTALE'])('lets %s pass: the disk may recover', async (code) => {
     await checkFile('/canary', refusing(code))
   })
 })

@@ -162,7 +162,7 @@ describe('a file that somebody else', () => {
 })
 
 describe('the lock of a file', () => {
-  it('is given back while another process is connected to its name', async () => {
+  it('is released while another process is connected to its name', async () => {
     const name = `oncehook-test-${crypto.randomUUID()}`
     const lock = await tryLock(name)
     const stranger = connect({ path: `\0${name}` })

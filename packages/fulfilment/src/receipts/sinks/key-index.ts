@@ -27,7 +27,7 @@ export class KeyIndex {
     this.#isComplete = position === 0
   }
 
-  /** Starts at the end of the file. Earlier lines are read on demand. */
+  /** Starts at the end of the file. Earlier lines are read when they are needed. */
   static async atEndOf(file: ReadableFile): Promise<KeyIndex> {
     const { size } = await file.stat()
     const index = new KeyIndex(file, Math.max(0, size - 1))

@@ -113,7 +113,7 @@ describe('a file: sink', () => {
     expect((await linesOf(path)).map((line) => JSON.parse(line).key)).toEqual(['rcpt_1', 'rcpt_2'])
   })
 
-  it('writes a receipt whose line was torn by a crash again, on a line of its own', async () => {
+  it('writes a receipt whose line was torn by a crash again, on a separate line', async () => {
     const path = join(folder, 'torn.jsonl')
     const torn = JSON.stringify(receipt('rcpt_1')).slice(0, -10)
     await appendFile(path, `${JSON.stringify(receipt('rcpt_0'))}\n${torn}`)
@@ -132,7 +132,7 @@ describe('a file: sink', () => {
     expect((await linesOf(path)).map((line) => JSON.parse(line).key).toSorted()).toEqual(keys.toSorted())
   })
 
-  it('fails each receipt that it cannot write, and goes on when it can', async () => {
+  it('fails each receipt that it cannot write, and continues when it can', async () => {
     const path = join(folder, 'blocked')
     await appendFile(path, 'a file where a folder is needed')
     const sink = createReceiptSink(`file:${path}/receipts.jsonl`, parts())

@@ -43,13 +43,13 @@ describe('an smtp: sink', () => {
     expect(there.sink.keyed).toBe(false)
   })
 
-  it('refuses for good where nobody is to be written to', async () => {
+  it('refuses permanently if there is no recipient', async () => {
     await using there = await mailServer()
     await expect(there.sink.send({ ...receipt, email: null }, attempt)).rejects.toSatisfy(receiptRefused.is)
     expect(there.taken).toHaveLength(0)
   })
 
-  it('refuses for good what the server refuses for good', async () => {
+  it('refuses permanently what the server refuses permanently', async () => {
     await using there = await mailServer({ recipient: 550 })
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptRefused.is)
   })
@@ -85,7 +85,7 @@ describe('an smtp: sink', () => {
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptOutcomeUnknown.is)
   })
 
-  it('gives no mail to a server without TLS where TLS is demanded, and may try again', async () => {
+  it('gives no mail to a server without TLS where TLS is required, and may try again', async () => {
     await using there = await mailServer({}, true)
     await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({
       code: 'mail_without_tls',
@@ -100,7 +100,7 @@ describe('an smtp: sink', () => {
     expect(there.taken).toHaveLength(0)
   })
 
-  it('mails by STARTTLS where TLS is demanded', async () => {
+  it('mails by STARTTLS where TLS is required', async () => {
     const usual = getCACertificates('default')
     setDefaultCACertificates([...usual, TEST_CA])
     onTestFinished(() => setDefaultCACertificates(usual))

@@ -24,7 +24,7 @@ it('knows a server that goes away in the middle of a call, however deep the erro
   expect(isBrokenConnection(unavailable({ status: 502 }))).toBe(true)
 })
 
-it('takes neither an answer, nor a wait without end, nor a closed port for one', async () => {
+it('takes neither an answer, nor an endless wait, nor a closed port for one', async () => {
   expect(isBrokenConnection(unavailable({ status: 500 }))).toBe(false)
   expect(isBrokenConnection(await failureAt(() => undefined, 50))).toBe(false)
   const refused = await fetch('http://127.0.0.1:1/').catch((error: unknown) => error)

@@ -24,7 +24,7 @@ describe('SinceSuccess', () => {
     expect(since.isOutage).toBe(false)
   })
 
-  it('takes no outage from a call that was under way when fulfilment died', () => {
+  it('takes no outage from a call that was in progress when fulfilment died', () => {
     const since = new SinceSuccess()
     const { sending } = since
     dieAt(since, 'a')

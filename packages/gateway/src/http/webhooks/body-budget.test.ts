@@ -33,7 +33,7 @@ function fits(budget: BodyBudget, bytes: number, origin: Partial<BodyOrigin> = {
 }
 
 describe('BodyBudget', () => {
-  it('takes what arrives, and gives back what was answered', () => {
+  it('reserves for each body that arrives, and releases it when it is answered', () => {
     const { budget } = budgetOf(100_000)
     const shares = [budget.open(SMALL), budget.open(SMALL)]
     for (const share of shares) share.onBytes(40_000)

@@ -111,7 +111,7 @@ describe('workOf', () => {
     expect([workOf(0.5, 0), workOf(15, 1_048_576)]).toEqual([0.5, 15])
   })
 
-  it('is no more than a body of its length can take, however long the machine stood still', () => {
+  it('is no more than a body of its length can take, however long the machine paused', () => {
     expect(workOf(5_000, 200)).toBeLessThan(1.1)
     expect(workOf(5_000, 16_000)).toBeLessThan(5)
     expect(workOf(5_000, 1_048_576)).toBe(20)

@@ -84,7 +84,7 @@ describe('an address whose forgeries have taken a tenth of a second', () => {
 })
 
 describe('a flood from many addresses, each below its limit', () => {
-  it('has a line of its own for a hundred deliveries a second, and counts the others', async () => {
+  it('has a separate line for each of a hundred deliveries per second, and counts the others', async () => {
     await using gateway = await start({ RATE_LIMIT_FAILED: '100' })
     const startedAt = performance.now()
     const deliverFrom = (n: number) => deliver(gateway, sentBy(`10.1.${n % 250}.1`, { key: 'another key' }))
@@ -127,7 +127,7 @@ describe('many addresses whose small forgeries have taken half a second together
     const json = { 'content-type': 'application/json' }
     expect((await deliver(gateway, sentBy('198.51.100.1'))).status).toBe(200)
     let answer = { status: 401, policy: null as string | null }
-    // The clock stands still, so their time adds up however fast this machine is.
+    // The clock does not move, so their time adds up however fast this machine is.
     for (let n = 0; answer.status === 401 && n < 20_000; n += 1) {
       answer = await deliver(gateway, { address: `10.2.${n % 250}.1`, provider: 'adyen', headers: json, body })
     }
@@ -152,7 +152,7 @@ describe('a provider that shares its address with strangers', () => {
 })
 
 describe('an address beyond its limit', () => {
-  it('leaves one line a second in the log, whatever its port is', async () => {
+  it('leaves one line per second in the log, whatever its port is', async () => {
     await using gateway = await start({ RATE_LIMIT_FAILED: '3' })
     for (let n = 0; n < 20; n += 1) await deliver(gateway, sentBy(`${FORGER}:${40_000 + n}`, { key: 'another key' }))
     const lines = () => gateway.logs.filter(({ msg }) => msg === 'webhook.refused')
@@ -172,7 +172,7 @@ describe('a provider that is asked on a stranger’s word', () => {
   const call = async (gateway: Gateway, id: string, address: string): Promise<number> =>
     (await deliver(gateway, { address, provider: 'mollie', headers: FORM, body: `id=${id}` })).status
 
-  it('is asked so often for each address, and by one that brought news as often as it likes', async () => {
+  it('is asked up to the limit for each address, and without a limit for one that delivered something new', async () => {
     await using gateway = await start({ RATE_LIMIT_ASKED: '3' })
     const before = api.requests.length
     const made = Array.from({ length: 6 }, (_, n) => `tr_made.up.${n}`)

@@ -29,7 +29,7 @@ export class KnownAddresses {
 
 /**
  * Whether a delivery proves that its address belongs to the provider. If nothing is signed, anybody can deliver one of
- * their own payments, so only a payment that succeeded counts.
+ * their payments, so only a payment that succeeded counts.
  */
 export function provesAddress(accepted: Accepted): boolean {
   if (!('events' in accepted)) return false

@@ -56,7 +56,7 @@ describe('LastAnswers', () => {
     await swept.promise
     await refused
   })
-  it('refuses by itself what begins after its deadline, such as the last of many requests on one connection', async () => {
+  it('refuses at once what begins after its deadline, such as the last of many requests on one connection', async () => {
     const answers = new LastAnswers()
     const late = { startedAt: 9_500, endsAt: 9_500 }
     const failed = answers.outcomeOf(Promise.reject(new Error('forged')), late)
@@ -64,7 +64,7 @@ describe('LastAnswers', () => {
     await expect(failed).rejects.toThrow('forged')
     await expect(waiting).rejects.toMatchObject({ code: 'not_stored', details: { late: true } })
   })
-  it('refuses by itself what begins after the end', async () => {
+  it('refuses at once what begins after the end', async () => {
     const answers = new LastAnswers()
     answers.end()
     const done = answers.outcomeOf(Promise.resolve('stored'), LATER)

@@ -20,7 +20,7 @@ async function askInVain(gateway: RunningGateway, [method, path, body]: readonly
   expect(response.status).toBe(503)
 }
 
-it('a change of an order whose answer got lost is in the audit, and one that was never sent is not', async () => {
+it('a change of an order whose answer got lost is in the audit log, and one that was never sent is not', async () => {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await testDatabase(process.env))
   // Reads every call, and closes the connection without an answer.

@@ -50,7 +50,7 @@ describe('RefusalSummary', () => {
     expect(lines.at(-1)).toMatchObject({ address: 'others', provider: 'others', times: 29_900 })
   })
 
-  it('gives 100 refusals and 10 alarms a line of their own in each turn', () => {
+  it('gives 100 refusals and 10 alarms a separate line in each turn', () => {
     const { summary } = summaryOf()
     for (let turn = 0; turn < 2; turn += 1) {
       expect(Array.from({ length: 200 }, () => summary.takeLine()).filter(Boolean)).toHaveLength(100)

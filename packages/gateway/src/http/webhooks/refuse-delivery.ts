@@ -104,7 +104,7 @@ function logRefused({ logger, metrics, summary }: RefuseDeps, call: WebhookCall,
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }
 
-// The sender must wait because of its own requests. Every dependency is available.
+// The sender's requests are the reason for its wait. Every dependency is available.
 const ASKED_IN_VAIN = 'asked_in_vain'
 
 function isAskedInVain(error: AppError): boolean {

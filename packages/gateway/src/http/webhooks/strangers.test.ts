@@ -16,7 +16,7 @@ function strangersOf(quota: number) {
 const REFUSED = expect.objectContaining({ code: 'rate_limited' })
 
 describe('Strangers', () => {
-  it('may have so many objects asked for in a window, for each address', async () => {
+  it('may have a limited number of objects requested per window, for each address', async () => {
     const { ask, pass } = strangersOf(3)
     for (const object of ['a', 'b', 'c']) expect(await ask('192.0.2.1', object)).toBe('stranger')
     await expect(ask('192.0.2.1', 'd')).rejects.toThrow(REFUSED)
@@ -48,7 +48,7 @@ describe('Strangers', () => {
     expect(await ask('192.0.2.1', 'a')).toBe('stranger')
   })
 
-  it('are no addresses that delivered something authentic, which may ask without end', async () => {
+  it('are no addresses that delivered something authentic, which have no limit', async () => {
     const { ask, known } = strangersOf(1)
     known.add('203.0.113.1')
     for (let n = 0; n < 100; n += 1) expect(await ask('203.0.113.1', String(n))).toBe('known')

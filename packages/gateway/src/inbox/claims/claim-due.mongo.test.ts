@@ -46,7 +46,7 @@ describe('claimDue', () => {
     expect(await claims.claimDue(4)).toEqual([])
   })
 
-  it('lets neither of the two wait for ever where one record is taken at a time', async () => {
+  it('lets neither of the two wait forever if one record is taken at a time', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b', 'c', 'd', 'x', 'y'])
     for (const id of ['x', 'y']) await changeRecord(open, id, { $set: { dueAt: fromNow(-1_000) } })
@@ -115,7 +115,7 @@ describe('claimDue', () => {
     expect(await open.events.countDocuments({ fence: { $ne: 1 } })).toBe(0)
   })
 
-  it('tells for how long an event has been failing', async () => {
+  it('reports for how long an event has been failing', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     await changeRecord(open, 'a', { $set: { failures: 3, firstFailedAt: fromNow(-60_000) } })

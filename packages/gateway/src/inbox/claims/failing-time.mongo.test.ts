@@ -52,7 +52,7 @@ describe('the time for which an event fails', () => {
     }
   })
 
-  it('goes on from the right time after a clock was set back', async () => {
+  it('continues from the right time after a clock was set back', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ maxDelayMs })
@@ -68,7 +68,7 @@ describe('the time for which an event fails', () => {
     }
   })
 
-  it('counts all tries that follow each other in time', async () => {
+  it('counts all attempts that follow each other in time', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ maxDelayMs })

@@ -83,7 +83,7 @@ describe('reclaimExpired', () => {
     expect(await open.events.countDocuments({ fence: 2, starts: 2 })).toBe(50)
   })
 
-  it('buries a record whose holders died again and again without a verdict', async () => {
+  it('marks a record as dead whose holders died repeatedly without a result', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = await steadyClaims(open, { maxCrashes: 3 })
@@ -103,7 +103,7 @@ describe('reclaimExpired', () => {
     expect(await claims.reclaimExpired(10)).toEqual({ taken: [], poisoned: 0 })
   })
 
-  it('buries nothing that only waited in the memory of those who died, however many', async () => {
+  it('marks nothing as dead that only waited in the memory of processes that died, however many', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 3 })
@@ -131,7 +131,7 @@ describe('reclaimExpired', () => {
     expect((await takeOverOne(open, claims, 'a')).lost).toBe(3)
   })
 
-  it('buries nothing that got a verdict in between', async () => {
+  it('marks nothing as dead that had a result in between', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 3 })
@@ -214,7 +214,7 @@ describe('a lease that runs out without a death', () => {
     expect(await open.record('a')).toMatchObject({ state: 'processing' })
   })
 
-  it('is not judged by a process that has only just got through to the database', async () => {
+  it('is not decided by a process that has only just reached the database', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     await changeRecord(open, 'a', { $set: { lost: 2, begun: true, leaseOwner: 'silent', leaseUntil: fromNow(-1) } })
@@ -248,7 +248,7 @@ describe('a lease of another length, as in a rolling restart with another LEASE_
     expect(idsOf((await short.reclaimExpired(10)).taken)).toEqual(['a'])
   })
 
-  it('tells for how long its holder is believed to live', async () => {
+  it('determines for how long its holder counts as alive', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     await open.claims({ owner: 'long', leaseMs: 120_000 }).beat()

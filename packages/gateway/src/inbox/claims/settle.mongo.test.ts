@@ -17,7 +17,7 @@ import type { Settlement } from './claim.ts'
 const HOUR_MS = 3_600_000
 
 describe('settle', () => {
-  it('settles for good: outcome, time, the end of retention, and no hold any more', async () => {
+  it('settles permanently: outcome, time, the end of retention, and no claim any more', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims({ retentionMs: HOUR_MS })
@@ -32,7 +32,7 @@ describe('settle', () => {
     }
   })
 
-  it('buries for good with a reason and never lets it expire', async () => {
+  it('marks as dead with a reason and never lets it expire', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims()
@@ -195,7 +195,7 @@ describe('the fence', () => {
     expect(await open.record('a')).toEqual(settled)
   })
 
-  it('tells apart two claims of the same process', async () => {
+  it('distinguishes two claims of the same process', async () => {
     await using open = await openFreshInbox(process.env)
     const old = await storeClaimed(open, 'a')
     const claims = open.claims()

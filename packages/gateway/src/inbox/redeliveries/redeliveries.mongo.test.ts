@@ -59,7 +59,7 @@ describe('add', () => {
     expect(open.commands).toEqual([])
   })
 
-  it('writes by itself, before long', async () => {
+  it('writes automatically, before long', async () => {
     const { logger } = memoryLogger()
     const id = uniqueId()
     await open.inbox.record(sampleArrival(id))
@@ -106,7 +106,7 @@ describe('add', () => {
     await open.events.deleteMany({ eventId: { $in: [odd, dead] } })
   })
 
-  it('passes over one that the server refuses, says so, and tells of it nothing that did not happen', async () => {
+  it('skips one that the server refuses, says so, and reports nothing that did not happen', async () => {
     const { logger, lines } = memoryLogger()
     const mismatched: unknown[] = []
     const onBodyConflict = (...args: unknown[]): void => void mismatched.push(args)
@@ -162,7 +162,7 @@ describe('a delivery of a dead event', () => {
     expect(claims.map(({ event }) => event.id)).toEqual([id])
   })
 
-  it('is in the audit before anything changes, and changes nothing where that fails', async () => {
+  it('is in the audit log before anything changes, and changes nothing if that fails', async () => {
     const id = await storeDead()
     const { _id, bodyHash } = await open.record(id)
     const revival = { id: String(_id), provider: 'acme', eventId: id, reason: 'amount_mismatch' }
@@ -203,7 +203,7 @@ describe('a delivery of a dead event', () => {
     await open.events.deleteOne({ eventId: timely })
   })
 
-  it('revives it so often and no more, however often it fails again', async () => {
+  it('revives it up to the limit and no more, however often it fails again', async () => {
     const { logger, lines } = memoryLogger()
     const outcomes: string[] = []
     const onRedelivered = (_: string, outcome: string): void => void outcomes.push(outcome)

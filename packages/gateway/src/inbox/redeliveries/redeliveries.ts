@@ -54,7 +54,7 @@ export interface RedeliveryCounter {
 
 interface Counted extends RepeatedDelivery {
   times: number
-  /** Stays the same if the audit entry has to be written again. */
+  /** Stays the same if the entry of the audit log has to be written again. */
   readonly auditId: ObjectId
 }
 
@@ -104,7 +104,7 @@ async function write(deps: RedeliveryCounterDeps, batch: readonly Counted[]): Pr
   const requeued = checked.flatMap(({ item, requeues, record }) =>
     requeues === true && record ? [toRequeued(item, record)] : [],
   )
-  // The audit entry comes first. After a crash in between, nothing is revived without an entry.
+  // The entry of the audit log comes first. After a crash in between, nothing is revived without an entry.
   if (requeued.length > 0) await deps.onRequeued(requeued)
   const { refused } = await sendUpdates(deps.db, { update: EVENTS, updates: checked.map(toUpdate) })
   const codes = new Map(refused.map(({ index, code }) => [index, code]))

@@ -21,7 +21,7 @@ async function deadEvent(): Promise<{ eventId: string; orderId: string; body: ob
 }
 
 describe('a delivery of an event that is dead', () => {
-  it('makes it due again, and it takes effect once its cause is mended', async () => {
+  it('makes it due again, and it takes effect once its cause is fixed', async () => {
     const { eventId, orderId, body } = await deadEvent()
     const items = [{ sku: 'book', quantity: 4, unitAmount: 150 }]
     await orders.patch.mutate({ id: orderId, patch: { items }, ifMatch: '*' })
@@ -33,7 +33,7 @@ describe('a delivery of an event that is dead', () => {
     await expect.poll(() => system.gateway.logs).toContainEqual(requeued)
   })
 
-  it('is in the audit, by the name of the provider', async () => {
+  it('is in the audit log, by the name of the provider', async () => {
     const { eventId, body } = await deadEvent()
     await system.deliver(body)
     await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
@@ -43,14 +43,14 @@ describe('a delivery of an event that is dead', () => {
     expect(items).toMatchObject([{ by: 'provider:acme', action: 'events.revive', details }])
   })
 
-  it('leaves it dead, with its reason, when nothing was mended', async () => {
+  it('leaves it dead, with its reason, when nothing was fixed', async () => {
     const { eventId, body } = await deadEvent()
     await system.deliver(body)
     const again = await system.until(eventId, ({ attempts, state }) => attempts.length === 2 && state === 'dead')
     expect(again).toMatchObject({ reason: 'amount_mismatch', deliveries: 2 })
   })
 
-  it('reads it by a mapping that was mended meanwhile', async () => {
+  it('reads it by a mapping that was corrected meanwhile', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
     const object = { id: 'pay_mapped', orderId: 'ord_of_nobody', amount: 300, currency: 'eur' }

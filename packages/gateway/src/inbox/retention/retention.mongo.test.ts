@@ -34,7 +34,7 @@ async function strip(eventId: string): Promise<EventDocument> {
 }
 
 describe('a record whose scheme signs a time', () => {
-  it('goes as a whole once it is settled for so many days, by the index of the database', async () => {
+  it('is removed as a whole when its retention days after settling are over, by the index of the database', async () => {
     const done = randomUUID()
     const unhandled = randomUUID()
     await system.deliver(paymentEvent(done, { orderId: await system.order() }))
@@ -64,7 +64,7 @@ describe('a record whose scheme signs a time', () => {
 })
 
 describe('a record whose scheme signs no time', () => {
-  it('keeps its key for ever and loses its body, so that an old capture can never count again', async () => {
+  it('keeps its key forever and loses its body, so that an old capture can never count again', async () => {
     const id = randomUUID()
     const orderId = await system.order()
     const body = paymentEvent(id, { orderId })
@@ -146,7 +146,7 @@ describe('a body', () => {
   })
   const GONE = { bytes: 0, headers: 0, query: undefined, bodyId: undefined }
 
-  it('goes from a dead event after so many days, and the event stays dead and can be replayed', async () => {
+  it('is removed from a dead event after its retention days, and the event stays dead and can be replayed', async () => {
     const id = randomUUID()
     const orderId = await system.order()
     await system.deliver(paymentEvent(id, { orderId, amount: 1 }))

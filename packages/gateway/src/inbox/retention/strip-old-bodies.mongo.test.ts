@@ -13,7 +13,7 @@ const going = new AbortController().signal
 const unhandled = (id: string) => ({ event: { ...sampleArrival(id).event, type: 'customer.created' } })
 
 describe('a record of a scheme that signs no time', () => {
-  it('keeps its key for ever: its body is to go, the record never', async () => {
+  it('keeps its key forever: its body is removed, the record never', async () => {
     await open.inbox.record(sampleArrival('born-unhandled', { signsTime: false, ...unhandled('born-unhandled') }))
     await open.inbox.record(sampleArrival('settled', { signsTime: false }))
     const settlement = { state: 'done', outcome: { kind: 'applied', version: 2 } } as const
@@ -42,7 +42,7 @@ describe('stripOldBodies', () => {
     expect(await open.inbox.record(sampleArrival('old', unhandled('old')))).toBe('duplicate')
   })
 
-  it('works through any number in slices, and stops when it is told to', async () => {
+  it('works through any number in slices, and stops on request', async () => {
     const ids = Array.from({ length: 1_100 }, (_, index) => `many-${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id, { signsTime: false, ...unhandled(id) }))))
     const many = { eventId: /^many-/ }

@@ -16,7 +16,7 @@ describe('readInboxDepth', () => {
     expect(oldestUnsettledSeconds(depth)).toBe(0)
   })
 
-  it('counts what is not settled and what is dead, and tells the age of each provider’s oldest', async () => {
+  it('counts unsettled and dead events, and shows the age of each provider’s oldest', async () => {
     const states = { a: 'pending', b: 'pending', c: 'processing', d: 'dead', e: 'done', f: 'processing' } as const
     const ages = { a: 100, b: 50, c: 200, d: 900, e: 900, f: 10 }
     for (const [id, state] of Object.entries(states)) {
@@ -32,7 +32,7 @@ describe('readInboxDepth', () => {
     expect(oldestUnsettledSeconds(depth)).toBe(depth.oldest?.get('acme'))
   })
 
-  it('tells the ages of all others beside records that have no time of receipt', async () => {
+  it('shows the ages of all others beside records that have no time of receipt', async () => {
     for (const [id, state] of Object.entries({ odd1: 'pending', odd2: 'processing', young: 'processing' } as const)) {
       await open.inbox.record(sampleArrival(id, { provider: id === 'odd1' ? 'third' : 'fourth' }))
       const receivedAt = (id === 'young' ? new Date(Date.now() - 40_000) : '2026-11-22') as Date
@@ -44,7 +44,7 @@ describe('readInboxDepth', () => {
     expect(oldest?.get('fourth')).toBeGreaterThanOrEqual(40)
   })
 
-  it('says that it does not know while the database is away', async () => {
+  it('says that it does not know while the database is unavailable', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const depth = await readInboxDepth(away.db('x'))
     expect(depth).toEqual({ pending: null, processing: null, dead: null, closed: null, oldest: null })

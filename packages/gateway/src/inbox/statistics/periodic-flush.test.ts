@@ -21,7 +21,7 @@ it('lets one write wait behind a slow one, however often it is asked', async () 
   expect(begun).toHaveLength(2)
 })
 
-it('writes by itself, and once more when it stops', async () => {
+it('writes automatically, and once more when it stops', async () => {
   let writes = 0
   const flusher = createPeriodicFlush(async () => {
     writes += 1

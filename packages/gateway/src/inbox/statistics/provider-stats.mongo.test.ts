@@ -35,7 +35,7 @@ describe('createProviderStats', () => {
     ])
   })
 
-  it('writes by itself, before long', async () => {
+  it('writes automatically, before long', async () => {
     const stats = open(10)
     stats.add('acme', 'delivery', 'by itself')
     await expect.poll(() => countOf('by itself')).toBe(1)

@@ -43,7 +43,7 @@ describe('an operator with a token of the issuer', () => {
     expect(await refusalOf((await clientOf('dave')).overview.query())).toMatchObject(FORBIDDEN)
   })
 
-  it('is named in the audit by its subject, and the chain is whole', async () => {
+  it('is named in the audit log by its subject, and the chain is complete', async () => {
     const operator = await clientOf('alice')
     await operator.erase.mutate({ orderId: await system.order(), reason })
     const [newest] = (await operator.audit.list.query({ limit: 1 })).items
@@ -97,7 +97,7 @@ describe('an operator with a token of the issuer', () => {
   })
 })
 
-it('with a sign-in that is too weak, an operator is told to sign in again', async () => {
+it('with a sign-in that is too weak, an operator is asked to sign in again', async () => {
   await using strict = await startOperatedSystem(database, {
     settings: {
       OPERATOR_ISSUER: issuer.issuer,

@@ -76,7 +76,7 @@ describe('with a real issuer', () => {
     expect(await codeOf(tokens(old))).toBe('unauthenticated')
   })
 
-  it('keys that nobody has are asked for once in 30 seconds, whoever names them', async () => {
+  it('keys that nobody has are requested once in 30 seconds, whichever caller names them', async () => {
     await tokens(await issuer.token('alice'))
     const claims = { iss: issuer.issuer, aud: AUDIENCE }
     const ask = async () => {
@@ -96,7 +96,7 @@ describe('with a real issuer', () => {
     expect(questions()).toEqual([])
   })
 
-  it('while it is away tokens wait, and it is asked once in 10 seconds', async () => {
+  it('while it is unavailable tokens wait, and it is asked once in 10 seconds', async () => {
     const token = await issuer.token('alice')
     await issuer.stop()
     for (let n = 0; n < 5; n += 1) expect(await codeOf(tokens(token))).toBe('unavailable')
@@ -118,7 +118,7 @@ describe('with a real issuer', () => {
     expect(questions()).toEqual([...ASKED, ...ASKED])
   })
 
-  it('known keys count on while it is away, for 10 minutes', async () => {
+  it('known keys remain valid while it is unavailable, for 10 minutes', async () => {
     const token = await issuer.token('alice')
     await tokens(token)
     await issuer.stop()

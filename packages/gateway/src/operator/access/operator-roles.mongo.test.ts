@@ -96,7 +96,7 @@ describe('a role', () => {
     expect(closed).toEqual({ id, state: 'closed' })
   })
 
-  it('for bodies shows them, and the audit names whose it was before', async () => {
+  it('for bodies shows them, and the audit log names whose it was before', async () => {
     const { id, eventId } = await deadEvent()
     const shown = await clientOf('auditor').events.get.query({ id, body: true, reason: 'a customer asks' })
     expect(JSON.parse(Buffer.from(shown.raw ?? '', 'base64').toString())).toMatchObject({ id: eventId })
@@ -110,7 +110,7 @@ describe('a role', () => {
     expect(lines).toMatchObject([{ procedure: 'events.get', operator: 'auditor', withBody: true, status: 200 }])
   })
 
-  it('is not needed twice: the chain of the audit is whole', async () => {
+  it('is not needed twice: the chain of the audit log is complete', async () => {
     expect(await clientOf('reader').audit.verify.query()).toMatchObject({ ok: true, brokenAt: null })
   })
 })

@@ -207,7 +207,7 @@ describe('the chain', () => {
     expect(lines.at(-1)).toMatchObject({ msg: 'audit.verified', ok: false, level: 'error' })
   })
 
-  it('shows that the newest entries are gone to a gateway that has seen them, and to whoever has the log', async () => {
+  it('shows that the newest entries are gone to a gateway that has seen them, and to anyone who has the log', async () => {
     await using database = await auditedDatabase()
     const chain = await chainOfFive(database.db)
     const { audit, lines } = openAudit(database.db)

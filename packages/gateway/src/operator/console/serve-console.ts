@@ -6,7 +6,7 @@ import { type ConsoleFile, type ConsoleFiles, INDEX } from './read-console.ts'
 
 /**
  * The headers of every response of the private listener. The page loads nothing from elsewhere, runs no code inside the
- * document, is in no frame, and tells no other page where it is.
+ * document, is in no frame, and sends no referrer to other pages.
  */
 export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [

@@ -57,7 +57,7 @@ describe('an operator', () => {
     expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({ reason: 'record_altered' })
   })
 
-  it('is told that the key is unknown, and the event keeps its state until the key is back', async () => {
+  it('gets the error that the key is unknown, and the event keeps its state until the key is back', async () => {
     const { eventId, id } = await storeDead()
     await change(['second'])
     expect(await refusalOf(events.get.query({ id, body: true }))).toMatchObject({
@@ -92,7 +92,7 @@ describe('an operator', () => {
     expect((await events.get.query({ id: String(_id), body: true })).notReadable).toBeNull()
   })
 
-  it('reads what was stored in clear beside it, and new events are in clear without keys', async () => {
+  it('reads what was stored in plaintext beside it, and stores new events in plaintext without keys', async () => {
     await using clear = await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } })
     const eventId = randomUUID()
     await clear.deliver(paymentEvent(eventId, { orderId: await clear.order() }))

@@ -146,7 +146,7 @@ describe('erase', () => {
     expect(await everything()).not.toContain(mark)
   })
 
-  it('is refused while an event is under way, with nothing erased and an entry in the audit', async () => {
+  it('is refused while an event is in progress, with nothing erased and an entry in the audit log', async () => {
     const mark = randomUUID()
     const orderId = `o_${mark}`
     await system.deliver(paymentEvent(mark, { orderId, billing: `Name ${mark}` }))

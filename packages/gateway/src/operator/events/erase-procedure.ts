@@ -34,7 +34,7 @@ export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(asyn
   const details = { ...named(input), events: found.events.length, orders: found.orders.length }
   try {
     refuseUnsettled(found)
-    // The audit entry comes first. After a crash in between, nothing is erased without an entry.
+    // The entry of the audit log comes first. After a crash in between, nothing is erased without an entry.
     await ctx.audit.record({ ...entry, details })
     const erased = await eraseAll(ctx, { found, input })
     ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, ...details, erased }, 'personal-data.erased')

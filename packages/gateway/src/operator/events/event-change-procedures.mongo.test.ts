@@ -38,7 +38,7 @@ async function newestEntries(limit: number): Promise<unknown[]> {
 }
 
 describe('events.close', () => {
-  it('closes a dead event, says who, when and why, and keeps its key for good', async () => {
+  it('closes a dead event, says who, when and why, and keeps its key permanently', async () => {
     const { id, eventId } = await deadEvent()
     expect(await operator.events.close.mutate({ id, reason })).toEqual({ id, state: 'closed' })
     const record = await system.record(eventId)
@@ -60,7 +60,7 @@ describe('events.close', () => {
     expect(await system.until(eventId, ({ deliveries }) => deliveries === 2)).toMatchObject({ state: 'closed' })
   })
 
-  it('refuses what is not dead, and has that in the audit', async () => {
+  it('refuses an event that is not dead, and has that in the audit log', async () => {
     const done = sampleRecord()
     await system.events.insertOne(done)
     const closed = await deadEvent()
@@ -111,7 +111,7 @@ describe('events.close', () => {
 })
 
 describe('events.release', () => {
-  it('makes an event due at once that a process holds, with an entry in the audit', async () => {
+  it('makes an event due at once that a process holds, with an entry in the audit log', async () => {
     const held = await heldEvent()
     const id = String(held._id)
     expect(await operator.events.release.mutate({ id, reason: 'the process hangs' })).toEqual({ id, state: 'pending' })

@@ -60,7 +60,7 @@ async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: C
     throw error
   }
   if (state !== from) return refuse()
-  // The audit entry comes first. After a crash in between, nothing is changed without an entry.
+  // The entry of the audit log comes first. After a crash in between, nothing is changed without an entry.
   await ctx.audit.record({ by: ctx.operator, action, reason, details: { id, provider, eventId } })
   if (!(await change(_id))) return refuse()
 }

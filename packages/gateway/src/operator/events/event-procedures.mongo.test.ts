@@ -232,7 +232,7 @@ describe('events.reverify', () => {
     expect(await operator.events.reverify.query({ id })).toEqual({ valid: true, secretId: 'older', failure: null })
   })
 
-  it('judges by the time of receipt, also what would be too old today', async () => {
+  it('verifies as of the time of receipt, also what would be too old today', async () => {
     const receivedAt = new Date(Date.now() - 30 * 86_400_000)
     const id = await store()
     expect(await operator.events.reverify.query({ id })).toMatchObject({ valid: true })

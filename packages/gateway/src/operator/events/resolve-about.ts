@@ -10,7 +10,7 @@ export interface WantedId {
 }
 
 /**
- * The filter that an id stands for: an event, by our id or by the provider's; else an order that has events; else a
+ * The filter for an id: an event, by our id or by the provider's; else an order that has events; else a
  * payment. Only payments have no index, so the others are looked up first.
  */
 export async function resolveAbout(

@@ -26,7 +26,7 @@ function read(record: EventDocument, provider: Provider = makeProvider({ setting
 }
 
 describe('remap', () => {
-  it('reads what a record tells by the settings of today', async () => {
+  it('reads the contents of a record by the current settings', async () => {
     const members = {
       ...{ type: 'payment.succeeded', objectId: 'pay_1', orderId: 'ord_1', facts: { amount: 5, currency: 'EUR' } },
     }

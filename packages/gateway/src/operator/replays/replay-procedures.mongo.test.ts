@@ -71,7 +71,7 @@ async function replayAnother(): Promise<void> {
 }
 
 describe('events.replay', () => {
-  it('settles an event as done once its cause is mended, with one effect, and says who did it, when and why', async () => {
+  it('settles an event as done once its cause is fixed, with one effect, and says who did it, when and why', async () => {
     const { id, eventId, orderId } = await deadEvent()
     await mendOrder(orderId)
     const asked = await alice.events.replay.mutate({ ids: [id], reason })
@@ -119,7 +119,7 @@ describe('events.replay', () => {
     }
   })
 
-  it('is dead again, with its reason, when the cause is not mended', async () => {
+  it('is dead again, with its reason, when the cause is not fixed', async () => {
     const { id, eventId } = await deadEvent()
     const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
     expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 0, failed: 1 })
@@ -137,7 +137,7 @@ describe('events.replay', () => {
     expect(again.attempts[0]).toMatchObject({ outcome: 'deferred', code: 'order_unknown' })
   })
 
-  it('has one effect and two entries in the audit when two people press at once', async () => {
+  it('has one effect and two entries in the audit log when two people press at once', async () => {
     const { id, eventId, orderId } = await deadEvent()
     await mendOrder(orderId)
     const people = [alice, bob]
@@ -240,7 +240,7 @@ describe('events.replay', () => {
     await system.events.deleteOne({ _id: busy._id })
   })
 
-  it('reads the body again, so that a mended mapping takes effect', async () => {
+  it('reads the body again, so that a corrected mapping takes effect', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
     await system.deliver({ ...paymentEvent(eventId), shop: { reference: orderId } })

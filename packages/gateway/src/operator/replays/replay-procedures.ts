@@ -39,7 +39,7 @@ export const replayEventsProcedure = changingProcedure.input(replaySchema).mutat
     await audit(ctx, reason, { ...meant, refused: toAppError(error).code })
     throw error
   })
-  // The audit entry comes first. After a crash in between, nothing is replayed without an entry.
+  // The entry of the audit log comes first. After a crash in between, nothing is replayed without an entry.
   const replayId = new ObjectId()
   const replay = { matched, replayId: String(replayId), includeDone }
   await audit(ctx, reason, { ...meant, ...replay })

@@ -145,7 +145,7 @@ it('lets a small replay end beside a large one that was asked for before it', as
   expect(urgent.map(({ replays: made }) => made?.map(({ by }) => by))).toEqual(some.map(() => ['bob', 'alice']))
 })
 
-it('goes on in another process where the one that had begun died between two slices', async () => {
+it('continues in another process if the one that started it died between two slices', async () => {
   const id = await startReplay(25, 10)
   await makeRunner().tick()
   expect(await stateOf(id)).toBe('running')
@@ -168,7 +168,7 @@ it('hands nothing on twice where a process died before it could note what it had
   expect(await replays.progress(String(id))).toMatchObject({ matched: 25, started: 25, failed: 1 })
 })
 
-it('stops after the slice under way, and another process goes on at once', async () => {
+it('stops after the current slice, and another process continues at once', async () => {
   const id = await startReplay(3_000)
   const first = makeRunner()
   first.start()
@@ -309,7 +309,7 @@ it('forgets what counted toward the end of an event', async () => {
   }
 })
 
-it('goes on after the clock of the database was ahead, but not while another process is busy', async () => {
+it('continues after the clock of the database was ahead, but not while another process is busy', async () => {
   const [ahead, busy] = [await startReplay(1), await startReplay(1)]
   await jobs.updateOne({ _id: ahead }, { $set: { leaseUntil: new Date(Date.now() + 3_600_000) } })
   await jobs.updateOne({ _id: busy }, { $set: { leaseUntil: new Date(Date.now() + 14_000) } })

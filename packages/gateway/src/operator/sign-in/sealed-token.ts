@@ -15,7 +15,7 @@ export interface SealKey {
   readonly purpose: SealPurpose
 }
 
-/** Encrypts an operator's token with a random text. Whoever reads the result without that text learns nothing. */
+/** Encrypts an operator's token with a random text. Without that text, nobody can read the result. */
 export function sealToken(token: Secret, key: SealKey): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, deriveKey(key), nonce)

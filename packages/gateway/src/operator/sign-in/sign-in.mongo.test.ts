@@ -28,7 +28,7 @@ const url = system.gateway.adminUrl
 const audit = database.db.collection('audit')
 const clientOf = (token: string) => createOperatorClient(url, token)
 const codeOf = async (name: keyof typeof tokens) => (await clientOf(tokens[name]).signIn.createCode.mutate({})).code
-/** Each test is in a minute of its own, so that no other test's wrong codes count. */
+/** Each test has its own minute, so that no other test's wrong codes count. */
 beforeEach(() => {
   now += 60_000
 })
@@ -59,7 +59,7 @@ async function signIn(name: keyof typeof tokens): Promise<Session> {
 const INVALID = { status: 401, answer: { code: 'sign_in_code_invalid' } }
 
 describe('a sign-in code', () => {
-  it('opens a session with the name and the roles of whoever asked for it', async () => {
+  it('opens a session with the name and the roles of the person who requested it', async () => {
     const { headers, answer } = await exchange({ code: await codeOf('reader') })
     expect(answer).toEqual({
       ...{ token: expect.stringMatching(/^ohs_[\w-]{43}$/), operator: 'reader', roles: ['read'] },

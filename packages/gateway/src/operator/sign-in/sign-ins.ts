@@ -46,7 +46,7 @@ export interface Session {
 export interface SignIns {
   /** Stores a code that can be used once within 10 minutes. */
   createCode(credential: Secret): Promise<Issued>
-  /** The token that a code stands for, once. Null if it is wrong, used or expired. Two calls at once: one gets it. */
+  /** The token that belongs to a code, once. Null if it is wrong, used or expired. Two calls at once: one gets it. */
   useCode(code: string): Promise<Secret | null>
   /** Stores a session of at most 12 hours, which ends with the token if that is earlier. */
   createSession(credential: Secret, tokenEndsAt: number | null): Promise<Issued>

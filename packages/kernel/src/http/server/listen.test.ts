@@ -34,7 +34,7 @@ async function milliseconds(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** A handler that responds on demand and reports each incoming request. */
+/** A handler that responds when the test lets it, and reports each incoming request. */
 function heldHandler() {
   const arrived = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -132,7 +132,7 @@ describe('listen', () => {
     expect(String((await once(next, 'data'))[0])).toContain('held')
   })
 
-  it('lets its maker add what Node would answer by itself', async () => {
+  it('lets its creator extend the answers that Node itself sends', async () => {
     await using listener = await opened({
       prepare: (server) => server.on('clientError', (_error, socket) => socket.end('HTTP/1.1 400 Ours\r\n\r\n')),
     })

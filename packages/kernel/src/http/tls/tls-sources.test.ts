@@ -15,7 +15,7 @@ describe('the TLS settings of a listener', () => {
     expect(read({})).toBe(null)
   })
 
-  it('are a certificate with its key, and authorities where client certificates are demanded', async () => {
+  it('are a certificate with its key, and authorities where client certificates are required', async () => {
     const env = { A_CERT: first.cert, A_KEY: first.key }
     expect(read(env)).toEqual({ ...first, clientCa: undefined })
     const clientCa = authority.ca + (await createTestAuthority('next')).ca
@@ -52,7 +52,7 @@ describe('the TLS settings of a listener', () => {
 describe('the TLS settings of a caller', () => {
   const read = (env: NodeJS.ProcessEnv) => createClientTlsSource(env, 'A').read()
 
-  it('are none where nothing is set, and either half by itself', () => {
+  it('are none where nothing is set, nor where only one half is set', () => {
     expect(read({})).toBe(null)
     expect(read({ A_CA: authority.ca })).toEqual({ ca: authority.ca, pair: null })
     expect(read({ A_CLIENT_CERT: first.cert, A_CLIENT_KEY: first.key })).toEqual({ ca: undefined, pair: first })

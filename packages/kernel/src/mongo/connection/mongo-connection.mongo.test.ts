@@ -155,7 +155,7 @@ describe.concurrent('open', () => {
     for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
   })
 
-  it('tries again while the preparation meets the weather, and gives up on what a person must put right', async ({
+  it('tries again after a passing error of the preparation, and gives up on one that a person must fix', async ({
     expect,
   }) => {
     await using database = await testDatabase(process.env)

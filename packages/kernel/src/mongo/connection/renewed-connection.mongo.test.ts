@@ -66,7 +66,7 @@ async function dropAndMakeAnew(database: string, password: string): Promise<void
 }
 
 describe.concurrent('a connection whose credentials change', () => {
-  it('goes on with a user that was dropped and made again, and says why once', async ({ expect }) => {
+  it('continues with a user that was dropped and created again, and logs the reason once', async ({ expect }) => {
     const { database, user, uri } = await ownDatabase()
     await using made = await openConnection(uri)
     expect(await made.write()).toBe(4)
@@ -82,7 +82,9 @@ describe.concurrent('a connection whose credentials change', () => {
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   }, 60_000)
 
-  it('is told once for all connections of a service, whichever sees it and whatever changes', async ({ expect }) => {
+  it('is reported once for all connections of a service, whichever sees it and whatever changes', async ({
+    expect,
+  }) => {
     using files = folder()
     const { database, user, uri } = await ownDatabase()
     writeFileSync(files.path('uri'), uri.reveal())
@@ -184,7 +186,7 @@ describe.concurrent('a connection whose credentials change', () => {
     },
   )
 
-  it('takes the password that was put right while it still tries to open', async ({ expect }) => {
+  it('takes the password that was corrected while it still tries to open', async ({ expect }) => {
     using files = folder()
     const { database, user, uri } = await ownDatabase()
     const wrong = server.uriOf(database, { ...user, password: NEW_PASSWORD })

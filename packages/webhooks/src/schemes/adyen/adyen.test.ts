@@ -5,7 +5,7 @@ import { makeProvider } from '../../testing/make-provider.ts'
 const secret = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f'
 const provider = makeProvider({ settings: { scheme: 'adyen' }, secrets: [{ value: secret }] })
 
-/** A genuine item with so many more members, each as short as Adyen ever writes one. */
+/** A genuine item with this number of further properties, each as short as Adyen ever writes one. */
 function itemWith(members: number): object {
   const signed = 'psp_1::Acme:ord_1:100:EUR:AUTHORISATION:true'
   const hmacSignature = createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64')

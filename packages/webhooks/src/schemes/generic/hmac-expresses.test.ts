@@ -6,7 +6,7 @@ import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '../../testi
 interface Expression {
   readonly scheme: string
   readonly settings: (vector: Vector) => Readonly<Record<string, unknown>>
-  /** Vectors that it judges otherwise, by what they say. */
+  /** Vectors with another result than in the scheme, by their reason. */
   readonly beyond?: RegExp
 }
 
@@ -74,7 +74,7 @@ describe.each(EXPRESSIONS)('the generic scheme, set to sign as $scheme', (expres
   const { scheme, beyond } = expression
   const cases = files.get(scheme) ?? []
 
-  it('judges every one of its vectors as the scheme itself does', async () => {
+  it('gives each of its vectors the result that the scheme itself gives', async () => {
     const plain = cases.filter(({ why }) => beyond?.test(why) !== true && !/key is in upper case/.test(why))
     expect(plain.length).toBeGreaterThan(40)
     for (const vector of plain) expect(await verdictOf(expression, vector), vector.why).toBe(vector.verdict)

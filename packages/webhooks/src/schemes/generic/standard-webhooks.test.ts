@@ -35,7 +35,7 @@ describe('standardWebhooks', () => {
       })
     })
 
-    it('lets no id in the body stand for the signed one', () => {
+    it('does not take an id in the body for the signed one', () => {
       expect(read({ id: 'evt_of_the_body', ...body }, settings).id).toBe('msg_0001')
     })
 

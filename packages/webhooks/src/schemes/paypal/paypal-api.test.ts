@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createPaypalApi } from './paypal-api.ts'
 
-/** PayPal with one token at a time, which it takes back when it is told to. */
+/** PayPal with one token at a time, which it revokes on request. */
 function fakePaypal() {
   let current = 0
   let signIns = 0

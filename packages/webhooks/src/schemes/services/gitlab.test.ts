@@ -30,7 +30,7 @@ describe('gitlab', () => {
     })
   })
 
-  it('demands an API to ask with a clear token', () => {
+  it('requires an API to query with a plaintext token', () => {
     expect(() => makeProvider({ settings: { scheme: 'gitlab' }, secrets: clear })).toThrow('"fetch" is needed')
   })
 
