@@ -55,59 +55,35 @@ export const createOrderProcedure = procedure
 
 /** `orders.put`: replaces an order, or creates it under the id given by the caller. */
 export const putOrderProcedure = procedure
-  .input(
-    z.strictObject({
-      id: orderIdSchema,
-      order: z.unknown(),
-      ...conditions,
-    }),
-  )
+  .input(z.strictObject({ id: orderIdSchema, order: z.unknown(), ...conditions }))
   .mutation(async ({ ctx, input }) => {
-    const result = await putOrder(ctx.useCases.orders, {
-      ...input,
-      principal: ctx.principal,
-      ifMatch: conditionOf(ctx, input.ifMatch),
-    })
+    const result = await putOrder(ctx.useCases.orders, writeOf(ctx, input))
     tagged(ctx, result.order)
     return result
   })
 
 /** `orders.patch`: changes an order by merge patch. The expected version is required. */
 export const patchOrderProcedure = procedure
-  .input(
-    z.strictObject({
-      id: orderIdSchema,
-      patch: z.unknown(),
-      ...conditions,
-    }),
-  )
-  .mutation(async ({ ctx, input }) =>
-    tagged(
-      ctx,
-      await patchOrder(ctx.useCases.orders, {
-        ...input,
-        principal: ctx.principal,
-        ifMatch: conditionOf(ctx, input.ifMatch),
-      }),
-    ),
-  )
+  .input(z.strictObject({ id: orderIdSchema, patch: z.unknown(), ...conditions }))
+  .mutation(async ({ ctx, input }) => tagged(ctx, await patchOrder(ctx.useCases.orders, writeOf(ctx, input))))
 
 /** `orders.delete`: deletes an order. Succeeds if the order does not exist. */
 export const deleteOrderProcedure = procedure
   .input(z.strictObject({ id: orderIdSchema, ...conditions }))
-  .mutation(({ ctx, input }) =>
-    deleteOrder(ctx.useCases.orders, { ...input, principal: ctx.principal, ifMatch: conditionOf(ctx, input.ifMatch) }),
-  )
+  .mutation(({ ctx, input }) => deleteOrder(ctx.useCases.orders, writeOf(ctx, input)))
 
 function tagged(ctx: Context, order: Order): Order {
   ctx.answer.version = order.version
   return order
 }
 
-/** The precondition of a call: its input property, or else the header. */
-function conditionOf(ctx: Context, member: string | undefined): string | undefined {
-  if (member !== undefined && ctx.ifMatch !== undefined && member !== ctx.ifMatch) {
+/** A write of an order: its input, who asked for it, and its precondition, which is an input property or else the header. */
+function writeOf<Input extends { readonly ifMatch?: string | undefined }>(
+  { principal, ifMatch }: Context,
+  input: Input,
+) {
+  if (input.ifMatch !== undefined && ifMatch !== undefined && input.ifMatch !== ifMatch) {
     throw invalidRequest({}, { message: 'The If-Match header and the ifMatch property differ' })
   }
-  return member ?? ctx.ifMatch
+  return { ...input, principal, ifMatch: input.ifMatch ?? ifMatch }
 }
