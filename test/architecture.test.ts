@@ -32,7 +32,7 @@ describe('packages', () => {
     ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
     ['simulator', ['kernel/currencies'], []],
-    ['console', [], ['gateway']],
+    ['console', ['kernel/currencies'], ['gateway']],
     ['cli', ['kernel/currencies', 'simulator', 'webhooks', 'gateway/providers'], ['gateway']],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
     const own = importsOf(`packages/${name}/src`)

@@ -13,6 +13,7 @@ beforeAll(async () => {
     await system.deliver(paymentEvent(eventId, { orderId: await system.order(), amount }))
     await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
   }
+  await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })
   deadId = String((await system.record('evt_dead'))._id)
   const replayed = await system.operator().events.replay.mutate({ ids: [deadId], reason: 'for the test' })
   replayId = String(replayed.replayId)
@@ -29,6 +30,11 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['event', () => `/events/${deadId}`, 'Attempts'],
   ['no-event', () => '/events/000000000000000000000000', 'No event has this id'],
   ['replays', () => '/replays', 'for the test'],
+  ['receipts', () => '/receipts', 'sent'],
+  ['providers', () => '/providers', 'Rotate a secret without a gap'],
+  ['audit', () => '/audit', 'events.replay'],
+  ['refused', () => '/refused', 'signature_mismatch'],
+  ['health', () => '/health', 'Dead events by reason'],
   ['replay', () => `/replays/${replayId}`, 'finished'],
 ]
 

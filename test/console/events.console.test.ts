@@ -58,9 +58,9 @@ describe('the list of events', () => {
     await row(visit, 'evt_bad').waitFor()
     expect([visit.clicks(), new URL(page.url()).search]).toEqual([1, '?state=dead'])
 
-    await page.getByLabel('Provider').selectOption('shop')
+    await page.getByLabel('Provider', { exact: true }).selectOption('shop')
     await page.getByText('No event matches these filters').waitFor()
-    await page.getByLabel('Provider').selectOption('acme')
+    await page.getByLabel('Provider', { exact: true }).selectOption('acme')
     await row(visit, 'evt_bad').waitFor()
     await page.getByLabel('Received').selectOption('Last hour')
     await row(visit, 'evt_bad').waitFor()
@@ -76,14 +76,14 @@ describe('the list of events', () => {
     expect([...visit.problems, ...other.problems]).toEqual([])
   })
 
-  it('finds an event id and an order id in one box, reached by a key', async () => {
+  it('finds an event, an order and a payment by their ids in one box, reached by a key', async () => {
     const { orderId } = await pay('evt_found')
     await pay('evt_other')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
     await row(visit, 'evt_other').waitFor()
-    for (const text of ['evt_found', orderId]) {
+    for (const text of ['evt_found', orderId, 'pay_evt_found']) {
       await page.keyboard.press('/')
       await page.keyboard.press('ControlOrMeta+a')
       await page.keyboard.type(text)
@@ -94,6 +94,42 @@ describe('the list of events', () => {
       await page.getByRole('heading', { name: 'Events' }).click()
     }
     expect([visit.clicks(), visit.problems]).toEqual([0, []])
+  })
+
+  it('finds a text in bodies with one click, which is audited, and is not live then', async () => {
+    await pay('evt_text')
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_text').waitFor()
+    await visit.click(page.getByLabel('text in bodies'))
+    await page.getByRole('searchbox').fill('"id":"pay_evt_text"')
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.searchParams.get('text') === '"id":"pay_evt_text"')
+    await page.getByText('1 event', { exact: true }).waitFor()
+    await row(visit, 'evt_text').waitFor()
+    await page.getByText('Not live: each search').waitFor()
+    const { items } = await console.system.operator().audit.list.query()
+    expect(items.filter(({ details }) => JSON.stringify(details).includes('pay_evt_text')).length).toBeLessThanOrEqual(
+      1,
+    )
+    expect([visit.clicks(), visit.problems]).toEqual([1, []])
+  })
+
+  it('shows duplicates and changed copies by one choice, with their numbers', async () => {
+    const { orderId } = await pay('evt_twice')
+    await pay('evt_once')
+    await console.system.deliver(paymentEvent('evt_twice', { orderId, amount: 300, note: 'changed' }))
+    await using visit = await console.open()
+    const { page } = visit
+    await visit.signIn('/')
+    await row(visit, 'evt_once').waitFor()
+    await page.getByLabel('Duplicates').getByText('Repeated with another body (1)').waitFor({ state: 'attached' })
+    await page.getByLabel('Duplicates').selectOption('changed')
+    await row(visit, 'evt_once').waitFor({ state: 'detached' })
+    await row(visit, 'evt_twice').waitFor()
+    expect(new URL(page.url()).search).toBe('?duplicates=changed')
+    expect(visit.problems).toEqual([])
   })
 
   it('is walked with j and k, and Enter opens an event', async () => {
@@ -207,6 +243,35 @@ describe('many events', () => {
 })
 
 describe('a session', () => {
+  it('begins with a link, whose code leaves the address at once and works once', async () => {
+    const { code } = await console.system.operator('bob').signIn.createCode.mutate({})
+    await using visit = await console.open()
+    const { page } = visit
+    await page.goto(`${console.url}/sign-in#${code}`)
+    await page.getByRole('button', { name: 'Sign out bob' }).waitFor()
+    expect(page.url()).toBe(`${console.url}/events`)
+    expect([visit.clicks(), visit.problems]).toEqual([0, []])
+
+    await using other = await console.open()
+    await other.page.goto(`${console.url}/sign-in#${code}`)
+    await other.page.getByRole('alert').getByText('sign_in_code_invalid').waitFor()
+    await other.page.getByLabel('Operator token').waitFor()
+  })
+
+  it('ends at the gateway when its operator signs out', async () => {
+    const { code } = await console.system.operator().signIn.createCode.mutate({})
+    await using visit = await console.open()
+    const { page } = visit
+    const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/sign-in')
+    await page.goto(`${console.url}/sign-in#${code}`)
+    const { token } = (await (await answered).json().catch(() => ({}))) as { token?: string }
+    await visit.click(page.getByRole('button', { name: 'Sign out alice' }))
+    await page.getByLabel('Operator token').waitFor()
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await console.system.call('/operator/me', { headers })).status).toBe(401)
+    expect([visit.clicks(), visit.problems]).toEqual([1, []])
+  })
+
   it('needs a token that the gateway knows, and ends with a reload', async () => {
     await using visit = await console.open()
     const { page } = visit
@@ -218,9 +283,16 @@ describe('a session', () => {
     expect(new URL(page.url()).search).toBe('?state=done')
     await page.reload()
     await page.getByLabel('Operator token').waitFor()
-    expect(
-      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
-    ).not.toContain(console.system.tokens.operators.alice)
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
+    expect(stored).not.toContain(console.system.tokens.operators.alice)
     expect(visit.problems).toEqual([])
+  })
+
+  it('runs under a policy that allows its own origin only', async () => {
+    const { headers } = await console.system.call('/')
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|https?:|data:/)
   })
 })

@@ -8,6 +8,7 @@ import { setSession } from './api/session.ts'
 import { pageRouter } from './frame/router.tsx'
 import { applyTheme } from './frame/theme.ts'
 import { followKeys } from './frame/use-keys.ts'
+import { takeSignInCode } from './sign-in/sign-in-code.ts'
 
 /** A token that has ended ends the session: the page asks for another one. */
 function onError(error: Error): void {
@@ -23,6 +24,7 @@ const queries = new QueryClient({
 
 applyTheme()
 followKeys()
+takeSignInCode()
 const place = document.getElementById('page')
 if (place !== null) {
   createRoot(place).render(

@@ -1,7 +1,7 @@
+import { resolve } from 'node:path'
 import { type OperatedSystem, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
-import { startConsoleServer } from './console-server.ts'
 
 /** Chromium and a system whose page it shows. */
 export interface ConsoleUnderTest extends AsyncDisposable {
@@ -29,6 +29,8 @@ const ARGUMENTS = [
   ...['--disable-component-update', '--disable-sync'],
 ]
 
+const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
+
 /** The browser of the machine: Debian's, or the one that the setting names. */
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
@@ -36,8 +38,8 @@ const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export async function startConsole(): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
-  const system = resources.use(await startOperatedSystem(database))
-  const { url } = resources.use(await startConsoleServer(system.gateway.adminUrl))
+  const system = resources.use(await startOperatedSystem(database, { consoleFolder: DIST }))
+  const url = system.gateway.adminUrl
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
   resources.defer(() => browser.close())
   const owned = resources.move()

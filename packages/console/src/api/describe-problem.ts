@@ -1,5 +1,6 @@
 import { TRPCClientError } from '@trpc/client'
 import { texts } from '../texts.ts'
+import { ProblemAnswer } from './problem-answer.ts'
 
 /** What went wrong, for a person: what it is, what to do next, and how to find it in the log. */
 export interface Problem {
@@ -11,6 +12,7 @@ export interface Problem {
 
 /** The code of an error of the operator API: of our catalogue, or `unreachable`. */
 export function codeOf(error: unknown): string {
+  if (error instanceof ProblemAnswer) return error.code
   if (!(error instanceof TRPCClientError)) return 'other'
   const data: unknown = error.data
   if (typeof data !== 'object' || data === null) return 'unreachable'
@@ -25,7 +27,8 @@ export function describeProblem(error: unknown): Problem {
 
 function messageOf(error: unknown, code: string): string {
   if (code === 'unreachable') return texts.problem.unreachable
-  return error instanceof TRPCClientError ? error.message : texts.problem.unexpected
+  const isAnswer = error instanceof TRPCClientError || error instanceof ProblemAnswer
+  return isAnswer ? error.message : texts.problem.unexpected
 }
 
 function nextStep(code: string): string {
@@ -34,6 +37,7 @@ function nextStep(code: string): string {
 }
 
 function requestIdOf(error: unknown): string | null {
+  if (error instanceof ProblemAnswer) return error.requestId
   const response: unknown = error instanceof TRPCClientError ? error.meta?.response : undefined
   return response instanceof Response ? response.headers.get('x-request-id') : null
 }

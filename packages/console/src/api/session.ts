@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from 'react'
 import type { Role } from './role.ts'
 
-/** What the page may do, while it is open. Nothing of it is stored: a reload ends it. */
+/** Who uses the page and what they may do. Nothing of it is stored: a reload ends it. */
 export interface Session {
   readonly token: string
+  readonly operator: string
   readonly roles: readonly Role[]
 }
 

@@ -8,8 +8,8 @@ export function useAudit() {
   return useInfiniteQuery({
     queryKey: ['audit', 'list'],
     queryFn: ({ pageParam }) =>
-      operator.audit.list.query({ limit: PAGE, ...(pageParam === null ? {} : { after: pageParam }) }),
-    initialPageParam: null as string | null,
+      operator.audit.list.query({ limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
+    initialPageParam: '',
     getNextPageParam: ({ next }) => next,
   })
 }

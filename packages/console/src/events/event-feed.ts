@@ -1,9 +1,12 @@
-import type { ListedEvent } from '../api/operator-client.ts'
+import type { Answers, ListedEvent } from '../api/operator-client.ts'
 
-/** The events that are known to the page, newest first, and whether there are older ones. */
+/** The events that are known to the page, newest first, and where older ones begin. */
 export interface EventFeed {
   readonly items: readonly ListedEvent[]
-  readonly hasOlder: boolean
+  /** Null if there are no older ones. */
+  readonly next: string | null
+  /** How far back the search came before its time was over. Null if it came to the end or the page is full. */
+  readonly cut: Answers['events']['list']['cut']
 }
 
 /** How many events the page keeps. Older ones are read again when they are wanted. */
@@ -11,27 +14,17 @@ const MOST_KEPT = 5_000
 
 /** Joins the newest page with what is known. If events in between are missing, the page alone is the feed. */
 export function joinNewest(known: EventFeed | undefined, page: EventFeed): EventFeed {
-  if (known === undefined || !page.hasOlder) return page
-  const oldest = page.items.at(-1)?.id ?? ''
-  if (!known.items.some(({ id }) => id >= oldest)) return page
-  return keep([...page.items, ...known.items.filter(({ id }) => id < oldest)], known.hasOlder)
+  const { next } = page
+  if (known === undefined || next === null) return page
+  const isGap = !known.items.some(({ id }) => id >= next) && known.items.length > 0
+  if (isGap || page.cut !== null) return page
+  const items = [...page.items, ...known.items.filter(({ id }) => id < next)]
+  const kept = items.slice(0, MOST_KEPT)
+  return kept.length < items.length ? { items: kept, next: kept.at(-1)?.id ?? null, cut: null } : { ...known, items }
 }
 
 /** Adds a page of older events to what is known. */
-export function joinOlder(known: EventFeed, page: EventFeed): EventFeed {
-  const oldest = known.items.at(-1)?.id ?? 'g'
-  return { items: [...known.items, ...page.items.filter(({ id }) => id < oldest)], hasOlder: page.hasOlder }
-}
-
-/** Joins the results of two searches, each newest first, so that nothing is left out in between. */
-export function joinSearches(a: EventFeed, b: EventFeed): EventFeed {
-  const ends = [a, b].filter(({ hasOlder }) => hasOlder).map(({ items }) => items.at(-1)?.id ?? '')
-  const oldest = ends.reduce((latest, end) => (end > latest ? end : latest), '')
-  const byId = new Map([...a.items, ...b.items].map((event) => [event.id, event]))
-  const items = [...byId.values()].filter(({ id }) => id >= oldest).sort((x, y) => (x.id < y.id ? 1 : -1))
-  return { items, hasOlder: ends.length > 0 }
-}
-
-function keep(items: readonly ListedEvent[], hasOlder: boolean): EventFeed {
-  return { items: items.slice(0, MOST_KEPT), hasOlder: hasOlder || items.length > MOST_KEPT }
+export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed): EventFeed {
+  const seen = new Set(known.items.map(({ id }) => id))
+  return { items: [...known.items, ...items.filter(({ id }) => !seen.has(id))], next, cut }
 }

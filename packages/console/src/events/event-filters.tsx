@@ -1,23 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
-import { operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/use-may-do.ts'
 import { useKeys } from '../frame/use-keys.ts'
 import { Choice } from '../parts/choice.tsx'
+import { useProviders } from '../providers/use-providers.ts'
 import { texts } from '../texts.ts'
+import { DuplicateFilter } from './duplicate-filter.tsx'
 import { EVENT_STATES, type EventSearch, readEventSearch, withFilter } from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
 import { TimeFilter } from './time-filter.tsx'
 
-/** The filters of the list. Each change stands in the address bar at once. */
+/** The filters of the list. Each change is in the address bar at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
   const hasFilter = Object.keys(search).length > 0
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
-      <FindBox key={search.find ?? ''} search={search} />
+      <FindBox key={`${search.find} ${search.text}`} search={search} />
       <StateChips search={search} />
       <ProviderFilter search={search} />
       <ReasonFilter search={search} />
+      <DuplicateFilter search={search} />
       <TimeFilter search={search} />
       {hasFilter && (
         <Link to="/events" className="chip">
@@ -31,26 +33,43 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
 function FindBox({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
   const input = useRef<HTMLInputElement>(null)
+  const mayReadBodies = useMayDo('bodies')
   useKeys({ '/': () => input.current?.focus() })
   return (
     <form
-      className="grow basis-60 sm:max-w-80"
+      className="flex grow basis-72 flex-wrap items-center gap-2 sm:max-w-xl sm:flex-nowrap md:basis-96"
       onSubmit={(event) => {
         event.preventDefault()
-        void navigate({ to: '/events', search: withFilter(search, { find: input.current?.value }) })
+        const typed = new FormData(event.currentTarget)
+        const name = typed.get('in') === 'bodies' ? 'text' : 'find'
+        const change = { find: undefined, text: undefined, [name]: String(typed.get('find') ?? '') }
+        void navigate({ to: '/events', search: withFilter(search, change) })
       }}
     >
       <input
         ref={input}
+        name="find"
         type="search"
-        defaultValue={search.find ?? ''}
+        defaultValue={search.find ?? search.text ?? ''}
         placeholder={texts.events.search}
         aria-label={texts.events.search}
-        title={texts.events.searchHint}
         autoComplete="off"
         spellCheck={false}
-        className="input w-full"
+        className="input min-w-48 grow"
       />
+      <label
+        className={`flex items-center gap-1 ${mayReadBodies ? '' : 'text-quiet'}`}
+        title={mayReadBodies ? texts.events.inBodiesHint : texts.why.bodies}
+      >
+        <input
+          type="checkbox"
+          name="in"
+          value="bodies"
+          disabled={!mayReadBodies}
+          defaultChecked={search.text !== undefined}
+        />
+        {texts.events.inBodies}
+      </label>
     </form>
   )
 }
@@ -82,7 +101,7 @@ function withChosen(names: readonly string[], chosen: string | undefined): strin
 
 function ProviderFilter({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
-  const { data = [] } = useQuery({ queryKey: ['providers'], queryFn: () => operator.providers.list.query() })
+  const { data = [] } = useProviders()
   const names = withChosen(
     data.map(({ name }) => name),
     search.provider,

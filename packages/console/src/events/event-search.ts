@@ -10,10 +10,16 @@ export const EVENT_STATES = [
   'closed',
 ] as const satisfies readonly ListedEvent['state'][]
 
+/** Which events to select by their deliveries: received again, also with another body, or one of both. */
+export const DUPLICATES = ['repeated', 'changed', 'any'] as const
+
 /** The filters of the list of events, as the address bar has them. */
 export interface EventSearch {
-  /** An event id or an order id. */
+  /** An id of an event, an order or a payment. */
   readonly find?: string
+  /** A text in the body. */
+  readonly text?: string
+  readonly duplicates?: (typeof DUPLICATES)[number]
   readonly state?: ListedEvent['state']
   readonly provider?: string
   readonly reason?: string
@@ -23,7 +29,7 @@ export interface EventSearch {
   readonly to?: string
 }
 
-const TEXTS = ['find', 'provider', 'reason', 'order'] as const
+const TEXTS = ['find', 'text', 'provider', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
 /** Reads the filters of an address. What is unknown or not valid is left out. */
@@ -31,7 +37,10 @@ export function readEventSearch(search: Readonly<Record<string, unknown>>): Even
   const texts = TEXTS.map((name) => [name, textOf(search[name])])
   const times = TIMES.map((name) => [name, timeOf(search[name])])
   const state = EVENT_STATES.find((one) => one === search.state)
-  const found = [...texts, ...times, ['state', state]].filter(([, value]) => value !== undefined)
+  const duplicates = DUPLICATES.find((one) => one === search.duplicates)
+  const found = [...texts, ...times, ['state', state], ['duplicates', duplicates]].filter(
+    ([, value]) => value !== undefined,
+  )
   return Object.fromEntries(found)
 }
 
@@ -45,9 +54,17 @@ function timeOf(value: unknown): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()
 }
 
-/** The filter of the operator API for the filters of an address. What is searched by `find` is not part of it. */
-export function toEventFilter({ find: _, order, ...others }: EventSearch) {
+/** The filter of the operator API for the filters of an address. What is searched in the box is not part of it. */
+export function toEventFilter({ find: _, text: __, order, ...others }: EventSearch) {
   return { ...others, ...(order === undefined ? {} : { orderId: order }) }
+}
+
+/** What the operator API is asked for the filters of an address. */
+export function toEventQuery(search: EventSearch) {
+  const { find, text, order, ...others } = search
+  if (text !== undefined) return { ...toEventFilter(search), text }
+  // An id in the box replaces the filter for one kind of id.
+  return find === undefined ? toEventFilter(search) : { ...others, about: find }
 }
 
 /** The filters with one changed or, with undefined, removed. */

@@ -5,6 +5,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
+import { Instant } from '../parts/instant.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts.ts'
@@ -12,7 +13,7 @@ import { EventFilters } from './event-filters.tsx'
 import { type EventSearch, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
 import { OverviewStrip } from './overview-strip.tsx'
-import { useEventFeed } from './use-event-feed.ts'
+import { isLive, useEventFeed } from './use-event-feed.ts'
 import { usePinned } from './use-pinned.ts'
 
 /** The first page: the newest events, live. */
@@ -32,11 +33,13 @@ function FeedView({ search }: { readonly search: EventSearch }) {
   const { data } = feed
   const items = data?.items ?? []
   const { shown, newer, showNewest } = usePinned(items)
-  const hasOlder = data?.hasOlder ?? false
+  const hasOlder = data !== undefined && data.next !== null
   return (
     <>
       {feed.error !== null && <ProblemNotice error={feed.error} retry={() => void feed.refetch()} />}
-      {data !== undefined && <FeedBar search={search} items={items} hasOlder={hasOlder} isLive={feed.error === null} />}
+      {data !== undefined && (
+        <FeedBar search={search} items={items} hasOlder={hasOlder} isHealthy={feed.error === null} />
+      )}
       {newer > 0 && (
         <p className="sticky top-2 z-10 text-center">
           <button type="button" className="button button-main" onClick={showNewest}>
@@ -46,12 +49,19 @@ function FeedView({ search }: { readonly search: EventSearch }) {
       )}
       {data === undefined && feed.error === null && <p role="status">{texts.frame.loading}</p>}
       {items.length > 0 && <EventsTable items={shown} />}
-      {data !== undefined && items.length === 0 && <NoEvents isFiltered={Object.keys(search).length > 0} />}
+      {data !== undefined && items.length === 0 && data.cut === null && (
+        <NoEvents isFiltered={Object.keys(search).length > 0} />
+      )}
       {older.error !== null && <ProblemNotice error={older.error} />}
+      {data !== undefined && data.cut !== null && (
+        <p role="status" className="pt-3 text-center">
+          {texts.events.cut} <Instant at={data.cut.searchedTo} />
+        </p>
+      )}
       {hasOlder && (
         <p className="py-3 text-center">
           <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate()}>
-            {texts.frame.more}
+            {data.cut === null ? texts.frame.more : texts.events.searchOn}
           </button>
         </p>
       )}
@@ -72,7 +82,7 @@ const MOST_IDS = 1_000
 
 /** What a replay of the list is about: its filter or, for a search by id, what was found. */
 function targetOf(search: EventSearch, items: readonly ListedEvent[]): ReplayTarget {
-  if (search.find === undefined) return { filter: toEventFilter(search) }
+  if (search.find === undefined && search.text === undefined) return { filter: toEventFilter(search) }
   return { ids: items.slice(0, MOST_IDS).map(({ id }) => id) }
 }
 
@@ -80,9 +90,9 @@ function FeedBar(props: {
   readonly search: EventSearch
   readonly items: readonly ListedEvent[]
   readonly hasOlder: boolean
-  readonly isLive: boolean
+  readonly isHealthy: boolean
 }) {
-  const { search, items, hasOlder, isLive } = props
+  const { search, items, hasOlder, isHealthy } = props
   const [target, setTarget] = useState<ReplayTarget | null>(null)
   const why = items.length === 0 ? texts.why.noEvents : null
   const open = (): void => setTarget(targetOf(search, items))
@@ -90,9 +100,7 @@ function FeedBar(props: {
   return (
     <div className="my-2 flex flex-wrap items-center gap-x-4 gap-y-1">
       <span>{texts.events.shown(items.length, hasOlder)}</span>
-      <span role="status" className={isLive ? 'text-good' : 'text-bad'}>
-        {isLive ? texts.events.live : texts.events.paused}
-      </span>
+      <Liveness isHealthy={isHealthy} isRefreshed={isLive(search)} />
       <span className="ml-auto">
         <GuardedButton text={texts.events.replay} why={why} onClick={open} />
       </span>
@@ -100,5 +108,20 @@ function FeedBar(props: {
         <ReplayDialog target={target} includesDone={search.state === 'done'} onClose={() => setTarget(null)} />
       )}
     </div>
+  )
+}
+
+function Liveness({ isHealthy, isRefreshed }: { readonly isHealthy: boolean; readonly isRefreshed: boolean }) {
+  if (!isHealthy) {
+    return (
+      <span role="status" className="text-bad">
+        {texts.events.paused}
+      </span>
+    )
+  }
+  return (
+    <span role="status" className={isRefreshed ? 'text-good' : 'text-quiet'}>
+      {isRefreshed ? texts.events.live : texts.events.notRefreshed}
+    </span>
   )
 }

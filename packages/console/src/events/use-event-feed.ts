@@ -1,20 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
-import { type EventFeed, joinNewest, joinOlder, joinSearches } from './event-feed.ts'
-import { type EventSearch, toEventFilter } from './event-search.ts'
+import { type EventFeed, joinNewest, joinOlder } from './event-feed.ts'
+import { type EventSearch, toEventQuery } from './event-search.ts'
 
 const PAGE = 100
 const REFRESH_MS = 2_000
 
-async function readPage(search: EventSearch, after: string | undefined): Promise<EventFeed> {
-  const filter = { ...toEventFilter(search), limit: PAGE, ...(after === undefined ? {} : { after }) }
-  const list = async (found: { readonly eventId?: string; readonly orderId?: string }): Promise<EventFeed> => {
-    const { items, next } = await operator.events.list.query({ ...filter, ...found })
-    return { items, hasOlder: next !== null }
-  }
-  if (search.find === undefined) return await list({})
-  const [byEvent, byOrder] = await Promise.all([list({ eventId: search.find }), list({ orderId: search.find })])
-  return joinSearches(byEvent, byOrder)
+/** Whether the list is kept current. A search in bodies is not: each search leaves an entry in the audit log. */
+export function isLive({ text }: EventSearch): boolean {
+  return text === undefined
+}
+
+function readPage(search: EventSearch, after: string | undefined): Promise<EventFeed> {
+  return operator.events.list.query({ ...toEventQuery(search), limit: PAGE, ...(after === undefined ? {} : { after }) })
 }
 
 /** The events that match, kept current, and a way to read older ones. */
@@ -27,10 +25,10 @@ export function useEventFeed(search: EventSearch) {
       const page = await readPage(search, undefined)
       return joinNewest(client.getQueryData<EventFeed>(queryKey), page)
     },
-    refetchInterval: REFRESH_MS,
+    ...(isLive(search) ? { refetchInterval: REFRESH_MS } : { staleTime: Number.POSITIVE_INFINITY }),
   })
   const older = useMutation({
-    mutationFn: () => readPage(search, feed.data?.items.at(-1)?.id),
+    mutationFn: () => readPage(search, feed.data?.next ?? undefined),
     onSuccess: (page) =>
       client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? page : joinOlder(known, page))),
   })

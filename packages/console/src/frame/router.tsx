@@ -1,7 +1,14 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { AuditPage } from '../audit/audit-page.tsx'
 import { EventPage } from '../event/event-page.tsx'
 import { readEventSearch } from '../events/event-search.ts'
 import { EventsPage } from '../events/events-page.tsx'
+import { HealthPage } from '../health/health-page.tsx'
+import { ProvidersPage } from '../providers/providers-page.tsx'
+import { readReceiptSearch } from '../receipts/receipt-search.ts'
+import { ReceiptsPage } from '../receipts/receipts-page.tsx'
+import { RefusedPage } from '../refused/refused-page.tsx'
+import { readRefusedSearch } from '../refused/refused-search.ts'
 import { ReplayPage } from '../replays/replay-page.tsx'
 import { ReplaysPage } from '../replays/replays-page.tsx'
 import { FirstPage } from './first-page.tsx'
@@ -18,6 +25,11 @@ const routeTree = root.addChildren([
   createRoute({ getParentRoute, path: '/events/$id', component: EventPage }),
   createRoute({ getParentRoute, path: '/replays', component: ReplaysPage }),
   createRoute({ getParentRoute, path: '/replays/$id', component: ReplayPage }),
+  createRoute({ getParentRoute, path: '/refused', component: RefusedPage, validateSearch: readRefusedSearch }),
+  createRoute({ getParentRoute, path: '/receipts', component: ReceiptsPage, validateSearch: readReceiptSearch }),
+  createRoute({ getParentRoute, path: '/providers', component: ProvidersPage }),
+  createRoute({ getParentRoute, path: '/audit', component: AuditPage }),
+  createRoute({ getParentRoute, path: '/health', component: HealthPage }),
 ])
 
 /** The addresses of the page. What stands after the `?` is plain text. */

@@ -1,6 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { operator } from '../api/operator-client.ts'
 import { setSession, useSession } from '../api/session.ts'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
 import { texts } from '../texts.ts'
@@ -11,7 +12,12 @@ import { useKeys } from './use-keys.ts'
 /** The pages of the navigation. The letter goes there, after a `g`. */
 const PAGES = [
   { to: '/events', text: texts.pages.events, letter: 'e' },
+  { to: '/refused', text: texts.pages.refused, letter: 'f' },
   { to: '/replays', text: texts.pages.replays, letter: 's' },
+  { to: '/receipts', text: texts.pages.receipts, letter: 'c' },
+  { to: '/providers', text: texts.pages.providers, letter: 'p' },
+  { to: '/audit', text: texts.pages.audit, letter: 'a' },
+  { to: '/health', text: texts.pages.health, letter: 'h' },
 ] as const
 
 /** What surrounds each page. Without a session it asks for one, and the address stays. */
@@ -70,21 +76,23 @@ function ThemeChoice() {
 function SessionButtons() {
   const [areKeysShown, setKeysShown] = useState(false)
   const client = useQueryClient()
+  const session = useSession()
+  // The token of a session ends now; one of the settings stays, and only this page forgets it.
+  const ending = useMutation({
+    mutationFn: () => operator.signIn.end.mutate({}),
+    onSettled: () => {
+      setSession(null)
+      client.clear()
+    },
+  })
   useKeys({ '?': () => setKeysShown(true) })
   return (
     <>
       <button type="button" className="button" onClick={() => setKeysShown(true)}>
         {texts.frame.keys} <kbd>?</kbd>
       </button>
-      <button
-        type="button"
-        className="button"
-        onClick={() => {
-          setSession(null)
-          client.clear()
-        }}
-      >
-        {texts.frame.signOut}
+      <button type="button" className="button" disabled={ending.isPending} onClick={() => ending.mutate()}>
+        {texts.frame.signOut} <span className="max-sm:hidden">{session?.operator}</span>
       </button>
       {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
     </>

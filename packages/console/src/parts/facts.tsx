@@ -7,7 +7,7 @@ export function Facts({ items }: { readonly items: readonly (readonly [name: str
       {items
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
-          <div key={name} className="grid grid-cols-[9rem_1fr] gap-2 border-b border-line py-1">
+          <div key={name} className="grid grid-cols-[minmax(9rem,auto)_1fr] gap-2 border-b border-line py-1">
             <dt className="text-quiet">{name}</dt>
             <dd className="min-w-0 break-words">{value}</dd>
           </div>

@@ -26,6 +26,11 @@ export function PlainTable(props: {
             <tr key={key} className="border-b border-line align-top max-sm:flex max-sm:flex-wrap">
               {cells.map((cell, place) => (
                 <td key={heads[place]} className="py-1 pr-4">
+                  {place > 0 && (
+                    <span aria-hidden="true" className="text-quiet sm:hidden">
+                      {heads[place]}{' '}
+                    </span>
+                  )}
                   {cell}
                 </td>
               ))}

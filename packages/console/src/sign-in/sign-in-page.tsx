@@ -1,21 +1,31 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import { createOperatorClient } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts.ts'
+import { exchangeSignInCode, hasSignInCode } from './sign-in-code.ts'
 
 async function signIn(token: string): Promise<void> {
-  await createOperatorClient(() => token).overview.query()
-  // The gateway refuses what the token does not allow, and the page shows that.
-  setSession({ token, roles: ['read', 'operate', 'bodies'] })
+  const { operator, roles } = await createOperatorClient(() => token).me.query()
+  setSession({ token, operator, roles })
 }
 
-/** Asks for a token, and begins a session if the gateway knows it. */
+/** Signs in by the code of a link, if there is one; otherwise, or if that fails, asks for a token. */
 export function SignInPage() {
   const id = useId()
   const signing = useMutation({ mutationFn: signIn })
+  const exchanging = useQuery({
+    queryKey: ['sign-in'],
+    queryFn: async () => {
+      setSession(await exchangeSignInCode())
+      return true
+    },
+    enabled: hasSignInCode(),
+  })
+  const error = signing.error ?? exchanging.error
+  if (exchanging.isFetching) return <PageFrame title={texts.signIn.checking}>{null}</PageFrame>
   return (
     <PageFrame title={texts.signIn.title}>
       <form
@@ -41,7 +51,7 @@ export function SignInPage() {
         <p id={`${id}-hint`} className="my-2 text-quiet">
           {texts.signIn.hint}
         </p>
-        {signing.error !== null && <ProblemNotice error={signing.error} />}
+        {error !== null && <ProblemNotice error={error} />}
         <button type="submit" className="button button-main" disabled={signing.isPending}>
           {signing.isPending ? texts.signIn.checking : texts.signIn.submit}
         </button>

@@ -1,0 +1,20 @@
+/** An answer of the gateway that says what went wrong. */
+export class ProblemAnswer extends Error {
+  readonly code: string
+  readonly requestId: string | null
+
+  constructor(message: string, { code, requestId }: { readonly code: string; readonly requestId: string | null }) {
+    super(message)
+    this.code = code
+    this.requestId = requestId
+  }
+
+  /** Reads the problem of a response that is not ok. */
+  static async of(response: Response): Promise<ProblemAnswer> {
+    const problem: unknown = await response.json().catch(() => null)
+    const members = new Map(typeof problem === 'object' && problem !== null ? Object.entries(problem) : [])
+    const requestId = response.headers.get('x-request-id')
+    const message = members.get('error') ?? members.get('title') ?? response.statusText
+    return new ProblemAnswer(String(message), { code: String(members.get('code') ?? response.status), requestId })
+  }
+}

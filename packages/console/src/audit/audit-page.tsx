@@ -1,0 +1,98 @@
+import { useMutation } from '@tanstack/react-query'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { PageFrame } from '../frame/page-frame.tsx'
+import { type Column, DataTable } from '../parts/data-table.tsx'
+import { EmptyNotice } from '../parts/empty-notice.tsx'
+import { Instant } from '../parts/instant.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { texts } from '../texts.ts'
+import { useAudit } from './use-audit.ts'
+
+type Entry = Answers['audit']['list']['items'][number]
+
+const describeDetails = ({ details }: Entry): string => JSON.stringify(details)
+
+const COLUMNS: readonly Column<Entry>[] = [
+  {
+    id: 'at',
+    head: texts.event.at,
+    className: 'w-32 sm:w-48',
+    cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+  },
+  { id: 'by', head: texts.event.by, className: 'w-24 sm:w-40', cell: ({ by }) => <span title={by}>{by}</span> },
+  {
+    id: 'action',
+    head: texts.audit.action,
+    className: 'sm:w-48',
+    cell: ({ action }) => <span title={action}>{action}</span>,
+  },
+  {
+    id: 'reason',
+    head: texts.action.reason,
+    className: 'hidden sm:table-cell',
+    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
+  },
+  {
+    id: 'details',
+    head: texts.audit.details,
+    className: 'hidden md:table-cell',
+    cell: (entry) => (
+      <code className="font-mono" title={describeDetails(entry)}>
+        {describeDetails(entry)}
+      </code>
+    ),
+  },
+]
+
+/** Who did what, when and why, and whether the log is unchanged. */
+export function AuditPage() {
+  const audit = useAudit()
+  const items = audit.data?.pages.flatMap((page) => page.items)
+  return (
+    <PageFrame title={texts.pages.audit}>
+      <Verification />
+      {audit.error !== null && <ProblemNotice error={audit.error} />}
+      {items !== undefined && items.length > 0 && (
+        <DataTable caption={texts.pages.audit} columns={COLUMNS} items={items} keyOf={({ id }) => id} />
+      )}
+      {items?.length === 0 && <EmptyNotice title={texts.audit.emptyTitle} hint={texts.audit.emptyHint} />}
+      <MoreButton query={audit} />
+    </PageFrame>
+  )
+}
+
+/** Checks the whole chain, part by part. */
+async function verifyAll(): Promise<{
+  readonly isUnchanged: boolean
+  readonly entries: number
+  readonly brokenAt: string | null
+}> {
+  let entries = 0
+  let part = await operator.audit.verify.query({})
+  for (;;) {
+    entries += part.entries
+    if (!part.ok || part.next === null) return { isUnchanged: part.ok, entries, brokenAt: part.brokenAt }
+    part = await operator.audit.verify.query({ after: part.next })
+  }
+}
+
+function Verification() {
+  const checking = useMutation({ mutationFn: verifyAll })
+  const { data, error, isPending } = checking
+  return (
+    <div className="my-2 flex flex-wrap items-center gap-3">
+      <button type="button" className="button" disabled={isPending} onClick={() => checking.mutate()}>
+        {texts.audit.verify}
+      </button>
+      <span role="status" className={data?.isUnchanged === false ? 'text-bad' : 'text-good'}>
+        {data !== undefined && sayVerified(data)}
+      </span>
+      {error !== null && <ProblemNotice error={error} />}
+    </div>
+  )
+}
+
+function sayVerified({ isUnchanged, entries, brokenAt }: Awaited<ReturnType<typeof verifyAll>>): string {
+  return isUnchanged ? texts.audit.unchanged(entries) : texts.audit.broken(entries, brokenAt)
+}

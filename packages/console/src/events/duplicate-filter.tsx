@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { operator } from '../api/operator-client.ts'
+import { Choice } from '../parts/choice.tsx'
+import { texts } from '../texts.ts'
+import { DUPLICATES, type EventSearch, toEventQuery, withFilter } from './event-search.ts'
+
+const REFRESH_MS = 30_000
+
+/** The filter for events that were received again, with the numbers of those that match the other filters. */
+export function DuplicateFilter({ search }: { readonly search: EventSearch }) {
+  const navigate = useNavigate()
+  const { duplicates: _, text: __, ...others } = search
+  const { data } = useQuery({
+    queryKey: ['events', 'counts', others],
+    queryFn: () => operator.events.counts.query(toEventQuery(others)),
+    refetchInterval: REFRESH_MS,
+  })
+  const counts: Readonly<Record<string, number>> =
+    data === undefined ? {} : { repeated: data.repeated, changed: data.changed }
+  const atLeast = data?.cut === null ? '' : texts.events.orMore
+  return (
+    <Choice
+      label={texts.events.duplicates}
+      any={texts.events.anyDeliveries}
+      value={search.duplicates}
+      options={DUPLICATES.map((kind) => {
+        const count = counts[kind]
+        const text = texts.events.duplicateKinds[kind]
+        return [kind, count === undefined ? text : `${text} (${count.toLocaleString('en')}${atLeast})`]
+      })}
+      onChoose={(duplicates) => void navigate({ to: '/events', search: withFilter(search, { duplicates }) })}
+    />
+  )
+}

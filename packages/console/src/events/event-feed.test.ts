@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import type { ListedEvent } from '../api/operator-client.ts'
+import { type EventFeed, joinNewest, joinOlder } from './event-feed.ts'
+
+const facts = { provider: 'acme', eventId: '', type: '', objectId: '', orderId: '', reason: null, starts: 1 } as const
+const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0 } as const
+const event = (id: string, state: ListedEvent['state'] = 'done'): ListedEvent => ({ ...facts, ...times, id, state })
+
+function feed(ids: string, next: string | null = null): EventFeed {
+  return { items: [...ids].map((id) => event(id)), next, cut: null }
+}
+
+const idsOf = ({ items }: EventFeed): string => items.map(({ id }) => id).join('')
+
+describe('joinNewest', () => {
+  it('adds newer events and keeps older ones that were read before', () => {
+    const joined = joinNewest(feed('76543', '3'), feed('987', '7'))
+    expect([idsOf(joined), joined.next]).toEqual(['9876543', '3'])
+  })
+
+  it('shows the newest state of an event', () => {
+    const page = { items: [event('7', 'dead')], next: '7', cut: null }
+    expect(joinNewest(feed('76'), page).items[0]?.state).toBe('dead')
+  })
+
+  it('begins again if events in between are not known', () => {
+    expect(joinNewest(feed('321'), feed('987', '7'))).toEqual(feed('987', '7'))
+  })
+
+  it('takes a page that is all there is', () => {
+    expect(joinNewest(feed('321'), feed('9'))).toEqual(feed('9'))
+  })
+
+  it('keeps a bounded number of events, and reads the others again', () => {
+    const many = Array.from({ length: 6_000 }, (_, index) => event(String(99_999 - index)))
+    const joined = joinNewest(
+      { items: many, next: null, cut: null },
+      { items: many.slice(0, 1), next: '99999', cut: null },
+    )
+    expect([joined.items.length, joined.next]).toEqual([5_000, '95000'])
+  })
+})
+
+describe('joinOlder', () => {
+  it('adds a page, no event twice', () => {
+    const joined = joinOlder(feed('987', '7'), feed('765', '5'))
+    expect([idsOf(joined), joined.next]).toEqual(['98765', '5'])
+  })
+})

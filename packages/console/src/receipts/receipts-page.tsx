@@ -1,0 +1,140 @@
+import { formatAmount } from '@oncehook/kernel/currencies'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/use-may-do.ts'
+import { OrderLink } from '../events/events-table.tsx'
+import { PageFrame } from '../frame/page-frame.tsx'
+import { type Column, DataTable } from '../parts/data-table.tsx'
+import { EmptyNotice } from '../parts/empty-notice.tsx'
+import { GuardedButton } from '../parts/guarded-button.tsx'
+import { Instant } from '../parts/instant.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { ReasonDialog } from '../parts/reason-dialog.tsx'
+import { texts } from '../texts.ts'
+import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
+
+type Receipt = Answers['receipts']['list']['items'][number]
+
+const PAGE = 100
+const REFRESH_MS = 5_000
+
+/** The receipts: which are owed, sent or parked, and the release of a parked one. */
+export function ReceiptsPage() {
+  const search = useSearch({ from: '/receipts' })
+  const receipts = useInfiniteQuery({
+    queryKey: ['receipts', search],
+    queryFn: ({ pageParam }) =>
+      operator.receipts.list.query({ ...search, limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: REFRESH_MS,
+  })
+  const [released, setReleased] = useState<Receipt | null>(null)
+  const columns = useColumns(setReleased)
+  const items = receipts.data?.pages.flatMap((page) => page.items)
+  return (
+    <PageFrame title={texts.pages.receipts}>
+      <StateChips search={search} />
+      {receipts.error !== null && <ProblemNotice error={receipts.error} />}
+      {items !== undefined && items.length > 0 && (
+        <DataTable caption={texts.pages.receipts} columns={columns} items={items} keyOf={({ key }) => key} />
+      )}
+      {items?.length === 0 && <EmptyNotice title={texts.receipts.emptyTitle} hint={texts.receipts.emptyHint} />}
+      <MoreButton query={receipts} />
+      {released !== null && <Release receipt={released} onClose={() => setReleased(null)} />}
+    </PageFrame>
+  )
+}
+
+function StateChips({ search }: { readonly search: ReceiptSearch }) {
+  return (
+    <nav aria-label={texts.events.state} className="my-2 flex flex-wrap">
+      {[undefined, ...RECEIPT_STATES].map((state) => (
+        <Link
+          key={state ?? ''}
+          to="/receipts"
+          search={state === undefined ? {} : { state }}
+          activeProps={{}}
+          className="chip"
+          aria-current={search.state === state ? 'true' : undefined}
+        >
+          {state === undefined ? texts.events.anyState : texts.receipts.states[state]}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+function Release({ receipt, onClose }: { readonly receipt: Receipt; readonly onClose: () => void }) {
+  const client = useQueryClient()
+  const { releaseTitle: title, releaseHint: hint, releaseSubmit: submit } = texts.receipts
+  const act = (reason: string) => operator.receipts.release.mutate({ key: receipt.key, reason })
+  const done = (): void => {
+    onClose()
+    void client.invalidateQueries({ queryKey: ['receipts'] })
+  }
+  return <ReasonDialog action={{ title, hint, submit, act }} onDone={done} onClose={onClose} />
+}
+
+function useColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
+  const mayOperate = useMayDo('operate')
+  return useMemo(
+    () => [
+      { id: 'order', head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
+      {
+        id: 'state',
+        head: texts.events.state,
+        className: 'w-20',
+        cell: ({ state }) => <span className={LOOKS[state]}>{texts.receipts.states[state]}</span>,
+      },
+      {
+        id: 'amount',
+        head: texts.receipts.amount,
+        className: 'w-32 hidden sm:table-cell tabular-nums',
+        cell: ({ amount, currency }) => formatAmount(amount, currency),
+      },
+      {
+        id: 'paid',
+        head: texts.receipts.paid,
+        className: 'w-48 hidden md:table-cell',
+        cell: ({ paidAt }) => <Instant at={paidAt} />,
+      },
+      {
+        id: 'sent',
+        head: texts.receipts.sent,
+        className: 'w-48 hidden md:table-cell',
+        cell: ({ sentAt }) => <Instant at={sentAt} />,
+      },
+      {
+        id: 'error',
+        head: texts.event.lastError,
+        className: 'hidden lg:table-cell',
+        cell: ({ attempts, lastError }) => (lastError === null ? '' : `${lastError.code} (${attempts})`),
+      },
+      {
+        id: 'action',
+        head: texts.event.actions,
+        className: 'w-32',
+        cell: (receipt) =>
+          receipt.state === 'parked' && (
+            <GuardedButton
+              text={texts.receipts.release}
+              why={mayOperate ? null : texts.why.operate}
+              onClick={() => release(receipt)}
+            />
+          ),
+      },
+    ],
+    [mayOperate, release],
+  )
+}
+
+const LOOKS: Readonly<Record<Receipt['state'], string>> = {
+  owed: 'text-wait',
+  sending: 'text-wait',
+  sent: 'text-good',
+  parked: 'text-bad',
+}

@@ -1,0 +1,45 @@
+import type { Answers } from '../api/operator-client.ts'
+import { Instant } from '../parts/instant.tsx'
+import { Modal } from '../parts/modal.tsx'
+import { texts } from '../texts.ts'
+
+/** All that is kept about a refused delivery: nothing of its body, and no signature. */
+export function RefusalDialog(props: {
+  readonly refusal: Answers['refusals']['list']['items'][number]
+  readonly onClose: () => void
+}) {
+  const { refusal, onClose } = props
+  const { headers, signatureHeaders, secretIds } = refusal
+  const rows = [
+    [texts.event.at, <Instant key="at" at={refusal.at} />],
+    [texts.events.provider, refusal.provider],
+    [texts.refused.answer, `${refusal.status} ${refusal.reason}: ${refusal.message}`],
+    [texts.refused.why, refusal.why ?? texts.frame.none],
+    [texts.refused.tried, secretIds.length === 0 ? texts.refused.triedNone : secretIds.join(', ')],
+    [
+      texts.refused.signature,
+      signatureHeaders.map(({ name, isPresent }) => texts.refused.header(name, isPresent)).join(', '),
+    ],
+    [texts.refused.network, refusal.network ?? texts.frame.none],
+    [texts.refused.size, refusal.bytes === null ? texts.frame.none : texts.event.bytes(refusal.bytes)],
+    ...headers.map(({ name, value }) => [name, value] as const),
+    [texts.problem.requestId, refusal.requestId],
+  ] as const
+  return (
+    <Modal title={texts.refused.title} onClose={onClose}>
+      <dl className="grid gap-x-3 gap-y-1 sm:grid-cols-[9rem_1fr]">
+        {rows.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-quiet">{name}</dt>
+            <dd className="min-w-0 break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-4 text-right">
+        <button type="button" className="button" onClick={onClose}>
+          {texts.frame.close}
+        </button>
+      </p>
+    </Modal>
+  )
+}

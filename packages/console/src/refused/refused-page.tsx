@@ -1,0 +1,138 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { PageFrame } from '../frame/page-frame.tsx'
+import { Choice } from '../parts/choice.tsx'
+import { type Column, DataTable } from '../parts/data-table.tsx'
+import { EmptyNotice } from '../parts/empty-notice.tsx'
+import { Instant } from '../parts/instant.tsx'
+import { MoreButton } from '../parts/more-button.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { useProviders } from '../providers/use-providers.ts'
+import { texts } from '../texts.ts'
+import { RefusalDialog } from './refusal-dialog.tsx'
+
+type Refusals = Answers['refusals']['list']
+type Refusal = Refusals['items'][number]
+
+const PAGE = 100
+const REFRESH_MS = 3_000
+
+/** The refused deliveries, newest first, and why each was refused. */
+export function RefusedPage() {
+  const search = useSearch({ from: '/refused' })
+  const refusals = useInfiniteQuery({
+    queryKey: ['refusals', search],
+    queryFn: ({ pageParam }) =>
+      operator.refusals.list.query({ ...search, limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: REFRESH_MS,
+  })
+  const [shown, setShown] = useState<Refusal | null>(null)
+  const columns = useColumns(setShown)
+  const items = refusals.data?.pages.flatMap((page) => page.items)
+  return (
+    <PageFrame title={texts.pages.refused}>
+      <Filters reasons={items?.map(({ reason, why }) => why ?? reason) ?? []} />
+      {refusals.error !== null && <ProblemNotice error={refusals.error} />}
+      <NotKept counts={refusals.data?.pages[0]?.notKept ?? []} />
+      {items !== undefined && items.length > 0 && (
+        <DataTable caption={texts.pages.refused} columns={columns} items={items} keyOf={({ id }) => id} />
+      )}
+      {items?.length === 0 && <EmptyNotice title={texts.refused.emptyTitle} hint={texts.refused.emptyHint} />}
+      <MoreButton query={refusals} />
+      {shown !== null && <RefusalDialog refusal={shown} onClose={() => setShown(null)} />}
+    </PageFrame>
+  )
+}
+
+function Filters({ reasons }: { readonly reasons: readonly string[] }) {
+  const search = useSearch({ from: '/refused' })
+  const navigate = useNavigate()
+  const { data = [] } = useProviders()
+  const choose = (change: { provider?: string | undefined; reason?: string | undefined }): void => {
+    const set = Object.entries({ ...search, ...change }).filter(([, value]) => value !== undefined)
+    void navigate({ to: '/refused', search: Object.fromEntries(set) })
+  }
+  const offered = new Set([...reasons, ...(search.reason === undefined ? [] : [search.reason])])
+  return (
+    <search className="my-2 flex flex-wrap gap-4">
+      <Choice
+        label={texts.events.provider}
+        any={texts.events.anyProvider}
+        value={search.provider}
+        options={data.map(({ name }) => [name, name])}
+        onChoose={(provider) => choose({ provider })}
+      />
+      <Choice
+        label={texts.events.reason}
+        any={texts.events.anyReason}
+        value={search.reason}
+        options={[...offered].toSorted().map((reason) => [reason, reason])}
+        onChoose={(reason) => choose({ reason })}
+      />
+    </search>
+  )
+}
+
+function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
+  if (counts.length === 0) return null
+  return (
+    <ul className="my-2 text-quiet">
+      {counts.map(({ provider, reason, why, count, since }) => (
+        <li key={`${provider} ${reason} ${why}`}>
+          {texts.refused.notKept(count, provider, why ?? reason)} <Instant at={since} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[] {
+  return useMemo(
+    () => [
+      {
+        id: 'reason',
+        head: texts.events.reason,
+        cell: (refusal) => (
+          <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(refusal)}>
+            {refusal.why ?? refusal.reason}
+          </button>
+        ),
+      },
+      {
+        id: 'at',
+        head: texts.event.at,
+        className: 'w-32 sm:w-48',
+        cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+      },
+      {
+        id: 'provider',
+        head: texts.events.provider,
+        className: 'w-32 hidden sm:table-cell',
+        cell: ({ provider }) => provider,
+      },
+      {
+        id: 'network',
+        head: texts.refused.network,
+        className: 'w-44 hidden md:table-cell',
+        cell: ({ network }) => network ?? texts.frame.none,
+      },
+      {
+        id: 'bytes',
+        head: texts.refused.size,
+        className: 'w-28 hidden md:table-cell tabular-nums',
+        cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
+      },
+      {
+        id: 'secrets',
+        head: texts.refused.tried,
+        className: 'hidden lg:table-cell',
+        cell: ({ secretIds }) => secretIds.join(', '),
+      },
+    ],
+    [show],
+  )
+}

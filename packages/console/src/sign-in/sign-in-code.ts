@@ -1,0 +1,42 @@
+import { ProblemAnswer } from '../api/problem-answer.ts'
+import type { Role } from '../api/role.ts'
+import type { Session } from '../api/session.ts'
+
+let code: string | null = null
+
+/** Takes the code out of the address, so that no history and no shared screen keeps it. Call it before the page is shown. */
+export function takeSignInCode(): void {
+  if (location.pathname !== '/sign-in') return
+  code = location.hash.slice(1) || null
+  history.replaceState(null, '', '/events')
+}
+
+/** Whether there is a code that has not been used. */
+export function hasSignInCode(): boolean {
+  return code !== null
+}
+
+/**
+ * Exchanges the code for a session. A code works once, so this works once.
+ * @throws ProblemAnswer
+ */
+export async function exchangeSignInCode(): Promise<Session> {
+  const body = JSON.stringify({ code })
+  code = null
+  const headers = { 'Content-Type': 'application/json' }
+  const response = await fetch('/sign-in', { method: 'POST', headers, body })
+  if (!response.ok) throw await ProblemAnswer.of(response)
+  return toSession(await response.json())
+}
+
+const ROLES: readonly Role[] = ['read', 'operate', 'bodies']
+
+function toSession(answer: unknown): Session {
+  const members = new Map(typeof answer === 'object' && answer !== null ? Object.entries(answer) : [])
+  const roles: unknown = members.get('roles')
+  return {
+    token: String(members.get('token')),
+    operator: String(members.get('operator')),
+    roles: ROLES.filter((role) => Array.isArray(roles) && roles.includes(role)),
+  }
+}

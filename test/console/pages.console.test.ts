@@ -1,0 +1,97 @@
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  console = await startConsole()
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+it('why a delivery was refused is shown after two clicks, without its body', async () => {
+  const { system } = console
+  expect(await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })).toBe(401)
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await visit.click(page.getByRole('link', { name: 'Refused' }))
+  await visit.click(page.getByRole('button', { name: 'signature_mismatch' }))
+  const dialog = page.getByRole('dialog', { name: 'Refused delivery' })
+  await dialog.getByText('newer, older').waitFor()
+  await dialog.getByText('127.0.0.0/24').waitFor()
+  await dialog.getByText('stripe-signature present').waitFor()
+  expect(await dialog.textContent()).not.toContain('evt_forged')
+  expect([visit.clicks(), visit.problems]).toEqual([2, []])
+})
+
+it('a parked receipt is released with two clicks and a reason', async () => {
+  const { system } = console
+  const orderId = await system.order()
+  expect(await system.deliver(paymentEvent('evt_receipt', { orderId }))).toBe(200)
+  await system.until('evt_receipt', ({ state }) => state === 'done')
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/receipts')
+  await page.getByRole('link', { name: orderId }).waitFor()
+  await page.getByText('3.00 EUR').waitFor()
+  await page.getByRole('cell', { name: 'sent', exact: true }).waitFor()
+  const orders = system.events.db.client.db(`${system.events.dbName}_fulfilment`).collection<{ _id: string }>('orders')
+  await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+  await visit.click(page.getByRole('button', { name: 'Release…' }))
+  await page.getByRole('textbox', { name: 'Reason' }).fill('the customer has none')
+  await visit.click(page.getByRole('button', { name: 'Release the receipt' }))
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Release…' }).waitFor({ state: 'detached' })
+  const { items } = await system.operator().audit.list.query()
+  expect(items[0]).toMatchObject({ by: 'alice', action: 'receipts.release', reason: 'the customer has none' })
+  expect([visit.clicks(), visit.problems]).toEqual([2, []])
+})
+
+it('what a rotation of a secret still waits for is shown for each secret', async () => {
+  const { system } = console
+  for (const secret of [system.secrets.newer, system.secrets.older]) {
+    expect(await system.deliver(paymentEvent(`evt_${secret.slice(-6)}`), { secret })).toBe(200)
+  }
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await visit.click(page.getByRole('link', { name: 'Providers' }))
+  await page.getByText('/api/webhooks/acme').waitFor()
+  const secrets = page.getByRole('region', { name: 'Secrets of acme' })
+  await secrets
+    .getByRole('row')
+    .filter({ hasText: 'newer' })
+    .getByText(/in use|still matches/)
+    .waitFor()
+  await secrets
+    .getByRole('row')
+    .filter({ hasText: 'older' })
+    .getByText(/in use|still matches/)
+    .waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
+it('who did what is one click away, and the chain is verified with another', async () => {
+  await console.system.operator().events.replay.mutate({ filter: { state: 'dead' }, reason: 'to be seen here' })
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await visit.click(page.getByRole('link', { name: 'Audit log' }))
+  await page.getByRole('cell', { name: 'to be seen here' }).waitFor()
+  expect(visit.clicks()).toBe(1)
+  await visit.click(page.getByRole('button', { name: 'Verify the chain' }))
+  await page.getByText(/unchanged, none is missing/).waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
+it('health shows how quickly deliveries are answered, and the providers', async () => {
+  const { system } = console
+  expect(await system.deliver(paymentEvent('evt_health'))).toBe(200)
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await visit.click(page.getByRole('link', { name: 'Health', exact: true }))
+  await page.getByText(/^99 % of \d+ deliver(?:y|ies) were answered within/).waitFor()
+  await page.getByRole('cell', { name: 'shop' }).waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
