@@ -33,11 +33,11 @@ const MOST_KEPT = 2_000
 /**
  * Holds records of refused deliveries until they are written. Each ring takes 20 at once and then one every two seconds, so
  * a flood costs little and its records do not replace each other within seconds. One network never takes the last five
- * of a ring. All rings together hold about 2,000 records; when many fill up, each gets an equal share.
+ * of a ring. All rings together hold about 2,000 records; beyond these, a ring takes one if it has none.
  */
 export class RefusalBuffer {
   #rings = new Map<string, Map<string, Filling>>()
-  #size = 0
+  #kept = 0
 
   /**
    * Adds what `describe` returns if the ring takes one more; otherwise counts the delivery. Returns whether it is kept. `now`
@@ -47,8 +47,9 @@ export class RefusalBuffer {
     const filling = this.#fillingOf(ring, now)
     refill(filling, now)
     const { allowance, networks, kept } = filling
-    const isEager = allowance <= FOR_OTHERS && networks.includes(network)
-    if (allowance < 1 || isEager || kept.length >= this.#mostPerRing()) {
+    const isEager = allowance < FOR_OTHERS + 1 && networks.includes(network)
+    const isFull = kept.length >= MOST_AT_ONCE || (this.#kept >= MOST_KEPT && kept.length > 0)
+    if (allowance < 1 || isEager || isFull) {
       filling.notKept += 1
       return false
     }
@@ -56,12 +57,14 @@ export class RefusalBuffer {
     networks.push(network)
     if (networks.length > MOST_NETWORKS) networks.shift()
     kept.push(describe())
+    this.#kept += 1
     return true
   }
 
   /** Takes everything there is, and forgets rings that were idle for long. */
   take(now: number): RingContents[] {
     const taken: RingContents[] = []
+    this.#kept = 0
     for (const [provider, rings] of this.#rings) {
       for (const [name, filling] of rings) {
         const { kept, notKept } = filling
@@ -69,17 +72,11 @@ export class RefusalBuffer {
         filling.kept = []
         filling.notKept = 0
         refill(filling, now)
-        if (filling.allowance < MOST_AT_ONCE) continue
-        rings.delete(name)
-        this.#size -= 1
+        if (filling.allowance >= MOST_AT_ONCE) rings.delete(name)
       }
       if (rings.size === 0) this.#rings.delete(provider)
     }
     return taken
-  }
-
-  #mostPerRing(): number {
-    return Math.max(1, Math.min(MOST_AT_ONCE, Math.floor(MOST_KEPT / this.#size)))
   }
 
   #fillingOf(ring: RefusalRing, now: number): Filling {
@@ -89,7 +86,6 @@ export class RefusalBuffer {
     const filling = { ...ring, kept: [], notKept: 0, allowance: MOST_AT_ONCE, countedAt: now, networks: [] }
     if (rings === undefined) this.#rings.set(ring.provider, new Map([[ring.ring, filling]]))
     else rings.set(ring.ring, filling)
-    this.#size += 1
     return filling
   }
 }
