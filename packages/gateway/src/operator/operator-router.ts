@@ -8,6 +8,7 @@ import {
   listEventsProcedure,
   reverifyEventProcedure,
 } from './events/event-procedures.ts'
+import { providerHealthProcedure } from './health/provider-health-procedure.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
@@ -33,7 +34,7 @@ export const operatorRouter = router({
   replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
   erase: eraseProcedure,
   encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
-  providers: router({ list: listProvidersProcedure }),
+  providers: router({ list: listProvidersProcedure, health: providerHealthProcedure }),
   refusals: router({ list: listRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),

@@ -28,11 +28,32 @@ describe('createProviderStats', () => {
     }
     await Promise.all(processes.map((stats) => stats.stop()))
     const found = await stored.find({}, { sort: { _id: 1 } }).toArray()
+    const times = { lastAt: expect.any(Date), longestGapMs: expect.any(Number), gapsSince: expect.any(Date) }
     expect(found).toEqual([
-      { _id: { provider: 'acme', kind: 'delivery', name: 'recorded' }, count: 15, lastAt: expect.any(Date) },
-      { _id: { provider: 'acme', kind: 'secret', name: 'recorded' }, count: 3, lastAt: expect.any(Date) },
-      { _id: { provider: 'shop', kind: 'delivery', name: 'recorded' }, count: 3, lastAt: expect.any(Date) },
+      { _id: { provider: 'acme', kind: 'delivery', name: 'recorded' }, count: 15, ...times },
+      { _id: { provider: 'acme', kind: 'secret', name: 'recorded' }, count: 3, ...times },
+      { _id: { provider: 'shop', kind: 'delivery', name: 'recorded' }, count: 3, ...times },
     ])
+  })
+
+  it('keeps the longest time between two writes, which halves every week', async () => {
+    const DAY_MS = 24 * HOUR_MS
+    const name = 'with gaps'
+    const write = async (daysAgo: number, longestGapMs?: number): Promise<number> => {
+      const lastAt = new Date(Date.now() - daysAgo * DAY_MS)
+      const gap = longestGapMs === undefined ? {} : { longestGapMs }
+      await stored.deleteMany({ '_id.name': name })
+      await stored.insertOne({ _id: { provider: 'acme', kind: 'delivery', name }, count: 1, lastAt, ...gap })
+      const stats = open()
+      stats.add('acme', 'delivery', name)
+      await stats.stop()
+      const written = await stored.findOne({ '_id.name': name })
+      expect(written).toMatchObject({ count: 2, gapsSince: written?.lastAt })
+      return (written?.longestGapMs ?? 0) / DAY_MS
+    }
+    expect(await write(3)).toBeCloseTo(3, 1)
+    expect(await write(3, DAY_MS)).toBeCloseTo(3, 1)
+    expect(await write(7, 20 * DAY_MS)).toBeCloseTo(10, 1)
   })
 
   it('writes automatically, before long', async () => {

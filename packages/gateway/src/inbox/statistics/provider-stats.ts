@@ -1,6 +1,7 @@
 import type { Logger } from '@oncehook/kernel/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import type { Db } from 'mongodb'
+import { msSince } from '../record-expressions.ts'
 import { createPeriodicFlush } from './periodic-flush.ts'
 
 /** What is counted for a provider: deliveries by outcome, and matches of each secret. */
@@ -11,6 +12,10 @@ export interface ProviderCounter {
   readonly _id: { readonly provider: string; readonly kind: CounterKind; readonly name: string }
   readonly count: number
   readonly lastAt: Date
+  /** The longest time between two writes, in milliseconds. It halves every week, so that an old pause is forgotten. */
+  readonly longestGapMs?: number
+  /** Since when the gaps are measured. Absent if an earlier release wrote the count. */
+  readonly gapsSince?: Date
 }
 
 /** Counts for operators, gathered in memory and added up in the database. They are statistics, not promises. */
@@ -48,8 +53,15 @@ export function createProviderStats(db: Db, logger: Logger, flushMs: number): Pr
 async function write(db: Db, batch: readonly (readonly [string, number])[]): Promise<void> {
   const updates = batch.map(([key, count]) => {
     const [provider, kind, name] = key.split('\n')
-    const u = [{ $set: { count: { $add: [{ $ifNull: ['$count', 0] }, count] }, lastAt: '$$NOW' } }]
+    const added = { $add: [{ $ifNull: ['$count', 0] }, count] }
+    const u = [{ $set: { count: added, lastAt: '$$NOW', longestGapMs: LONGEST_GAP, gapsSince: GAPS_SINCE } }]
     return { q: { _id: { provider, kind, name } }, u, upsert: true }
   })
   await bulkUpdate(db, { update: PROVIDER_STATS, updates })
 }
+
+const HALF_LIFE_MS = 7 * 86_400_000
+const GAP = msSince('lastAt')
+const FADED = { $multiply: [{ $ifNull: ['$longestGapMs', 0] }, { $pow: [0.5, { $divide: [GAP, HALF_LIFE_MS] }] }] }
+const LONGEST_GAP = { $max: [GAP, FADED] }
+const GAPS_SINCE = { $ifNull: ['$gapsSince', '$$NOW'] }
