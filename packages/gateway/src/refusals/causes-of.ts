@@ -14,7 +14,7 @@ interface CausesContext {
 const MOST_CAUSES = 6
 
 /**
- * The causes of a refusal that can be told without asking anybody, the most likely first. They need about ten checks of the
+ * The causes of a refusal that can be found without asking anybody, the most likely first. They need about ten checks of the
  * signature at most. No text contains a secret, a signature, or a part of the body.
  */
 export function causesOf(

@@ -35,7 +35,7 @@ export interface Refusal extends RefusalKind {
   readonly bytes: number | null
   /** The secrets with which the signature was compared, by id. */
   readonly secretIds: readonly string[]
-  /** What the command `explain` would say, as far as this can be told without asking anybody; the most likely first. */
+  /** What the command `explain` would say, as far as this can be found without asking anybody; the most likely first. */
   readonly causes: readonly Cause[]
   readonly requestId: string
   readonly headers: readonly ShownHeader[]

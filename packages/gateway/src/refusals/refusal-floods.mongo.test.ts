@@ -118,7 +118,7 @@ describe('refusals of every kind for a long time', () => {
   })
 })
 
-describe('a database that is away', () => {
+describe('an unavailable database', () => {
   it('loses the records, which are counted', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const gateway = open(away.db('x'))

@@ -189,7 +189,7 @@ describe('the causes of a refusal', () => {
       [{ cause: 'header_missing' }, { cause: 'wrong_scheme', fix: expect.stringContaining('"github"') }],
     ],
     ['an authentic delivery that is no event', () => signed(CANARY), []],
-  ])('are told for %s, as explain would', async (_, headers, causes) => {
+  ])('are shown for %s, as explain would', async (_, headers, causes) => {
     await deliver('acme', { headers: headers() })
     await expect.poll(async () => (await list()).items).toMatchObject([{ provider: 'acme', causes }])
   })
