@@ -20,6 +20,7 @@ it('why a delivery was refused is shown after two clicks, without its body', asy
   await dialog.getByText('newer, older').waitFor()
   await dialog.getByText('127.0.0.0/24').waitFor()
   await dialog.getByText('stripe-signature present').waitFor()
+  await dialog.getByText('Compare the secret with the one').waitFor()
   expect(await dialog.textContent()).not.toContain('evt_forged')
   expect([visit.clicks(), visit.problems]).toEqual([2, []])
 })

@@ -272,6 +272,9 @@ export const texts = {
   },
   refused: {
     title: 'Refused delivery',
+    causes: 'Causes, the most likely first',
+    cause: (message: string, isProved: boolean): string => `${message}${isProved ? '' : ' (possible)'}.`,
+    fix: (fix: string): string => `${fix}.`,
     network: 'Network',
     size: 'Size',
     tried: 'Secrets tried',
@@ -294,7 +297,7 @@ export const texts = {
     noneDead: 'None is dead.',
     lastDelivery: 'Last delivery',
     oldest: 'Oldest unsettled',
-    ending: 'Secrets about to end',
+    ending: 'Secrets that expire soon',
     noneEnds: 'none',
   },
   problem: {

@@ -34,11 +34,13 @@ const DIST = resolve(import.meta.dirname, '../../../packages/console/dist')
 /** The browser of the machine: Debian's, or the one that the setting names. */
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-/** Starts a system and a browser. */
-export async function startConsole(): Promise<ConsoleUnderTest> {
+/** Starts a system, with these settings of its gateway, and a browser. */
+export async function startConsole(settings?: Readonly<Record<string, string>>): Promise<ConsoleUnderTest> {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
-  const system = resources.use(await startOperatedSystem(database, { consoleFolder: DIST }))
+  const system = resources.use(
+    await startOperatedSystem(database, { consoleFolder: DIST, ...(settings === undefined ? {} : { settings }) }),
+  )
   const url = system.gateway.adminUrl
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
   resources.defer(() => browser.close())

@@ -17,6 +17,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
       <FindBox key={`${search.find} ${search.text}`} search={search} />
       <StateChips search={search} />
+      <span className="basis-full max-sm:hidden" />
       <ProviderFilter search={search} />
       <ReasonFilter search={search} />
       <DuplicateFilter search={search} />

@@ -1,6 +1,7 @@
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
+import { useMayDo } from '../api/use-may-do.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
@@ -86,6 +87,11 @@ function targetOf(search: EventSearch, items: readonly ListedEvent[]): ReplayTar
   return { ids: items.slice(0, MOST_IDS).map(({ id }) => id) }
 }
 
+function reasonAgainstReplay(items: readonly ListedEvent[], mayOperate: boolean): string | null {
+  if (!mayOperate) return texts.why.operate
+  return items.length === 0 ? texts.why.noEvents : null
+}
+
 function FeedBar(props: {
   readonly search: EventSearch
   readonly items: readonly ListedEvent[]
@@ -94,7 +100,8 @@ function FeedBar(props: {
 }) {
   const { search, items, hasOlder, isHealthy } = props
   const [target, setTarget] = useState<ReplayTarget | null>(null)
-  const why = items.length === 0 ? texts.why.noEvents : null
+  const mayOperate = useMayDo('operate')
+  const why = reasonAgainstReplay(items, mayOperate)
   const open = (): void => setTarget(targetOf(search, items))
   useKeys(why === null ? { r: open } : {})
   return (

@@ -9,7 +9,7 @@ export function RefusalDialog(props: {
   readonly onClose: () => void
 }) {
   const { refusal, onClose } = props
-  const { headers, signatureHeaders, secretIds } = refusal
+  const { headers, signatureHeaders, secretIds, causes } = refusal
   const rows = [
     [texts.event.at, <Instant key="at" at={refusal.at} />],
     [texts.events.provider, refusal.provider],
@@ -35,6 +35,18 @@ export function RefusalDialog(props: {
           </div>
         ))}
       </dl>
+      {causes.length > 0 && (
+        <>
+          <h3 className="mt-3 font-semibold">{texts.refused.causes}</h3>
+          <ul className="list-disc pl-5">
+            {causes.map(({ cause, proved, message, fix }) => (
+              <li key={cause}>
+                {texts.refused.cause(message, proved)} <strong>{texts.refused.fix(fix)}</strong>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <p className="mt-4 text-right">
         <button type="button" className="button" onClick={onClose}>
           {texts.frame.close}

@@ -1,0 +1,39 @@
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+
+const READER = 'the-token-of-somebody-who-may-only-read'
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  const operators = {
+    alice: 'the-token-of-somebody-who-may-do-all',
+    reader: { tokens: [{ value: READER }], roles: ['read'] },
+  }
+  console = await startConsole({ OPERATOR_TOKENS: JSON.stringify(operators) })
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+it('who may only read can use no action, and each says why', async () => {
+  const { system } = console
+  await system.deliver(paymentEvent('evt_read_only', { orderId: await system.order(), amount: 1 }))
+  const { _id } = await system.until('evt_read_only', ({ state }) => state === 'dead')
+  await using visit = await console.open()
+  const { page } = visit
+  await page.goto(`${console.url}/events/${_id}`)
+  await page.getByLabel('Operator token').fill(READER)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Replay…' }).waitFor()
+  for (const name of ['Replay…', 'Close…', 'Release…']) {
+    const button = page.getByRole('button', { name })
+    expect([name, await button.isDisabled(), await button.getAttribute('title')]).toEqual([
+      ...[name, true, 'Your token does not have the role “operate”.'],
+    ])
+  }
+  expect(await page.getByRole('button', { name: 'Show the body' }).isDisabled()).toBe(true)
+  await page.getByRole('link', { name: 'All events' }).click()
+  await page.getByRole('link', { name: 'evt_read_only' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Replay these…' }).isDisabled()).toBe(true)
+  expect(await page.getByLabel('text in bodies').isDisabled()).toBe(true)
+  expect(visit.problems).toEqual([])
+})
