@@ -47,7 +47,7 @@ describe('the Kubernetes manifests', () => {
     return spawnSync(command, ['--strict', '--kubernetes-version', version, ...paths], { env, encoding: 'utf8' })
   }
 
-  it.for(VERSIONS)('are what the schemas of version %s allow, to the last member', (version, context) => {
+  it.for(VERSIONS)('are what the schemas of version %s allow, to the last property', (version, context) => {
     const paths = files.filter((file) => file !== ROUTE).map((file) => join(folder, file))
     const { status, stdout, stderr } = validate(context, version, paths)
     expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' })
@@ -56,7 +56,7 @@ describe('the Kubernetes manifests', () => {
     )
   })
 
-  it('are refused when a member is misspelt', (context) => {
+  it('are refused when a property is misspelt', (context) => {
     const path = mkdtempSync(join(tmpdir(), 'oncehook-kubernetes-'))
     context.onTestFinished(() => rmSync(path, { recursive: true }))
     const broken = join(path, 'gateway.yaml')

@@ -11,7 +11,7 @@ export interface Schedule {
 
 /**
  * Fixes the instants of `count` deliveries. Each is computed from the start and never from the one before it, so that
- * rounding does not add up and a late delivery puts off no other.
+ * rounding does not add up and a late delivery delays no other.
  */
 export function createSchedule(start: {
   readonly at: number

@@ -21,7 +21,7 @@ interface Pair<Schema = Variant> {
 
 /**
  * Finds what a change of a schema breaks. An input may become more generous, an output more exact, and an output may
- * gain members, for readers pass over those they do not know; every other change is named.
+ * gain properties, because readers ignore those they do not know; every other change is named.
  */
 export function compareSchemas(direction: Direction, before: JsonSchema, now: JsonSchema): Break[] {
   const [writes, reads] = direction === 'input' ? [before, now] : [now, before]
@@ -39,7 +39,7 @@ function compare({ direction, writes, reads, path }: Pair<JsonSchema>): Break[] 
   })
 }
 
-/** Another type says less than another member. */
+/** A change of type says less than a change of a property. */
 function rank([first]: readonly Break[]): number {
   return first?.problem.includes(' type ') ? 1 : 0
 }

@@ -3,8 +3,8 @@ import type { Break } from './compare-schemas.ts'
 import { isOfType, type JsonSchema, listedValues, typeOf, type Variant, variantsOf } from './json-schema.ts'
 
 /**
- * Finds what of a recorded answer a schema promises no longer: members that it does not know, values of another type,
- * values that it does not list. Members that the schema adds do no harm.
+ * Finds what of a recorded answer a schema promises no longer: properties that it does not know, values of another type,
+ * values that it does not list. Properties that the schema adds do no harm.
  */
 export function findUnpromised(recorded: unknown, schema: JsonSchema, path = '$'): Break[] {
   const candidates = variantsOf(schema).map((variant) => findInVariant(recorded, variant, path))

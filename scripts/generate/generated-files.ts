@@ -34,7 +34,7 @@ export function generatedFiles(repository: string): readonly GeneratedFile[] {
   ]
 }
 
-/** Writes every generated file anew. */
+/** Writes every generated file again. */
 export async function writeGeneratedFiles(repository: string, say: Say): Promise<void> {
   for (const { path, content } of generatedFiles(repository)) {
     writeFileSync(join(repository, path), await content())

@@ -21,7 +21,7 @@ const INVALID_REPLICA_SET_CONFIG = 93
 
 /**
  * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
- * port is configured anew. Throws when that takes longer than `timeoutMs`, or when another server has the address.
+ * port is configured again. Throws when that takes longer than `timeoutMs`, or when another server has the address.
  */
 export async function becomePrimary({
   address,

@@ -6,7 +6,7 @@ export interface StopSignals {
   readonly hurry: AbortSignal
 }
 
-// npm and a terminal may both hand on the same Ctrl-C.
+// npm and a terminal may both forward the same Ctrl-C.
 const SAME_REQUEST_MS = 300
 const PARENT_POLL_MS = 500
 

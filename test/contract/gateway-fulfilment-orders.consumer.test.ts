@@ -313,4 +313,4 @@ describe('the gateway as a client of orders', () => {
   })
 })
 
-it('asks for what the committed contract says about orders', () => gateway.compareWithCommitted(process.env))
+it('sends what the committed contract says about orders', () => gateway.compareWithCommitted(process.env))

@@ -170,7 +170,7 @@ describe('the gateway as a sender of payments', () => {
     })
   })
 
-  it('hands on an event that cannot be read', async () => {
+  it('sends an event that cannot be read', async () => {
     const events = [eventFor('unreadable', { provider: ' ' })]
     const call = { does: 'hands on an event that cannot be read', procedure: 'payments.applyEvents' }
     const answer = refusal(400, 'invalid_request')
@@ -316,4 +316,4 @@ describe('the gateway as a reader of receipts', () => {
   })
 })
 
-it('asks for what the committed contract says', () => gateway.compareWithCommitted(process.env))
+it('sends what the committed contract says', () => gateway.compareWithCommitted(process.env))

@@ -118,7 +118,7 @@ function gatewayOf(contractName: string) {
   return contractName.startsWith('releases/0.1.0/') ? GATEWAYS['0.1.0'] : GATEWAYS.today
 }
 
-/** What the token of a request is bound to, as the request is sent: its body is written anew for that. */
+/** What the token of a request is bound to, as the request is sent: its body is serialised again for that. */
 function bindable(request: FilteredRequest): ServiceCall {
   const procedure = request.path.replace(/^\/trpc\//, '')
   if (request.method === 'GET') return { procedure, input: request.query.input ?? '' }

@@ -122,13 +122,13 @@ describe.each(SENDERS)('the provider $name', (sender) => {
     })
   })
 
-  it('asks for what the committed contract says', async () => {
+  it('sends what the committed contract says', async () => {
     await using written = await contract
     await written.compareWithCommitted(process.env)
   })
 })
 
-/** The message with other members in its body. */
+/** The message with other properties in its body. */
 function changed(message: Message, change: Case['change']): Message {
   if (change === undefined) return message
   const body = JSON.parse(Buffer.from(message.body).toString()) as object

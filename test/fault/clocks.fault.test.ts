@@ -33,7 +33,7 @@ function lateOrders([sample]: readonly ApiOrder[]): ApiOrder[] {
   return Array.from({ length: LATE_ORDERS }, () => ({ ...sample, id: `ord_late_${randomUUID()}`, amountDue: 2_000 }))
 }
 
-/** Waits until each of these events was put off because its order is unknown. */
+/** Waits until each of these events was deferred because its order is unknown. */
 async function untilDeferred(stack: Stack, orders: readonly ApiOrder[]): Promise<void> {
   const deferred = { orderId: { $in: orders.map(({ id }) => id) }, 'attempts.code': 'order_unknown' }
   await until(
@@ -50,7 +50,7 @@ async function countFailures(stack: Stack, orders: readonly ApiOrder[]): Promise
   return found.some(({ state }) => state === 'dead') ? null : Math.min(...found.map(({ failures }) => failures))
 }
 
-/** Waits until each of these events has failed twice more: the first of these tries may have been claimed by the wrong clock. */
+/** Waits until each of these events has failed twice more: the first of these attempts may have been claimed by the wrong clock. */
 async function untilTriedAgain(stack: Stack, orders: readonly ApiOrder[]): Promise<void> {
   const before = (await countFailures(stack, orders)) ?? 0
   const failures = await until(

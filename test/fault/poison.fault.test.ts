@@ -12,7 +12,7 @@ import { until, untilEqual } from '../support/until.ts'
 const NEIGHBOURS = 200
 const INNOCENT = 60
 const MAX_STARTS = 3
-// The tries in company, in smaller company and alone.
+// The attempts with all others, with fewer others and alone.
 const MOST_DEATHS = 12
 const BURIED_WITHIN_MS = 150_000
 

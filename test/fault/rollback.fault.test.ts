@@ -58,7 +58,7 @@ describe('writes that only the old primary had', () => {
     expect([answers[0].status, answers[1]], 'answers without a majority').toEqual([500, 503])
     await untilEqual(() => readOn(old.port, stack, ids), { webhook: 1, order: 1, settled: 'done' })
 
-    // With it dies what the gateway knows of the verdict.
+    // With it dies what the gateway knows of the result.
     await Promise.all([old.kill('SIGKILL'), stack.gateway.kill('SIGKILL')])
     for (const node of others) await node.start()
     const successor = await set.elect(others)

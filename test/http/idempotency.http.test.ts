@@ -203,7 +203,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  it('E13 white space and the order of members do not matter', async () => {
+  it('E13 white space and the order of properties do not matter', async () => {
     const key = newKey()
     const first = await post(key, {
       body: '{"customerId":"c","currency":"EUR","items":[{"sku":"a","quantity":1,"unitAmount":5}]}',

@@ -235,7 +235,7 @@ describe('DELETE', () => {
 describe('PATCH', () => {
   const merge = 'application/merge-patch+json'
 
-  it('C16 null removes a member, the others stay', async () => {
+  it('C16 null removes a property, the others stay', async () => {
     const { target, etag } = await makeOrder(system, { note: 'n', email: 'a@example.com' })
     const headers = { 'if-match': etag, 'content-type': merge }
     const patch = await call({ method: 'PATCH', target, headers, body: '{"note":null}' })

@@ -32,7 +32,7 @@ async function ofClient(by = authority): Promise<Files> {
 
 const authority = await createTestAuthority('the first authority')
 
-/** A stack whose services talk https by files that can be written anew. */
+/** A stack whose services use https with files that can be replaced. */
 async function startSecured(resources: AsyncDisposableStack, files: Readonly<Record<Service, Files>>) {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
   resources.defer(() => rm(folder, { recursive: true }))

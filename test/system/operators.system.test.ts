@@ -27,7 +27,7 @@ async function progressOf(stack: Stack, replayId: string): Promise<Progress> {
   return (await callOperator(stack, `replays.get?input=${input}`, undefined)) as Progress
 }
 
-/** Waits until a replay has ended and all that it handed on is settled. */
+/** Waits until a replay has ended and every event of it is settled. */
 async function untilReplayed(stack: Stack, replayId: string): Promise<Progress> {
   const isOver = ({ state, started, done, failed }: Progress): boolean =>
     state !== 'running' && started === done + failed

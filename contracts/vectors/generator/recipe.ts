@@ -3,7 +3,7 @@ import { BODY, type HeaderLine, NOW, type Vector } from './vector.ts'
 
 /**
  * How a provider signs, written down apart from the verifiers: its vectors are made of it. Every negative class follows
- * from these members.
+ * from these properties.
  */
 export interface Recipe {
   readonly scheme: string

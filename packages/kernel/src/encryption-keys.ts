@@ -86,7 +86,7 @@ interface Entry {
 
 // Shorter than a key: one that was put in the place of its id is not shown.
 const ID = /^[A-Za-z0-9._-]{1,32}$/
-// Members of an object that are whole numbers come first, whatever the order in the file.
+// Properties whose names are whole numbers come first, whatever the order in the file.
 const WHOLE_NUMBER = /^\d+$/
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
 

@@ -128,7 +128,7 @@ describe('encryption at rest', () => {
     expect(told).toHaveLength(2)
   })
 
-  it('wraps a data key anew by the first key, and the value opens without the old one', () => {
+  it('rewraps a data key with the first key, and the value opens without the old one', () => {
     const sealed = seal(Buffer.from('body'))
     const rewrapped = encryptionBy('new', 'old').rewrap(sealed)
     if (rewrapped === null) throw new Error('Nothing was wrapped')

@@ -31,7 +31,7 @@ export interface Place {
  * Each value has a data key: 32 random bytes that encrypt this value alone by AES-256-GCM, with its place as additional data. The
  * data key is wrapped by a key of the settings by AES-256 key wrap (NIST SP 800-38F, RFC 3394), which needs no nonce. With a key of
  * the settings and random nonces in GCM, 2^32 values would be all that one key may encrypt (NIST SP 800-38D, section 8.3): at
- * 5,000 deliveries a second ten days. And a key is changed by wrapping data keys anew, without reading a body.
+ * 5,000 deliveries a second ten days. And a key is changed by rewrapping data keys, without reading a body.
  */
 export interface Encryption {
   /** The id of the key that encrypts; null: nothing is encrypted. */
@@ -118,7 +118,7 @@ export function isSealed(stored: unknown): stored is Sealed {
   )
 }
 
-/** Whether a stored value was written as an encrypted one. What is malformed of it shows when it is opened or wrapped anew. */
+/** Whether a stored value was written as an encrypted one. A malformed part shows when it is opened or rewrapped. */
 export function wasSealed(stored: unknown): stored is WrappedKey {
   return typeof stored === 'object' && stored !== null && 'wrapped' in stored
 }

@@ -312,7 +312,7 @@ describe('parseStrictJson', () => {
       },
     )
 
-    it('leaves texts alone, and a member called __proto__', () => {
+    it('leaves texts alone, and a property called __proto__', () => {
       const text =
         '{"__proto__":{"n":9007199254740993},"a":"9007199254740993","9007199254740993":"\\"9007199254740993"}'
       const value = parse(text, { bigIntegers: true }) as Record<string, unknown>

@@ -25,7 +25,7 @@ const REFUND: Json = {
   amount: { value: 500, currency: 'EUR' },
 }
 
-/** What Adyen signs of an item: eight members joined by colons, nothing for one that is missing. */
+/** What Adyen signs of an item: eight properties joined by colons, nothing for one that is missing. */
 function textOf(item: Json): string {
   const { value, currency } = (item.amount ?? {}) as Json
   const members = [item.pspReference, item.originalReference, item.merchantAccountCode, item.merchantReference]

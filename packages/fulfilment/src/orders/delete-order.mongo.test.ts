@@ -30,7 +30,7 @@ describe('orders.delete', () => {
     expect(await orders.get.query({ id })).toEqual(again.order)
   })
 
-  it('keeps payments, events and receipts, so that an order made anew is not paid by the old payment', async () => {
+  it('keeps payments, events and receipts, so that an order created again is not paid by the old payment', async () => {
     const id = newOrderId()
     await put(id, sampleOrder({ email: 'a@example.com' }))
     await pay(id)

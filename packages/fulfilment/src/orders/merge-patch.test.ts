@@ -30,7 +30,7 @@ describe('mergePatch', () => {
     expect(mergePatch(target, patch)).toEqual(result)
   })
 
-  it('treats __proto__ as a member and leaves prototypes alone', () => {
+  it('treats __proto__ as a property and leaves prototypes alone', () => {
     const patched = mergePatch({}, JSON.parse('{"__proto__": {"polluted": true}}')) as object
     expect(Object.keys(patched)).toEqual(['__proto__'])
     expect(Object.getPrototypeOf(patched)).toBe(Object.prototype)

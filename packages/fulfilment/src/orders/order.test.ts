@@ -67,7 +67,7 @@ describe('parseOrderContent', () => {
     expect(parseOrderContent({ ...read, amountDue: 1, status: 'paid' })).toEqual(sampleOrder({ note: 'hello' }))
   })
 
-  it('names the wrong member and no value', () => {
+  it('names the wrong property and no value', () => {
     const order = sampleOrder({ items: [{ sku: 'canary-sku', quantity: 0, unitAmount: 1 }] })
     expect(() => parseOrderContent(order)).toThrow(/^The order is not valid: items\.0\.quantity: /)
     expect(() => parseOrderContent(order)).not.toThrow(/canary/)

@@ -66,7 +66,7 @@ describe('orders.patch', () => {
     expect(await orders.get.query({ id })).toEqual(order)
   })
 
-  it('refuses a member called __proto__', async () => {
+  it('refuses a property called __proto__', async () => {
     const id = newOrderId()
     await put(id)
     const refusal = await refusalOf(patch(id, JSON.parse('{"__proto__":{"status":"paid"}}')))

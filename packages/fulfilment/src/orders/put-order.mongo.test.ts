@@ -35,7 +35,7 @@ describe('orders.put', () => {
     expect(edited).toMatchObject({ note: 'y', status: 'pending', amountDue: 300, version: 2 })
   })
 
-  it('refuses another id in the body, an unknown member and a missing one, and changes nothing', async () => {
+  it('refuses another id in the body, an unknown property and a missing one, and changes nothing', async () => {
     const id = newOrderId()
     const before = await put(id)
     const refusals = [

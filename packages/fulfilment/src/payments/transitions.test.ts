@@ -54,7 +54,7 @@ describe('applyPayment', () => {
     expect(state.payment?.id).toBe('pay_1')
   })
 
-  it('does not let a payment pay an order made anew under the same id', () => {
+  it('does not let a payment pay an order created again under the same id', () => {
     const anew: PaymentState = { ...PENDING, paidBy: [{ provider: 'acme', id: 'pay_1' }] }
     expect(applyPayment(anew, fact('payment.succeeded', 'pay_1', 0))).toEqual({ outcome: 'already_paid', state: anew })
     expect(applyPayment(anew, fact('payment.failed', 'pay_1', 0))).toEqual({ outcome: 'superseded', state: anew })

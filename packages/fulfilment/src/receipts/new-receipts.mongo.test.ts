@@ -55,7 +55,7 @@ function outside(members: Partial<ReceiptSink> = {}) {
   return { sink, taken, ways }
 }
 
-/** A worker that looks for due receipts once, and later only when it is told to. The time of the database stays fresh. */
+/** A worker that looks for due receipts once, and later only on request. The time of the database stays fresh. */
 function startWorker(sink: ReceiptSink, members: Partial<ReceiptWorkerDeps> = {}) {
   const worker = new ReceiptWorker({
     claims: claimsOf(new DatabaseClock(db, () => 0)),
@@ -120,7 +120,7 @@ async function pay(count: number, payment: Payment): Promise<string[]> {
   return ids
 }
 
-/** An outbox that does not tell the worker about owed receipts, so that they stay as they were written. */
+/** An outbox that does not notify the worker of owed receipts, so that they stay as they were written. */
 function silent(worker: ReceiptWorker): ReceiptOutbox {
   return { reserve: (most) => worker.reserve(most), nudge: () => {} }
 }
@@ -158,7 +158,7 @@ describe('a new receipt', () => {
     await expect.poll(() => taken.at(-1)).toEqual({ orderId: id, repeated: false })
     expect(await receiptOf(id)).toMatchObject({ state: 'sending', fence: 1, heldBy: expect.any(String), attempts: 1 })
     const dueAt = Number((await receiptOf(id))?.dueAt)
-    // The clock of these tests stands still at the last answer, which was given before.
+    // The clock of these tests stays at the last answer, which was given before.
     expect(dueAt).toBeLessThanOrEqual(after + LEASE_MS)
     expect(dueAt).toBeGreaterThan(before)
     expect(await listReceipts(orders, { limit: 5, orderId: id })).toMatchObject({

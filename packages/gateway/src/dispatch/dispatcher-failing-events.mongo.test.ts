@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 describe.concurrent('Dispatcher', () => {
   describe.concurrent('with an event that makes fulfilment fail', () => {
-    it('lets no neighbour wait for it, keeps calls flowing, and ends it with a reason', async () => {
+    it('lets no neighbour wait for it, keeps calls flowing, and marks it as dead with a reason', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { maxCrashes: 4 })
       const { fake, open, lines } = running

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000
 const TWO_POLLS_MS = 1_200
 
 describe.concurrent('Dispatcher', () => {
-  it('keeps what is stored before it is started, and hands it on then', async () => {
+  it('keeps what is stored before its start, and dispatches it then', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database, { isIdle: true })
     await running.record('a', 'b')
@@ -57,7 +57,7 @@ describe.concurrent('Dispatcher', () => {
     expect(running.fake.applied).toHaveLength(60)
   })
 
-  it('finds what is due and held by nobody', async () => {
+  it('finds events that are due and unclaimed', async () => {
     await using database = await testDatabase(process.env)
     const fake = createFakeFulfilment()
     await preload(database, fake, many(25))
@@ -87,8 +87,8 @@ describe.concurrent('Dispatcher', () => {
   })
 
   it.each([
-    ['a few at a time the first time', 0, [25, 25, 10]],
-    ['each by itself the second time', 1, Array(12).fill(1)],
+    ['a few at a time after the first death', 0, [25, 25, 10]],
+    ['each alone after the second death', 1, Array(12).fill(1)],
   ])('takes over the events that a dead process held, %s', async (_, lost, sizes) => {
     await using database = await testDatabase(process.env)
     const fake = createFakeFulfilment()
@@ -111,7 +111,7 @@ describe.concurrent('Dispatcher', () => {
     expect(await dead.events.countDocuments({ starts: 2, fence: 2, lost: 0 })).toBe(ids.length)
   })
 
-  it('lets no suspect take its neighbours along, nor wait behind them', async () => {
+  it('lets no suspect harm its neighbours, nor wait behind them', async () => {
     await using database = await testDatabase(process.env)
     const fake = createFakeFulfilment()
     await preload(database, fake, many(9))
@@ -133,7 +133,7 @@ describe.concurrent('Dispatcher', () => {
     expect(fake.applied).toHaveLength(9)
   })
 
-  it('reads versions again when an order changes under its hands', async () => {
+  it('reads versions again when an order changes meanwhile', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     const { fake } = running
@@ -236,7 +236,7 @@ describe.concurrent('Dispatcher', () => {
     expect(await other.record('a')).toMatchObject({ state: 'processing', leaseOwner: 'other' })
   })
 
-  it('settles again when that failed: no second try of the event, no wait for its lease', async () => {
+  it('settles again when that failed: no second attempt of the event, no wait for its lease', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database)
     const { fake, open } = running
@@ -299,7 +299,7 @@ describe.concurrent('Dispatcher', () => {
       expect(dispatcher.admits()).toBe(false)
     })
 
-    it('does not wait for a call that hangs, and gives its events back too', async () => {
+    it('does not wait for a call that hangs, and releases its events too', async () => {
       await using database = await testDatabase(process.env)
       await using running = await startDispatcher(database, { batchSize: 2 })
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -97,7 +97,7 @@ describe('processBatch', () => {
     expect(settled.map(({ settlement }) => settlement.state)).toEqual(['done', 'done'])
   })
 
-  it('puts off an event that fulfilment cannot read while it can read no other', async () => {
+  it('defers an event that fulfilment cannot read while it can read no other', async () => {
     const deps = open(['a'])
     failWith(deps.fake, invalidRequest())
     const { failure } = await processBatch(deps, [claim('a')])
@@ -132,7 +132,7 @@ describe('processBatch', () => {
       ])
     })
 
-    it('ends it after as many tries as other faults, with the refusal as the reason', async () => {
+    it('ends it after as many attempts as other faults, with the refusal as the reason', async () => {
       const retry = claim('a', {}, { failures: 9, internalErrors: 7, failedForMs: OVER })
       const { settled } = await processBatch(await afterMismatch(), [retry])
       expect(settled).toMatchObject([{ settlement: { state: 'dead', reason: 'invalid_request' } }])

@@ -9,7 +9,7 @@ function limitOf(limit: number, hasOwnCount = (_key: string) => false) {
 }
 
 describe('createRateLimit', () => {
-  it('counts each key down and begins anew with each window', () => {
+  it('counts each key down and starts again with each window', () => {
     const { limit, pass } = limitOf(2)
     expect([limit.count('a'), limit.count('a'), limit.count('a')].map(({ remaining }) => remaining)).toEqual([1, 0, -1])
     expect(limit.peek('a').remaining).toBe(-1)

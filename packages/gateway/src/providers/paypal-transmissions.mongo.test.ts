@@ -82,7 +82,7 @@ describe('a transmission of PayPal', () => {
     expect(await events.countDocuments({ eventId: id })).toBe(1)
   })
 
-  it('may be rendered anew and signed anew by PayPal itself, under the same id', async () => {
+  it('may be rendered and signed again by PayPal itself, under the same id', async () => {
     const [id, eventId] = [randomUUID(), `WH-${randomUUID()}`]
     const body = payment({ id: eventId })
     const rendered = Buffer.from(JSON.stringify(JSON.parse(body), null, 2))

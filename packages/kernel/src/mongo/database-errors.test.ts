@@ -38,7 +38,7 @@ describe('createDatabaseErrors', () => {
     expect(await counted(registry)).toEqual({ server_8000: 1, write_concern_64: 1 })
   })
 
-  it('counts what the methods of an object throw, and hands it on', async () => {
+  it('counts what the methods of an object throw, and throws it again', async () => {
     const registry = new Registry()
     const broken = new MongoNetworkError('closed')
     const watched = createDatabaseErrors(registry).watch({

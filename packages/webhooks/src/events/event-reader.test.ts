@@ -75,7 +75,7 @@ describe('normalizeEvent', () => {
     })
   })
 
-  it('takes no member of every object for a mapping', () => {
+  it('takes no property that every object has for a mapping', () => {
     expect(typeOf({ type: 'constructor' })).toBe('constructor')
     expect(typeOf({ type: '__proto__', status: 'toString' })).toBe('__proto__.toString')
   })

@@ -23,7 +23,7 @@ function refusalOf(body: string | object): unknown {
 
 const whole = { id: 'evt_1', type: 'payment.succeeded', data: { object: { id: 'pay_1' } } }
 
-/** The body of a payment whose object has these members beside its id. */
+/** The body of a payment whose object has these properties beside its id. */
 function payment(object: object): object {
   return { ...whole, data: { object: { id: 'pay_1', ...object } } }
 }
@@ -42,12 +42,12 @@ describe('findPlainEvent', () => {
     })
   })
 
-  it('reads the same through odd white space, order of members and escapes', () => {
+  it('reads the same through odd white space, order of properties and escapes', () => {
     const odd = '\r\n{ "data" :\t{"object":{"id":"pay\\u005f1"}} ,\n"type":"payment.succeeded","id":"evt_1" }\n'
     expect(read(odd)).toEqual(read(whole))
   })
 
-  it('passes over unknown members at every level', () => {
+  it('ignores unknown properties at every level', () => {
     const extra = { x: 1, y: [{}], constructor: 'c', toString: null }
     expect(read({ ...whole, ...extra, data: { ...extra, object: { ...extra, id: 'pay_1' } } })).toEqual(read(whole))
   })
@@ -116,7 +116,7 @@ describe('findPlainEvent', () => {
     expect(refusalOf(body)).toMatchObject({ code: eventInvalid.code, status: 400 })
   })
 
-  it('takes nothing from members called __proto__', () => {
+  it('takes nothing from properties called __proto__', () => {
     expect(refusalOf('{"__proto__":{"id":"evt_1","type":"t","data":{"object":{"id":"p"}}}}')).toMatchObject({
       code: eventInvalid.code,
     })
@@ -211,7 +211,7 @@ describe('the order', () => {
     ['a fraction', 1.5],
     ['a number beyond every exact integer', 1e300],
     ['a boolean', true],
-  ])('is looked for further on where a member holds %s', (_, value) => {
+  ])('is looked for further on where a property holds %s', (_, value) => {
     expect(factsOf({ orderId: value, order_id: 'ord_2' }).orderId).toBe('ord_2')
   })
 
@@ -257,7 +257,7 @@ describe('amount and currency', () => {
     },
   )
 
-  it('are read from the first member that the scheme names and the object has', () => {
+  it('are read from the first property that the scheme names and the object has', () => {
     const amounts = { amountMembers: () => ['received', 'amount'], toIsoUnits: (amount: number) => amount }
     expect(factsOf({ received: 5, amount: 6 }, {}, amounts).amount).toBe(5)
     expect(factsOf({ received: 0, amount: 6 }, {}, amounts).amount).toBe(0)

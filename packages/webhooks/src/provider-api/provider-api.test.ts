@@ -159,7 +159,7 @@ describe('readFromApi', () => {
     expect(begun.map(([path]) => path)).toEqual(['/a', '/b', '/a', '/a'])
   })
 
-  it('asks anew when the question that others waited for has failed', async () => {
+  it('sends a new request when the one that others waited for has failed', async () => {
     const settings = { baseUrl: 'https://api.example.com', token }
     let asked = 0
     const failing: typeof fetch = async () => {

@@ -9,7 +9,7 @@ interface FetchedPayment {
   readonly secret?: string
   readonly query?: string
   readonly body: string
-  /** The members of the object, `account` included. */
+  /** The properties of the object, `account` included. */
   readonly payment: object
   /** The same without its amount. */
   readonly unpriced: object

@@ -102,7 +102,7 @@ describe.each(authentic)('verify of $name', (one) => {
         fc.string({ unit: 'binary', maxLength: 4 }),
         async (at, removed, inserted) => {
           const value = text.slice(0, at) + inserted + text.slice(at + removed)
-          // What only adds unknown members to a list may still be authentic.
+          // A change that only adds unknown items to a list may still be authentic.
           fc.pre(value !== text && !/[ ,;]/.test(inserted))
           const rawHeaders = delivery.rawHeaders.with(index, value)
           expect(await accepts(one, { ...delivery, rawHeaders })).toBe(false)

@@ -11,7 +11,7 @@ function splitValues(header: string, separator: string, name: string): string[] 
     .map(([, value]) => value)
 }
 
-describe('a list of members', () => {
+describe('a list of items', () => {
   it.each([
     ['t=1,v1=a,v1=b', 'v1', undefined],
     ['v1=a', 't', null],

@@ -53,7 +53,7 @@ function itemOf(reference: string): string {
 
 interface AdyenPadding {
   readonly bytes: number
-  /** What is repeated in a member that nobody reads; the same each time, or by its number. */
+  /** What is repeated in a property that nobody reads; the same each time, or by its number. */
   readonly piece: string | ((n: number) => string)
   readonly item?: string
 }

@@ -3,7 +3,7 @@ import type { Delivery } from '../delivery.ts'
 import type { Provider } from '../provider.ts'
 import { makeProvider } from './make-provider.ts'
 
-/** A delivery and its expected verdict, as in a file of `contracts/vectors`. */
+/** A delivery and its expected result, as in a file of `contracts/vectors`. */
 export interface Vector {
   readonly why: string
   readonly verdict: 'accepted' | 'refused'

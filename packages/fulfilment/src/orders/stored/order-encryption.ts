@@ -39,7 +39,7 @@ export function sealMembers<Members extends Personal>(
 
 /**
  * Decrypts a stored order.
- * @throws keyUnknown, orderUnreadable if a member was altered
+ * @throws keyUnknown, orderUnreadable if a property was altered
  */
 export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrder {
   const { email, note, metadata, ...others } = order

@@ -22,14 +22,14 @@ it('knows no time before the database has said one', () => {
   expect(createClock().clock.estimate()).toBeNull()
 })
 
-it('goes on from the last answer, counted from the question: never behind the database', async () => {
+it('continues from the last answer, counted from the request: never behind the database', async () => {
   const { clock, pass } = createClock()
   expect(await clock.now()).toEqual(new Date(NOW))
   pass(1_000)
   expect(clock.estimate()).toEqual(new Date(NOW + 1_040))
 })
 
-it('does not go on from an answer that is older than five seconds', async () => {
+it('does not continue from an answer that is older than five seconds', async () => {
   const { clock, pass } = createClock()
   await clock.now()
   pass(4_960)

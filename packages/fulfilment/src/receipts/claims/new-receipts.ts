@@ -2,9 +2,9 @@ import type { DatabaseClock } from './database-clock.ts'
 import type { ReceiptClaim } from './receipt-claim.ts'
 import type { UnconfirmedClaims } from './receipt-statements.ts'
 
-/** The receiver of new receipts: whoever writes one can claim it for the worker of this process in the same write. */
+/** The receiver of new receipts: the writer of one can claim it for the worker of this process in the same write. */
 export interface ReceiptOutbox {
-  /** Room for at most so many receipts. Null if they must be written as owed. */
+  /** Room for at most this number of receipts. Null if they must be written as owed. */
   reserve(most: number): Reservation | null
   /** Says that receipts may be owed. */
   nudge(): void
@@ -53,7 +53,7 @@ export class NewReceipts {
     this.#options = options
   }
 
-  /** Reserves room for at most so many receipts. Null if there is none, or if the time of the database is not known. */
+  /** Reserves room for at most this number of receipts. Null if there is none, or if the time of the database is not known. */
   reserve(most: number): Reservation | null {
     const { databaseClock, leaseMs, beginWithinMs, keyIds } = this.#options
     const now = databaseClock.estimate()

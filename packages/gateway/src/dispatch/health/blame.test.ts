@@ -59,7 +59,7 @@ describe('countFailedCall', () => {
     })
   })
 
-  it('counts, and puts off as long as before', () => {
+  it('counts, and defers as long as before', () => {
     expect(countFailedCall(putOff(1), culprit)).toMatchObject({
       claim: { failedCalls: 2 },
       settlement: { state: 'pending', delayMs: 7, failedCalls: 2 },

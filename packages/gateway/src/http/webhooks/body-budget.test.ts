@@ -111,7 +111,7 @@ describe('BodyBudget', () => {
       expect([lesser.ends, own.ends]).toEqual([[], []])
     })
 
-    it('serves small bodies while uploads are begun anew all the time', () => {
+    it('serves small bodies while new uploads start all the time', () => {
       const { budget, pass } = budgetOf(16 * 1_048_576)
       let uploads: ReturnType<typeof watched>[] = []
       for (let round = 0; round < 5; round += 1) {

@@ -32,7 +32,7 @@ describe('RefusalSummary', () => {
     ])
   })
 
-  it('begins anew with each turn, and writes nothing where nothing was refused', () => {
+  it('starts again with each turn, and writes nothing if nothing was refused', () => {
     const { summary, lines } = summaryOf()
     summary.add(delivery)
     summary.write()

@@ -82,7 +82,7 @@ describe('claimDue', () => {
     expect(record.leaseUntil?.getTime()).toBeLessThanOrEqual(after + 30_000)
   })
 
-  it('takes a record that was put off when its time has come', async () => {
+  it('takes a deferred record when its time has come', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims()
@@ -93,7 +93,7 @@ describe('claimDue', () => {
     expect((leaseUntil?.getTime() ?? 0) - 30_000).toBeGreaterThanOrEqual((lastError?.at.getTime() ?? 0) + 150)
   })
 
-  it('lets each record go to one of many that ask at the same time', async () => {
+  it('gives each record to one of many that claim at the same time', async () => {
     await using open = await openFreshInbox(process.env)
     const ids = Array.from({ length: 200 }, (_, index) => `e${index}`)
     await storePending(open, ids)

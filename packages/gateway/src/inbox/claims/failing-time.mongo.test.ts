@@ -80,7 +80,7 @@ describe('the time for which an event fails', () => {
 })
 
 describe('after the clock of the database was ahead', () => {
-  it('takes what was put off until a time that is never set', async () => {
+  it('takes a record that is deferred until a time that is never set', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['lost in time', 'later'])
     await changeRecord(open, 'lost in time', { $set: { dueAt: fromNow(HOUR_MS) } })

@@ -62,7 +62,7 @@ describe('reclaimExpired', () => {
     expect((await open.claims({ owner: 'other' }).reclaimExpired(10)).taken).toEqual([])
   })
 
-  it('takes at most as many as asked for', async () => {
+  it('takes at most the requested number', async () => {
     await using open = await openFreshInbox(process.env)
     const ids = ['a', 'b', 'c']
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))
@@ -73,7 +73,7 @@ describe('reclaimExpired', () => {
     expect((await other.reclaimExpired(2)).taken).toHaveLength(0)
   })
 
-  it('lets each record go to one of two that ask at the same time', async () => {
+  it('gives each record to one of two that claim at the same time', async () => {
     await using open = await openFreshInbox(process.env)
     const ids = Array.from({ length: 50 }, (_, index) => `e${index}`)
     await Promise.all(ids.map((id) => open.inbox.record(sampleArrival(id))))

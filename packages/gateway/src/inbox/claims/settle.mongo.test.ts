@@ -47,7 +47,7 @@ describe('settle', () => {
     expect(record).not.toHaveProperty('expireAt')
   })
 
-  it('puts off, counts the failures and remembers since when', async () => {
+  it('defers, counts the failures and remembers since when', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a'])
     const claims = open.claims()
@@ -144,7 +144,7 @@ describe('settle', () => {
 })
 
 describe('release', () => {
-  it('puts a claim back: due at once, with nothing counted against it, however often', async () => {
+  it('releases a claim: due at once, with nothing counted against it, however often', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 3 })

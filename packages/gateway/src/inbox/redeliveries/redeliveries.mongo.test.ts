@@ -146,7 +146,7 @@ describe('add', () => {
 })
 
 describe('a delivery of a dead event', () => {
-  it('makes it due again, keeps what was tried, and lets no budget begin anew', async () => {
+  it('makes it due again, keeps its attempts, and resets no limit', async () => {
     const attempt = { at: new Date(), ms: 1, outcome: 'dead', code: 'amount_mismatch', message: 'x' }
     const id = await storeDead({ attempts: [attempt] })
     const before = await open.record(id)

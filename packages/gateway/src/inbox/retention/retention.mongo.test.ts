@@ -102,7 +102,7 @@ describe('a record whose scheme signs no time', () => {
     for (const id of [unhandled, closed.eventId]) expect(await strip(id)).toMatchObject({ state: 'done' })
   })
 
-  it('is shown by its key and never replayed, for nothing is left to hand on', async () => {
+  it('is shown by its key and never replayed, because nothing of it is left', async () => {
     const id = randomUUID()
     await system.deliver(paymentEvent(id, { orderId: await system.order() }), { provider: 'shop' })
     await settled(id, 'done')

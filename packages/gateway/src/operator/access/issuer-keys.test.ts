@@ -108,7 +108,7 @@ describe('with a real issuer', () => {
     expect(lines.map(({ msg }) => msg).slice(-2)).toEqual(['operator.issuer-failed', 'operator.issuer-read'])
   })
 
-  it('its keys are asked for anew once the clock was set back, and not once more', async () => {
+  it('its keys are requested again once the clock was set back, and only then', async () => {
     const old = await issuer.token('alice')
     await tokens(old)
     await issuer.rotateKeys()

@@ -126,7 +126,7 @@ describe('events.replay', () => {
     expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
   })
 
-  it('counts the hour of an unknown order anew', async () => {
+  it('counts the hour of an unknown order from the start', async () => {
     const [record] = await insertDead(1, { type: 'payment.succeeded', orderId: 'ord_late', reason: 'order_unknown' })
     const since = new Date(Date.now() - 7_200_000)
     const lastError = { code: 'order_unknown', message: '', at: new Date() }
@@ -293,7 +293,7 @@ describe('events.replay', () => {
 })
 
 describe('replays.cancel', () => {
-  it('hands on no more, and says who cancelled', async () => {
+  it('makes no more events due, and says who cancelled', async () => {
     const provider = 'cancelled'
     await insertDead(20, { provider })
     const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 2 })

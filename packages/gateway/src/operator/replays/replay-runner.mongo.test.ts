@@ -71,7 +71,7 @@ async function untilFinished(id: ObjectId, runner: ReplayRunner): Promise<void> 
   await expect.poll(look).toBe('finished')
 }
 
-it('hands on everything in slices, in one round where no rate was asked for', async () => {
+it('makes all events due in slices, in one round if no rate was given', async () => {
   const id = await startReplay(250)
   await makeRunner().tick()
   expect(await handedOn()).toEqual([1])

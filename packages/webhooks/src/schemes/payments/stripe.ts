@@ -13,7 +13,7 @@ const TYPES = {
 
 /**
  * Stripe (docs.stripe.com/webhooks/signature): HMAC-SHA256 in hexadecimal over timestamp, full stop and body; the key
- * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown members are ignored. A live endpoint for
+ * is the whole `whsec_` text. Only `v1` counts; `v0` and unknown items are ignored. A live endpoint for
  * connected accounts also gets their test events, with the same signature, so `livemode` decides.
  */
 export const stripe = defineScheme(
