@@ -16,7 +16,7 @@ const WEEK_MS = 7 * 86_400_000
 const LEAST_MS = 900_000
 
 /**
- * Judges by the statistics of a provider at `now`, in milliseconds. A provider is silent if its last delivery is more
+ * Decides by the statistics of a provider at `now`, in milliseconds. A provider is silent if its last delivery is more
  * than twice its usual pause ago, and at least 15 minutes.
  */
 export function silenceOf(stats: readonly ProviderCounter[], now: number): ProviderSilence {
