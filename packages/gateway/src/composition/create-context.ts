@@ -38,8 +38,9 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
   const serviceKeys = watchServiceKeys(deps.settings.serviceKeys, deps.logger)
   const encryptionKeys = watchEncryptionKeys(deps.settings.encryptionKeys, deps.logger)
   const fulfilmentTls = watchTls(deps.settings.fulfilmentTls, { prefix: 'FULFILMENT_TLS', logger: deps.logger })
-  lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: () => stopInTime(stats) })
-  lifecycle.onStop({ name: 'refusals', withinMs: 1_000, stop: () => stopInTime(refusals) })
+  // Together, so that an unavailable database delays the stop once.
+  const stopWriting = async () => void (await Promise.all([stopInTime(stats), stopInTime(refusals)]))
+  lifecycle.onStop({ name: 'provider stats', withinMs: 1_000, stop: stopWriting })
   return {
     ...deps,
     lifecycle,

@@ -27,6 +27,6 @@ it('deliveries are refused as ever while the database does not answer, and the g
   expect(await statusOf('x'.repeat(1_001))).toBe(413)
   expect(await statusOf('{}', { 'content-encoding': 'gzip' })).toBe(415)
   await gateway.close()
-  const [stage] = gateway.logs.filter((line) => line.stage === 'refusals')
+  const [stage] = gateway.logs.filter((line) => line.stage === 'provider stats')
   expect(stage).toMatchObject({ msg: expect.stringMatching(/^service\.stage-/) })
 })
