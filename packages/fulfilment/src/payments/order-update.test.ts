@@ -1,6 +1,7 @@
 import { Binary } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type LiveOrder, newOrder } from '../orders/stored/order-document.ts'
+import type { FirstClaim } from '../receipts/claims/first-claim.ts'
 import { sampleEvent, sampleOrder } from '../testing/samples.ts'
 import { decideOrder } from './decide-order.ts'
 import { orderUpdate } from './order-update.ts'
@@ -10,11 +11,13 @@ const NOW = new Date('2026-11-21T10:00:00.000Z')
 const PENDING = newOrder('o1', sampleOrder(), NOW)
 const SEALED = { key: 'first', wrapped: new Binary(Buffer.alloc(60)), text: new Binary(Buffer.alloc(40)) }
 
-function statementFor(order: LiveOrder, type: 'payment.succeeded' | 'payment.failed') {
+const CLAIM = { heldBy: 'call_1', until: new Date(NOW.getTime() + 30_000), keyIds: ['first'] }
+
+function statementFor(order: LiveOrder, type: 'payment.succeeded' | 'payment.failed', claim: FirstClaim | null = null) {
   const event = sampleEvent({ orderId: 'o1', type })
   const { change } = decideOrder(order, [{ ...event, hash: eventHash(event) }], { now: NOW, call: 'call_1' })
   if (change === null) throw new Error('Nothing changes')
-  return orderUpdate(change, null)
+  return orderUpdate(change, claim)
 }
 
 describe('orderUpdate', () => {
@@ -30,5 +33,25 @@ describe('orderUpdate', () => {
   ] as const)('asks for the version alone with %s', (_, type, email) => {
     expect(statementFor({ ...PENDING, email }, type).q).not.toHaveProperty('email.key')
     expect(Object.keys(statementFor({ ...PENDING, email }, type).q)).toEqual(['_id', 'version', 'applied'])
+  })
+
+  it.each([
+    ['in plain text', 'a@example.com'],
+    ['encrypted by a key that is there', SEALED],
+    ['missing', undefined],
+  ])('makes a receipt that is claimed already, with an email %s', (_, email) => {
+    const order = { ...PENDING, ...(email === undefined ? {} : { email }) }
+    const { receipts } = statementFor(order, 'payment.succeeded', CLAIM).u.$push
+    const claimed = { state: 'sending', fence: 1, heldBy: 'call_1', dueAt: CLAIM.until, attempts: 1 }
+    expect(receipts).toMatchObject({ ...claimed, sentAt: null, lastError: null })
+  })
+
+  it.each([
+    ['without a claim', null],
+    ['with an email of a key that is missing', { ...CLAIM, keyIds: ['second'] }],
+  ])('makes a receipt that is owed %s', (_, claim) => {
+    const { receipts } = statementFor({ ...PENDING, email: SEALED }, 'payment.succeeded', claim).u.$push
+    expect(receipts).toMatchObject({ state: 'owed', fence: 0, dueAt: new Date(0), attempts: 0 })
+    expect(receipts).not.toHaveProperty('heldBy')
   })
 })
