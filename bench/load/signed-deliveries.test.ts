@@ -64,7 +64,7 @@ describe('eventNumberOf', () => {
 })
 
 describe('forgeDeliveries', () => {
-  it('makes bodies of the length asked for that no key of ours signed', () => {
+  it('creates bodies of the requested length that none of our keys signed', () => {
     const forged = forgeDeliveries({ url: batch.url, count: 40, bytes: 4_096, scheme: 'stripe' }, Date.now())
     expect(forged).toHaveLength(40)
     for (const delivery of forged) {

@@ -40,7 +40,7 @@ const errors = createDatabaseErrors(new Registry())
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify'])
 const READS = new Set(['find', 'aggregate', 'count', 'distinct'])
 
-it('FP-24: asks for a journaled majority in every write of every use', async () => {
+it('FP-24: requires a journaled majority in every write of every use', async () => {
   await using used = await openDatabase(WRITES)
   const { db, deps, logger, commands: writes } = used
 
@@ -65,7 +65,7 @@ it('FP-24: asks for a journaled majority in every write of every use', async () 
   for (const { command } of writes) expect(command.writeConcern).toMatchObject({ w: 'majority', j: true })
 })
 
-it('asks the primary for what a majority holds in every read that an answer rests on', async () => {
+it('reads from the primary, with read concern majority, whatever an answer depends on', async () => {
   await using used = await openDatabase(READS)
   const { db, deps, logger, commands: reads } = used
   const { orders } = deps

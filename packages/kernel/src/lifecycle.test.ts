@@ -183,7 +183,7 @@ describe.concurrent('runService', () => {
 })
 
 describe('Lifecycle', () => {
-  it('runs its stages once, however often it is asked', async () => {
+  it('runs its stages once, however often it is called', async () => {
     const { logger, lines } = memoryLogger()
     const lifecycle = new Lifecycle(logger)
     const runs: string[] = []

@@ -72,7 +72,7 @@ describe('createLogger', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('writes to standard output where nothing else is asked for, each line in its place also before an exit', () => {
+  it('writes to standard output by default, each line in its place also before an exit', () => {
     const script = `import { createLogger } from './logger.ts'
       const logger = createLogger({ service: 'x', level: 'info' })
       setTimeout(() => {

@@ -55,7 +55,7 @@ describe('Secret', () => {
     },
   )
 
-  it('gives its value to the one who asks', () => {
+  it('gives its value to a caller that reveals it', () => {
     expect(secret.reveal()).toBe(CANARY)
   })
 })

@@ -144,7 +144,7 @@ describe('the options', () => {
   })
 })
 
-describe('an address that asks for certificates in vain', () => {
+describe('an address that causes useless downloads of certificates', () => {
   it('waits, and no other does', async () => {
     const now = Date.parse('2026-11-01T00:00:00Z')
     const fetch = () => Promise.resolve(new Response('', { status: 404 }))

@@ -262,7 +262,7 @@ describe('oncehook send', () => {
     expect(stderr).toContain('--token-file')
   })
 
-  it('signs with the secret that is asked for', async () => {
+  it('signs with the requested secret', async () => {
     await using here = await startHere()
     expect(await here.sendJson('--secret-id', 'old')).toMatchObject({
       exitCode: 1,

@@ -168,7 +168,7 @@ describe('oncehook verify', () => {
     },
   )
 
-  it('says that too little is signed where the provider has to be asked', async () => {
+  it('says that too little is signed if the provider has to be called', async () => {
     const args = ['--scheme', 'flutterwave', '--secret-env', 'HASH', '-H', 'verif-hash: a hash that I chose']
     const { exitCode, stdout } = await run('verify', args, { readEnv: () => 'a hash that I chose' })
     expect(exitCode).toBe(0)
@@ -286,7 +286,7 @@ The delivery is accepted after this correction:
     expect(stdout).not.toContain(fakeSecret.slice(6))
   })
 
-  it('never asks for the certificate of PayPal', async () => {
+  it('never downloads the certificate of PayPal', async () => {
     const lines = ['-H', 'paypal-transmission-id: 1']
     const { exitCode, stderr } = await run('explain', ['--scheme', 'paypal', '--secret-env', 'ID', ...lines], {
       readEnv: () => '1JE4291016473214C',

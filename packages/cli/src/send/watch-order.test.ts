@@ -41,7 +41,7 @@ describe('watchOrder', () => {
     expect(state).toEqual({ time: 0, reads: 1 })
   })
 
-  it('asks again until it is', async () => {
+  it('queries again until it is', async () => {
     const { watched } = watchFrom(pending, pending, paid)
     expect(await watched).toBe(paid)
   })
@@ -53,7 +53,7 @@ describe('watchOrder', () => {
     expect(state.reads).toBeLessThan(20)
   })
 
-  it.each([[503], [500], [429]])('asks again after a %i', async (status) => {
+  it.each([[503], [500], [429]])('queries again after a %i', async (status) => {
     expect(await watchFrom(status, paid).watched).toBe(paid)
   })
 

@@ -32,7 +32,7 @@ describe('applyPayments', () => {
     expect(fake.reads()).toBe(1)
   })
 
-  it('asks once for the version of an order that several events name', async () => {
+  it('reads the version of an order once if several events name it', async () => {
     const fake = createFakeFulfilment([['o', 1]])
     const asked: string[][] = []
     const versions = (ids: string[]) => {
@@ -98,7 +98,7 @@ describe('applyPayments', () => {
     expect(fake.calls.length).toBeLessThanOrEqual(64)
   })
 
-  it('refuses no readable event, and asks a bounded number of times, when every second one cannot be read', async () => {
+  it('refuses no readable event, and makes a bounded number of calls, when every second one cannot be read', async () => {
     const all = commands(500)
     const fake = createFakeFulfilment(ordersOf(all))
     const isBad = (eventId: string) => Number(eventId.slice(1)) % 2 === 0
@@ -126,7 +126,7 @@ describe('applyPayments', () => {
     expect(fake.applied.length).toBeGreaterThan(250)
   })
 
-  it('isolates an event whose order cannot even be asked for', async () => {
+  it('isolates an event whose order cannot even be queried', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(9)))
     const versions = (ids: string[]) =>
       ids.includes('order of e4') ? Promise.reject(invalidRequest()) : fake.procedures.versions(ids)
@@ -160,7 +160,7 @@ describe('applyPayments', () => {
     ])
   })
 
-  it('asks nothing for nothing', async () => {
+  it('makes no call for no events', async () => {
     const fake = createFakeFulfilment()
     expect(await applyPayments(fake.procedures, [])).toEqual([])
     expect(fake.reads()).toBe(0)

@@ -104,7 +104,7 @@ describe('createPaymentProcedures', () => {
     expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('asks a fulfilment of 0.1.0, which takes queries as GET only, with heads below 4 KiB too', async () => {
+  it('calls a fulfilment of 0.1.0, which takes queries as GET only, also with heads below 4 KiB', async () => {
     served.canned = ({ method, procedure }) =>
       method === 'POST' && procedure === 'payments.versions' ? refusal(405, 'method_not_allowed') : null
     const ids = Array.from({ length: 500 }, (_, index) => `ord_${index}_0123456789-0123456789-0123456789`)
@@ -115,7 +115,7 @@ describe('createPaymentProcedures', () => {
     expect(Math.max(...gets.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('asks once, as GET, where one address holds all', async () => {
+  it('makes one call, as GET, if one URL holds all', async () => {
     await open().versions(Array.from({ length: 100 }, (_, index) => `ord_${index}`))
     expect(served.received.map(({ method }) => method)).toEqual(['GET'])
   })

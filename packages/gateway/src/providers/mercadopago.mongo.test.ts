@@ -57,7 +57,7 @@ async function storedOf(objectId: string) {
 }
 
 describe('a notification of Mercado Pago', () => {
-  it('counts as Mercado Pago itself says, asked with the token of the API', async () => {
+  it('counts as the API of Mercado Pago says, called with its token', async () => {
     answers['/v1/payments/1'] = [200, { id: 1, ...payment }]
     expect(await notify({ id: '1' })).toBe(200)
     expect(await storedOf('1')).toMatchObject([
@@ -142,7 +142,7 @@ describe('a notification of Mercado Pago', () => {
     expect(await storedOf('6')).toEqual([])
   })
 
-  it('is refused without an API to ask', () => {
+  it('is refused without an API to call', () => {
     const bare = { settings: { scheme: 'mercadopago' }, secrets: [{ value: secret }] }
     expect(() => makeProvider(bare)).toThrow('fetch')
   })

@@ -42,7 +42,7 @@ async function storedOf(objectId: string) {
 }
 
 describe('a call of Mollie', () => {
-  it('counts as Mollie itself says, asked with the key of the API', async () => {
+  it('counts as the API of Mollie says, called with its key', async () => {
     message('tr_paid', paid)
     expect(await call('id=tr_paid')).toBe(200)
     expect(await storedOf('tr_paid')).toMatchObject([
@@ -132,7 +132,7 @@ describe('a call of Mollie', () => {
     expect(await storedOf('tr_beside')).toMatchObject([{ type: 'payment.open' }])
   })
 
-  it('asks for nothing where the id cannot be one', async () => {
+  it('makes no call if the id cannot be one', async () => {
     const before = api.requests.length
     for (const id of ['', 'tr_', 'tr_1/../../customers', 'cst_1', 'tr_1?x=1', '../payments/tr_paid']) {
       expect(await call(`id=${encodeURIComponent(id)}`), id).toBe(401)

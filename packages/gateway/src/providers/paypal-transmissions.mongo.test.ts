@@ -213,7 +213,7 @@ describe('PayPal with fetch', () => {
     expect(requests.map(({ headers }) => headers.authorization)).toEqual([basic, 'Bearer A21AAF', 'Bearer A21AAF'])
   })
 
-  it('does not ask PayPal for a transmission that came with another body before, at any gateway', async () => {
+  it('makes no call to PayPal for a transmission that came with another body before, at any gateway', async () => {
     const genuine = payment({ id: 'WH-bound' })
     await using api = await serveApi({
       ...{ '/v1/oauth2/token': [200, token], [`${path}WH-real`]: [200, real] },

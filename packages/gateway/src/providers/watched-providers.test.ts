@@ -51,7 +51,7 @@ describe('watchProviders', () => {
     expect(lines).toMatchObject([{ msg: 'providers.changed', providers: ['acme', 'beta'] }])
   })
 
-  it('follows the file of a token with which a provider is asked', async () => {
+  it('follows the file of a token with which a provider is called', async () => {
     const { folder, write, watched, lines } = await watchFile({ acme: stripe(secret('one')) })
     const token = join(folder, 'token')
     const flutterwave = { ...stripe(secret('one')), scheme: 'flutterwave' }

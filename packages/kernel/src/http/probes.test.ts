@@ -85,7 +85,7 @@ describe('createProbes', () => {
     expect(await head.text()).toBe('')
   })
 
-  it('answers 405 to every other method, and asks no dependency for it', async () => {
+  it('answers 405 to every other method, and checks no dependency for it', async () => {
     const asked: string[] = []
     await using service = await probing({ mongodb: async () => void asked.push('mongodb') })
     const answer = await service.ask('/readyz', 'POST')

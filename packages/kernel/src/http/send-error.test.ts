@@ -66,7 +66,7 @@ describe('sendError', () => {
     expect([response.status, response.headers.get('connection')]).toEqual([error.status, 'close'])
   })
 
-  it('breaks off a response that has begun', async () => {
+  it('aborts a response that has started', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200, { 'Content-Length': 100 }).write('begun')
       void sendError(response, notFound(), { requestId: REQUEST_ID })

@@ -33,7 +33,7 @@ describe('the gauge of clock skew', () => {
     expect(Math.abs(((await gauge(seconds * 1_000).read()) ?? Number.NaN) - seconds)).toBeLessThan(5)
   })
 
-  it('asks the database once a minute, however often it is read', async () => {
+  it('queries the database once a minute, however often it is read', async () => {
     const { read, pass } = gauge(0)
     asked.length = 0
     await Promise.all([read(), read()])

@@ -120,7 +120,7 @@ it('forgets a process that has died after two minutes', async () => {
   expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
 })
 
-it('lets no key go at the end of a rotation after which another one has begun', async () => {
+it('retires no key at the end of a rotation if another one has started since', async () => {
   const one = startProcess('one', 'old')
   await one.register.check()
   one.use('new', 'old')

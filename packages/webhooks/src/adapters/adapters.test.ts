@@ -141,7 +141,7 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
-  it('answers 503 while the provider cannot be asked', async () => {
+  it('answers 503 while the provider cannot be reached', async () => {
     const api = { baseUrl: 'http://127.0.0.1:9', token: 'a_token_of_the_api' }
     const offline = () => Promise.reject(new Error('offline'))
     const mollie = createVerifier({ scheme: 'mollie-classic', fetch: api }, { fetch: offline })
@@ -167,7 +167,7 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     expect((await post(server.url, sentOf(genuine))).status).toBe(500)
   })
 
-  it('passes on the address of the client: one that asks PayPal in vain waits, and no other does', async () => {
+  it('passes on the address of the client: one that causes useless calls to PayPal waits, and no other does', async () => {
     const noCertificate = () => Promise.resolve(new Response('', { status: 404 }))
     const deps = { now: () => Date.parse('2026-11-01T00:00:00Z'), fetch: noCertificate }
     const paypal = createVerifier({ scheme: 'paypal', secrets: '0A123456BC789012D' }, deps)

@@ -50,7 +50,7 @@ describe('readFromApi', () => {
     expect(api.requests.map((request) => request.path)).toEqual([path])
   })
 
-  it('asks for 64 objects at once and no more, of each provider', async () => {
+  it('requests 64 objects at once and no more, of each provider', async () => {
     const settings = { baseUrl: 'https://api.example.com', token }
     const answers: (() => void)[] = []
     const slow: typeof fetch = () => new Promise((resolve) => answers.push(() => resolve(Response.json({}))))

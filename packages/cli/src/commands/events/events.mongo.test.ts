@@ -171,7 +171,7 @@ describe('events show', () => {
     }
   })
 
-  it('prints the body, and nothing else, when asked', async () => {
+  it('prints the body, and nothing else, on request', async () => {
     const { id } = await deadEvent()
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x1b, 0x7d, 0x0a])
     const { _id, eventId } = (await system.events.find().sort({ _id: -1 }).limit(1).next())!
@@ -304,7 +304,7 @@ describe('events replay', () => {
     await expect.poll(() => system.events.countDocuments({ provider, state: 'unhandled' })).toBe(6)
   })
 
-  it('is cancelled by Ctrl-C where that was asked for', async () => {
+  it('is cancelled by Ctrl-C if that was requested', async () => {
     const provider = 'interrupted'
     await insertDead(200, provider)
     const args = ['events', 'replay', '--provider', provider, '--rate', '1', '--cancel-on-interrupt', ...why]

@@ -11,7 +11,7 @@ function answering(hello: object, directConnection: boolean): Db {
 describe('a node that has just stepped down for another', () => {
   const hello = { setName: 'rs', isWritablePrimary: false, primary: 'other:27017' }
 
-  it('is asked again where the driver finds the primary itself', async () => {
+  it('is queried again if the driver finds the primary itself', async () => {
     const asked = checkDeployment(answering(hello, false))
     await expect(asked).rejects.toThrow('not a primary')
     await expect(asked).rejects.not.toBeInstanceOf(SettingsError)

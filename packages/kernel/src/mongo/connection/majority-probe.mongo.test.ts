@@ -24,7 +24,7 @@ function connectionTo(uri: Secret, database: string) {
 }
 
 describe('createMajorityProbe', () => {
-  it('writes when it is asked, at most every 5 s, once for all that ask at the same time', async () => {
+  it('writes when it is called, at most every 5 s, once for all callers at the same time', async () => {
     await using database = await testDatabase(process.env)
     await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
     let writes = 0

@@ -106,7 +106,7 @@ describe('createMongoConnection', () => {
     expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('canary')
   })
 
-  it('keeps its bounds whatever the address asks for', async () => {
+  it('keeps its limits whatever the URI says', async () => {
     const query = 'socketTimeoutMS=0&serverSelectionTimeoutMS=60000&connectTimeoutMS=60000&wtimeoutMS=0&maxPoolSize=500'
     await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
     const { options } = made.client
