@@ -32,23 +32,31 @@ export interface FoundEvents {
 
 /**
  * Finds the newest events that match a filter, newest first. Without a suitable index it searches in slices, until the
- * page is full or the time is over. Each call makes some progress.
+ * page is full or the time is over. Each call makes some progress: a slice, or a batch of bodies.
  * @throws MongoServerError if the index that it uses is not built yet
  */
 export async function findNewest(db: Db, page: PageOfEvents, budget: SearchBudget): Promise<FoundEvents> {
   const { limit, isWanted = async () => true } = page
   const endsAt = budget.now() + budget.ms
   const records: EventDocument[] = []
+  let examined = 0
   for await (const { found, reached } of searchSteps(db, page)) {
+    examined += 1
     if (found !== null && (await isWanted(found))) records.push(found)
     if (records.length > limit) {
       const shown = records.slice(0, limit)
       return { records: shown, next: String(shown.at(-1)?._id), cut: null }
     }
+    if (!mayStop(found, examined, page)) continue
     const isFull = records.length === limit && found === null
     if (isFull || budget.now() >= endsAt) return { records, next: String(reached), cut: cutAt(reached, records, limit) }
   }
   return { records, next: null, cut: null }
+}
+
+/** Whether a search may stop here: at the end of a slice, or after some bodies. */
+function mayStop(found: EventDocument | null, examined: number, { isWanted }: PageOfEvents): boolean {
+  return found === null || (isWanted !== undefined && examined >= BODIES_AT_ONCE)
 }
 
 function cutAt(reached: ObjectId, records: readonly EventDocument[], limit: number): FoundEvents['cut'] {
