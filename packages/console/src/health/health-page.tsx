@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Answers } from '../api/operator-client.ts'
+import { type Answers, operator } from '../api/operator-client.ts'
 import { OverviewStrip, useOverview } from '../events/overview-strip.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { Facts } from '../parts/facts.tsx'
@@ -8,8 +8,6 @@ import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
-import { adviseOnSecret } from '../providers/advise-on-secret.ts'
-import { useProviders } from '../providers/use-providers.ts'
 import { texts } from '../texts.ts'
 import { readAnswerTimes } from './read-answer-times.ts'
 
@@ -18,7 +16,6 @@ const MOST = 0.99
 
 /** Health at a glance: what waits, how quickly deliveries are answered, who is silent, which secrets end. */
 export function HealthPage() {
-  const { data: providers, error } = useProviders()
   return (
     <PageFrame title={texts.pages.health}>
       <OverviewStrip />
@@ -29,8 +26,7 @@ export function HealthPage() {
         <DeadByReason />
       </Section>
       <Section title={texts.pages.providers}>
-        {error !== null && <ProblemNotice error={error} />}
-        {providers !== undefined && <Silence providers={providers} />}
+        <Providers />
       </Section>
     </PageFrame>
   )
@@ -70,39 +66,51 @@ function DeadByReason() {
   )
 }
 
-type Provider = Answers['providers']['list'][number]
+type ProviderHealth = Answers['providers']['health']['providers'][number]
 
-function lastMatchOf({ secrets }: Provider): string | null {
-  return (
-    secrets
-      .map(({ lastMatchedAt }) => lastMatchedAt ?? '')
-      .toSorted()
-      .at(-1) || null
-  )
-}
-
-function endingSecrets({ secrets }: Provider): string {
-  const ending = secrets.filter((one) => ['expiresSoon', 'expired'].includes(adviseOnSecret(one, secrets, Date.now())))
-  return ending.length === 0 ? texts.health.noneEnds : ending.map(({ id }) => id).join(', ')
-}
-
-function Silence({ providers }: { readonly providers: readonly Provider[] }) {
-  const { lastDelivery, oldest, ending } = texts.health
+function Providers() {
+  const { data, error } = useQuery({
+    queryKey: ['providers', 'health'],
+    queryFn: () => operator.providers.health.query(),
+    refetchInterval: REFRESH_MS,
+  })
+  if (error !== null) return <ProblemNotice error={error} />
+  if (data === undefined) return <p role="status">{texts.frame.loading}</p>
+  const { lastDelivery, lastMinute, lastHour, refused, oldest, ending } = texts.health
   return (
     <PlainTable
       caption={texts.pages.providers}
-      heads={[texts.events.provider, lastDelivery, oldest, ending]}
-      rows={providers.map((provider) => ({
-        key: provider.name,
-        cells: [
-          provider.name,
-          <Instant key="last" at={lastMatchOf(provider)} />,
-          provider.oldestUnsettledSeconds === null
-            ? texts.overview.nothingWaits
-            : texts.time.seconds(provider.oldestUnsettledSeconds),
-          endingSecrets(provider),
-        ],
-      }))}
+      heads={[texts.events.provider, lastDelivery, lastMinute, lastHour, refused, oldest, ending]}
+      rows={data.providers.map((provider) => ({ key: provider.name, cells: toCells(provider) }))}
     />
+  )
+}
+
+const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
+
+function toCells(provider: ProviderHealth) {
+  const { name, refused, oldestUnsettledSeconds, secretsEnding } = provider
+  const waits = oldestUnsettledSeconds === 0 ? texts.overview.nothingWaits : count(oldestUnsettledSeconds)
+  return [
+    name,
+    <LastDelivery key="last" provider={provider} />,
+    count(provider.lastMinute),
+    count(provider.lastHour),
+    <Link key="refused" to="/refused" search={{ provider: name }}>
+      {count(refused.reduce((sum, one) => sum + one.count, 0))}
+    </Link>,
+    oldestUnsettledSeconds ? texts.time.seconds(oldestUnsettledSeconds) : waits,
+    secretsEnding.length === 0 ? texts.health.noneEnds : secretsEnding.map(({ id }) => id).join(', '),
+  ]
+}
+
+function LastDelivery({ provider: { lastDeliveryAt, silentSince, usualGapSeconds } }: { provider: ProviderHealth }) {
+  return (
+    <>
+      <Instant at={lastDeliveryAt} />
+      {silentSince !== null && usualGapSeconds !== null && (
+        <strong className="block text-bad">{texts.health.silent(texts.time.seconds(usualGapSeconds))}</strong>
+      )}
+    </>
   )
 }
