@@ -15,7 +15,7 @@ const MAX_LINES_OF_THE_WAY = 1_400
 /** Files that are still too long. Split them; add none. */
 const LONG_FILES: readonly string[] = ['test/support/containers/container-stack.ts']
 
-const isTest = (file: string): boolean => /\.test\.[cm]?ts$/.test(file)
+const isTest = (file: string): boolean => /\.test\.[cm]?tsx?$/.test(file)
 const files = globSync('{packages,scripts,test,bench,contracts,docker}/**/*.{ts,tsx,mjs,cjs}', {
   cwd: repository,
   exclude: ['**/node_modules/**', '**/dist/**'],
