@@ -4,6 +4,7 @@ import { type EventFeed, joinNewest, joinOlder } from './event-feed.ts'
 import { type EventSearch, toEventQuery } from './event-search.ts'
 
 const PAGE = 100
+// The newest page is read again, which costs the gateway one search by its index.
 const REFRESH_MS = 2_000
 
 /** Whether the list is kept current. A search in bodies is not: each search leaves an entry in the audit log. */

@@ -1,0 +1,47 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+
+const EVENTS = 350
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  console = await startConsole()
+  const at = Date.now() - 86_400_000
+  const records = Array.from({ length: EVENTS }, (_, index) =>
+    sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(at + index * 1_000) }),
+  )
+  await console.system.events.insertMany(records)
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+it('a long list keeps few rows in the document, and older events follow on request', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await page.getByRole('link', { name: `evt_${EVENTS - 1}`, exact: true }).waitFor()
+  const more = page.getByRole('button', { name: 'Load more' })
+  for (const known of [100, 200, 300]) {
+    await page.getByText(`${known} events, and older ones`).waitFor()
+    await visit.click(more)
+  }
+  await page.getByText(`${EVENTS} events`, { exact: true }).waitFor()
+  await page.keyboard.press('End')
+  await page.getByRole('link', { name: 'evt_0', exact: true }).waitFor()
+  expect(await page.locator('tbody tr[data-row]').count()).toBeLessThan(80)
+  expect([visit.clicks(), visit.problems]).toEqual([3, []])
+})
+
+it('rows stay in their place while somebody reads further down, and newer events are counted', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await page.getByRole('link', { name: `evt_${EVENTS - 1}`, exact: true }).waitFor()
+  await page.keyboard.press('End')
+  const oldest = page.getByRole('link', { name: `evt_${EVENTS - 100}`, exact: true })
+  await oldest.waitFor()
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_newer' }))
+  await visit.click(page.getByRole('button', { name: 'Show 1 newer event' }))
+  await page.getByRole('link', { name: 'evt_newer', exact: true }).waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
