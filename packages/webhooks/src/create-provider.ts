@@ -1,13 +1,20 @@
 import { permissionProblems, readPermissions, unsaidOrigin, unsureAmounts } from './events/read-permissions.ts'
-import { prepareExplanation } from './explain/explain-refusal.ts'
+import type { PrepareExplanation } from './explanation.ts'
 import { type Provider, verifyWith } from './provider.ts'
 import type { Schemes } from './schemes/load-schemes.ts'
 import { type ProviderSource, readSecrets } from './signatures/read-secrets.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. */
-export function createProvider(source: ProviderSource, schemes: Schemes): Provider | { readonly problems: string[] } {
+/**
+ * Creates a provider, or lists what is wrong with its settings. No problem quotes a secret. Without `prepareExplanation`, it
+ * explains nothing: programs that only verify need no explanations.
+ */
+export function createProvider(
+  source: ProviderSource,
+  schemes: Schemes,
+  prepareExplanation: PrepareExplanation = () => () => [],
+): Provider | { readonly problems: string[] } {
   const { name, maxBytes } = source
   const scheme = schemes.get(source.settings.scheme)
   if (scheme === undefined) return { problems: ['the scheme is unknown'] }

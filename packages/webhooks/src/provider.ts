@@ -1,5 +1,5 @@
 import type { Delivery, VerifiedDelivery } from './delivery.ts'
-import type { ExplainRefusal } from './explain/explain-refusal.ts'
+import type { ExplainRefusal } from './explanation.ts'
 import type { Refusal } from './refusal.ts'
 import type {
   AnswerCheck,

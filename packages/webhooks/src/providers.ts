@@ -15,17 +15,7 @@ export {
 } from './event.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
-export {
-  type Cause,
-  type CauseName,
-  endedSecret,
-  type PossibleCause,
-  rankCauses,
-  wrongProvider,
-} from './explain/cause.ts'
-export { clockCauseOf, observe } from './explain/observe.ts'
-export { type HeaderFamily, headerFamiliesOf, schemesWithHeaders } from './explain/scheme-headers.ts'
-export { findSignedTime, type SignedTime } from './explain/signed-time.ts'
+export type { Cause, CauseName, ExplainRefusal, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
 export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'

@@ -1,11 +1,8 @@
-import {
-  type Cause,
-  clockCauseOf,
-  headerFamiliesOf,
-  observe,
-  rankCauses,
-  type SignedTime,
-} from '@oncehook/webhooks/providers'
+import { rankCauses } from '@oncehook/gateway/providers/explain/cause'
+import { clockCauseOf, observe } from '@oncehook/gateway/providers/explain/observe'
+import { headerFamiliesOf } from '@oncehook/gateway/providers/explain/scheme-headers'
+import type { SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
+import type { Cause } from '@oncehook/webhooks/providers'
 import { UsageError } from '../exit-code.ts'
 import { SCHEMES } from '../verify/schemes.ts'
 import type { GivenCase } from '../verify/verify-given.ts'

@@ -1,4 +1,4 @@
-import { findSignedTime, type SignedTime } from '@oncehook/webhooks/providers'
+import { findSignedTime, type SignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import type { CliContext } from '../cli-context.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { type DeliveryOptions, refuseSecretArgument } from './delivery-options.ts'

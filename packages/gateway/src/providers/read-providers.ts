@@ -11,6 +11,7 @@ import {
   type Schemes,
   secretTextProblem,
 } from '@oncehook/webhooks/providers'
+import { prepareExplanation } from './explain/explain-refusal.ts'
 import { fillInTexts } from './fill-in-texts.ts'
 
 /** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
@@ -97,7 +98,8 @@ type Named = { readonly name: string; readonly settings: ProviderSettings }
 function readProvider({ name, settings }: Named, sources: ProviderSources): Provider | { problems: string[] } {
   const { problems, secrets, secretTexts } = readSecrets(settings.secrets, sources)
   const maxBytes = settings.maxBytes ?? sources.maxBytes
-  const made = createProvider({ name, settings: { ...settings, secrets }, secretTexts, maxBytes }, sources.schemes)
+  const source = { name, settings: { ...settings, secrets }, secretTexts, maxBytes }
+  const made = createProvider(source, sources.schemes, prepareExplanation)
   if ('problems' in made) problems.push(...made.problems)
   if ('problems' in made || problems.length > 0) {
     return { problems: problems.map((problem) => `PROVIDERS.${name}: ${problem}`) }

@@ -1,4 +1,5 @@
-import { type Cause, type Provider, wrongProvider } from '@oncehook/webhooks/providers'
+import type { Cause, Provider } from '@oncehook/webhooks/providers'
+import { wrongProvider } from '../providers/explain/cause.ts'
 import type { RefusedDelivery } from './describe-refusal.ts'
 
 /** A provider of whose secrets one may have signed a delivery to another. */

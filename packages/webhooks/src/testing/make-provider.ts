@@ -1,6 +1,7 @@
 import { createProvider } from '../create-provider.ts'
 import type { Delivery, VerifiedDelivery } from '../delivery.ts'
 import { PAYMENT_EVENT_TYPES, type WebhookEvent } from '../event.ts'
+import type { PrepareExplanation } from '../explanation.ts'
 import type { Provider } from '../provider.ts'
 import { SCHEMES } from '../schemes/schemes.ts'
 import { parseProvidersSettings } from './providers-settings.ts'
@@ -22,14 +23,18 @@ export interface ProviderUnderTest {
  * Makes a provider from settings that are checked as at the start of a gateway. Short secrets are allowed: published
  * examples use them. A scheme that requires effects gets both.
  */
-export function makeProvider({ settings, secrets }: ProviderUnderTest): Provider {
+export function makeProvider(
+  { settings, secrets }: ProviderUnderTest,
+  prepareExplanation?: PrepareExplanation,
+): Provider {
   const named = secrets.map((secret, index) => ({ id: `s${index + 1}`, ...secret }))
   const { acme } = parseProvidersSettings({
     acme: { acceptShortSecret: true, ...demandedSettings(settings.scheme), ...settings, secrets: named },
   })
   if (acme === undefined) throw new Error('The provider was not read')
   const secretTexts = secrets.map(({ value }) => value)
-  const provider = createProvider({ name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 }, SCHEMES)
+  const source = { name: 'acme', settings: acme, secretTexts, maxBytes: 1_048_576 }
+  const provider = createProvider(source, SCHEMES, prepareExplanation)
   if ('problems' in provider) throw new Error(provider.problems.join('\n'))
   return provider
 }

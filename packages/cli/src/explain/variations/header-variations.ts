@@ -1,4 +1,5 @@
-import type { Delivery, HeaderFamily } from '@oncehook/webhooks/providers'
+import type { HeaderFamily } from '@oncehook/gateway/providers/explain/scheme-headers'
+import type { Delivery } from '@oncehook/webhooks/providers'
 import type { Variation } from '../cause.ts'
 
 /** A header line, its name in lower case. */

@@ -1,4 +1,6 @@
-import { findSignedTime, headerFamiliesOf, schemesWithHeaders, wrongProvider } from '@oncehook/webhooks/providers'
+import { wrongProvider } from '@oncehook/gateway/providers/explain/cause'
+import { headerFamiliesOf, schemesWithHeaders } from '@oncehook/gateway/providers/explain/scheme-headers'
+import { findSignedTime } from '@oncehook/gateway/providers/explain/signed-time'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
 import { providersSettings, SCHEMES } from '../../verify/schemes.ts'
 import type { Attempt } from '../attempt.ts'

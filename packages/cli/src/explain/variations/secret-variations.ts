@@ -1,12 +1,6 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import {
-  type Cause,
-  type CauseName,
-  endedSecret,
-  type LiveSecret,
-  type ReadKey,
-  type Scheme,
-} from '@oncehook/webhooks/providers'
+import { endedSecret } from '@oncehook/gateway/providers/explain/cause'
+import type { Cause, CauseName, LiveSecret, ReadKey, Scheme } from '@oncehook/webhooks/providers'
 import type { KnownProvider } from '../../verify/known-providers.ts'
 import type { Variation } from '../cause.ts'
 

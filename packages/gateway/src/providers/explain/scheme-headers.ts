@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../schemes/scheme.ts'
+import type { ProviderSettings } from '@oncehook/webhooks/providers'
 
 /** Headers that belong together, in lower case. */
 export type HeaderFamily = readonly string[]

@@ -1,5 +1,4 @@
-import { type Delivery, headerLines } from '../delivery.ts'
-import type { ProviderSettings } from '../schemes/scheme.ts'
+import { type Delivery, headerLines, type ProviderSettings } from '@oncehook/webhooks/providers'
 
 /** The signed time of a delivery. */
 export interface SignedTime {

@@ -1,28 +1,21 @@
-import type { Delivery } from '../delivery.ts'
-import type { CheckSignature, ProviderSettings, Scheme } from '../schemes/scheme.ts'
-import type { LiveSecret } from '../signatures/signature.ts'
-import { type Cause, endedSecret, type PossibleCause, rankCauses } from './cause.ts'
+import type {
+  CheckSignature,
+  Delivery,
+  LiveSecret,
+  PossibleCause,
+  PrepareExplanation,
+  ProviderSettings,
+  Scheme,
+} from '@oncehook/webhooks/providers'
+import { endedSecret, rankCauses } from './cause.ts'
 import { clockCauseOf, observe } from './observe.ts'
 import { findSignedTime, type SignedTime } from './signed-time.ts'
-
-/** A delivery that is not authentic. `rawBody` is undefined if the body was not read. */
-type RefusedFacts = Pick<Delivery, 'rawHeaders' | 'query'> & { readonly rawBody: Buffer | undefined }
-
-/**
- * The causes of a refusal at `now` (milliseconds), the most likely first: a subset of what the command `explain` finds. No
- * text contains a secret, a signature, or a part of the body.
- */
-export type ExplainRefusal = (refused: RefusedFacts, now: number) => readonly Cause[]
 
 // Each attempt reads the whole body.
 const MOST_TRIED_BYTES = 65_536
 
 /** Prepares the explanations of a provider. The two possible attempts: at the signed time, and with expired secrets. */
-export function prepareExplanation(
-  scheme: Scheme,
-  settings: ProviderSettings,
-  secrets: readonly LiveSecret[],
-): ExplainRefusal {
+export const prepareExplanation: PrepareExplanation = (scheme, settings, secrets) => {
   const tries = prepareAttempts(scheme, settings, secrets)
   return ({ rawHeaders, rawBody, query }, now) => {
     const delivery = { rawHeaders, rawBody, query }

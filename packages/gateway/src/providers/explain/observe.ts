@@ -1,6 +1,10 @@
-import { PAYPAL_MAX_AGE_SECONDS } from '../schemes/paypal/paypal-certificates.ts'
-import type { ProviderSettings, Scheme } from '../schemes/scheme.ts'
-import type { Cause, PossibleCause } from './cause.ts'
+import {
+  type Cause,
+  PAYPAL_MAX_AGE_SECONDS,
+  type PossibleCause,
+  type ProviderSettings,
+  type Scheme,
+} from '@oncehook/webhooks/providers'
 import { headerFamiliesOf, schemesWithHeaders } from './scheme-headers.ts'
 import type { SignedTime } from './signed-time.ts'
 

@@ -1,12 +1,18 @@
 import { createHmac } from 'node:crypto'
+import { makeProvider } from '@oncehook/webhooks/testing/make-provider'
+import { deliveryOf, readVectorFiles, secretsOf, type Vector } from '@oncehook/webhooks/testing/vectors'
 import { describe, expect, it } from 'vitest'
-import { makeProvider } from '../testing/make-provider.ts'
-import { deliveryOf, providerOf, readVectorFiles } from '../testing/vectors.ts'
+import { prepareExplanation } from './explain-refusal.ts'
 
 const NOW = 1_760_000_000_000
 
+function providerOf(scheme: string, vector: Vector) {
+  const secrets = secretsOf(vector)
+  return makeProvider({ settings: { scheme, ...vector.settings }, secrets }, prepareExplanation)
+}
+
 function github(...secrets: readonly { readonly value: string; readonly notAfter?: string }[]) {
-  return makeProvider({ settings: { scheme: 'github' }, secrets })
+  return makeProvider({ settings: { scheme: 'github' }, secrets }, prepareExplanation)
 }
 
 function githubDelivery(secret: string, text = '{"zen":"Keep it."}') {
@@ -59,7 +65,8 @@ describe('an explanation', () => {
   })
 
   it('does not show a time of an unknown form, which may be a part of a signature', () => {
-    const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets: [{ value: 'a secret of stripe' }] })
+    const secrets = [{ value: 'a secret of stripe' }]
+    const provider = makeProvider({ settings: { scheme: 'stripe' }, secrets }, prepareExplanation)
     const rawHeaders = ['Stripe-Signature', 't=5f1c0ffee,v1=00']
     const [cause] = provider.explain({ rawHeaders, rawBody: Buffer.from('{}'), query: '' }, NOW)
     expect(cause).toMatchObject({ cause: 'clock', message: 'The time in stripe-signature has an unknown format' })
