@@ -15,7 +15,7 @@ export {
 } from './event.ts'
 export { isObject } from './events/json-object.ts'
 export { resolvePointer } from './events/json-pointer.ts'
-export type { Cause, CauseName, ExplainRefusal, PossibleCause, PrepareExplanation } from './explanation.ts'
+export type { Cause, CauseName, PossibleCause, PrepareExplanation } from './explanation.ts'
 export type { Provider } from './provider.ts'
 export type { Asker } from './provider-api/shared-questions.ts'
 export { loadSchemes, SCHEME_NAMES, type Schemes } from './schemes/load-schemes.ts'
