@@ -11,6 +11,7 @@ import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-enc
 import { type CommandStartedEvent, type Db, MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { DURABLE_READ } from '../durable-read.ts'
 import { newOrder, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
 import { type ApplyDeps, applyEvents } from '../payments/apply-events.ts'
@@ -126,7 +127,8 @@ function silent(worker: ReceiptWorker): ReceiptOutbox {
 }
 
 async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
-  return (await orders.findOne({ _id: id ?? '' }))?.receipts[0]
+  // As the service reads: what one majority read has seen, the next one sees too.
+  return (await orders.findOne({ _id: id ?? '' }, DURABLE_READ))?.receipts[0]
 }
 
 async function stateOf(id: string | undefined): Promise<string | undefined> {

@@ -10,6 +10,7 @@ import { createTestKeys, NO_ENCRYPTION } from '@oncehook/kernel/testing/test-enc
 import { MongoClient } from 'mongodb'
 import { Registry } from 'prom-client'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { DURABLE_READ } from '../durable-read.ts'
 import { rotateOrders } from '../encryption/rotate-orders.ts'
 import { newOrder, ORDERS, type StoredReceipt } from '../orders/stored/order-document.ts'
 import { sealMembers } from '../orders/stored/order-encryption.ts'
@@ -110,7 +111,8 @@ async function payOrders(count: number, encryption: Encryption = NO_ENCRYPTION):
 }
 
 async function receiptOf(id: string | undefined): Promise<StoredReceipt | undefined> {
-  return (await orders.findOne({ _id: id ?? '' }))?.receipts[0]
+  // As the service reads: what one majority read has seen, the next one sees too.
+  return (await orders.findOne({ _id: id ?? '' }, DURABLE_READ))?.receipts[0]
 }
 
 function stateOf(id: string | undefined): () => Promise<string | undefined> {
