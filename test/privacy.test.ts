@@ -19,9 +19,11 @@ const NOT_PERSONAL: Record<string, readonly string[]> = {
   [EVENTS]: [
     ...['_id', 'state', 'reason', 'secretId', 'starts', 'lost', 'failures', 'fence', 'deliveries', 'mismatches'],
     ...['settledAt', 'expireAt', 'stripAt', 'keepKey', 'bodyId', 'lastDeliveryAt', 'firstFailedAt', 'dueAt'],
+    ...['resumedAt'],
     ...['leaseOwner', 'leaseUntil', 'leaseMs', 'claim', 'claimedAt', 'begun'],
   ],
   bodies: ['_id', 'checkAt'],
+  provider_pauses: ['_id', 'since'],
   audit: ['_id', 'at', 'action', 'seq', 'hash', 'previous'],
   replays: [
     ...['_id', 'state', 'ratePerSecond', 'matched', 'notRead', 'cursor', 'until', 'leaseUntil'],
@@ -77,9 +79,10 @@ async function use(): Promise<void> {
   const { _id } = await system.until(dead, ({ state }) => state === 'dead')
   await system.deliver({}, { secret: 'of a forger' })
   await expect.poll(() => database.db.collection('refusals').countDocuments()).toBeGreaterThan(0)
-  const { events } = system.operator()
+  const { events, providers } = system.operator()
   await events.replay.mutate({ ids: [String(_id)], reason: 'to have one' })
   await system.until(dead, ({ state, replays }) => state === 'dead' && replays?.length === 1)
+  await providers.pause.mutate({ provider: 'shop', reason: 'to have one' })
   await events.close.mutate({ id: String(_id), reason: 'to have one' })
 }
 

@@ -13,7 +13,9 @@ import { addReplaysCancelCommand } from './commands/events/replays-cancel.ts'
 import { addReplaysShowCommand } from './commands/events/replays-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addOverviewCommand } from './commands/overview.ts'
-import { addProvidersListCommand } from './commands/providers-list.ts'
+import { addProvidersListCommand } from './commands/providers/providers-list.ts'
+import { addProvidersPauseCommand } from './commands/providers/providers-pause.ts'
+import { addProvidersResumeCommand } from './commands/providers/providers-resume.ts'
 import { addReceiptsListCommand } from './commands/receipts-list.ts'
 import { addReceiptsReleaseCommand } from './commands/receipts-release.ts'
 import { addRefusedCommand } from './commands/refused.ts'
@@ -43,6 +45,8 @@ export const commandTable: readonly AddCommand[] = [
   addReceiptsListCommand,
   addReceiptsReleaseCommand,
   addProvidersListCommand,
+  addProvidersPauseCommand,
+  addProvidersResumeCommand,
   addRefusedCommand,
   addAuditListCommand,
   addAuditVerifyCommand,

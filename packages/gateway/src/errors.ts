@@ -72,6 +72,18 @@ export const eventNotProcessing = defineError('event_not_processing', {
   retry: 'never',
   message: 'The event is not being processed: only such events can be released',
 })
+/** An operator can pause a provider only once. Nothing was changed. */
+export const providerPaused = defineError('provider_paused', {
+  status: 409,
+  retry: 'never',
+  message: 'The provider is already paused',
+})
+/** An operator can resume only a paused provider. Nothing was changed. */
+export const providerNotPaused = defineError('provider_not_paused', {
+  status: 409,
+  retry: 'never',
+  message: 'The provider is not paused',
+})
 /** The data to erase is still in use: an event is not settled, or a receipt is not sent. */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,

@@ -4,6 +4,7 @@ import { ensureIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { createContext } from './composition/create-context.ts'
 import { createDispatcher } from './composition/create-dispatcher.ts'
 import type { GatewayDeps } from './composition/gateway-context.ts'
+import { loadPauses } from './composition/load-pauses.ts'
 import { startAdmin } from './composition/start-admin.ts'
 import type { Background } from './composition/start-background.ts'
 import { startInbox } from './composition/start-inbox.ts'
@@ -45,6 +46,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
     ...[...REPLAY_INDEXES, ...SIGN_IN_INDEXES, REFUSAL_INDEXES],
   ]
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
+  await loadPauses(context)
   const dispatcher = createDispatcher(context)
   const inbox = startInbox(context, dispatcher)
   // Added before the public listener, so that the listener is closed first.

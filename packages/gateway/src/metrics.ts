@@ -1,5 +1,6 @@
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/polled-gauges'
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { PausedProviders } from './inbox/pauses/provider-pauses.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
 /** Counts deliveries by outcome. */
@@ -134,9 +135,38 @@ function createLoginMetrics(registry: Registry): LoginMetrics {
   return { loginFailed: (api, reason) => failed.inc({ api, reason }) }
 }
 
-/** Adds gauges that query the inbox when they are read. */
-export function addInboxGauges(registry: Registry, readDepth: () => Promise<InboxDepth>): void {
-  addPolledGauges(registry, readDepth, INBOX_GAUGES)
+/** Dependencies of the gauges of the inbox. */
+export interface InboxGaugesDeps {
+  readonly readDepth: () => Promise<InboxDepth>
+  readonly paused: () => PausedProviders
+  /** The names of the configured providers. */
+  readonly providers: () => Iterable<string>
+}
+
+/** Adds gauges that query the inbox when they are read, and one that shows which providers are paused. */
+export function addInboxGauges(registry: Registry, { readDepth, paused, providers }: InboxGaugesDeps): void {
+  addPolledGauges(registry, readDepth, [
+    ...INBOX_GAUGES,
+    {
+      name: 'oncehook_events_oldest_unsettled_seconds',
+      help: 'Age of the oldest event that is not settled, without those of paused providers; 0 if there is none',
+      read: (depth) => oldestUnsettledSeconds(depth, paused()),
+    },
+  ])
+  const gauge = new Gauge({
+    name: 'oncehook_provider_paused',
+    help: 'Whether an operator has paused this provider: 1 or 0',
+    labelNames: ['provider'],
+    registers: [registry],
+    // All processes follow the same pauses.
+    aggregator: 'max',
+    collect() {
+      gauge.reset()
+      for (const provider of new Set([...providers(), ...paused().keys()])) {
+        gauge.set({ provider }, Number(paused().has(provider)))
+      }
+    },
+  })
 }
 
 const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
@@ -154,11 +184,6 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
     name: 'oncehook_events_closed',
     help: 'Events that failed permanently and that an operator has closed',
     read: ({ closed }) => closed,
-  },
-  {
-    name: 'oncehook_events_oldest_unsettled_seconds',
-    help: 'Age of the oldest event that is not settled, 0 if there is none',
-    read: oldestUnsettledSeconds,
   },
 ]
 

@@ -29,7 +29,7 @@ describe('doctor', () => {
     expect(findings.filter(({ level }) => level !== 'ok')).toEqual([])
     expect(findings.map(({ check }) => check)).toEqual([
       ...['settings', 'gateway', 'clock', 'api token', 'admin', 'mongodb', 'fulfilment', 'operator token'],
-      ...['dead events', 'backlog', 'receipts', 'secrets', 'encryption'],
+      ...['dead events', 'backlog', 'pauses', 'receipts', 'secrets', 'encryption'],
     ])
     expect(exitCode).toBe(0)
     const { stdout } = await runCommand(['doctor'], folder)
@@ -71,6 +71,22 @@ describe('doctor', () => {
     const { stdout } = await runCommand(['doctor'], folder)
     expect(stdout).toMatch(/^WARN +dead events +1 dead: 1 amount_mismatch\n +-> Run oncehook events list/m)
     await system.writeProviders(PROVIDERS)
+  })
+
+  it('shows a paused provider, and takes its waiting events for no backlog', async () => {
+    await system.events.deleteMany()
+    const { pause, resume } = system.operator().providers
+    await pause.mutate({ provider: 'shop', reason: 'a wrong mapping' })
+    const receivedAt = new Date(Date.now() - 7_200_000)
+    await system.events.insertOne(sampleRecord({ provider: 'shop', state: 'pending', receivedAt }))
+    const { of } = await examine()
+    expect(of('pauses')).toMatchObject({
+      level: 'ok',
+      message: expect.stringMatching(/^shop paused since 20\d\d-.+Z by alice \(a wrong mapping\), 1 waiting$/),
+    })
+    expect(of('backlog')).toMatchObject({ level: 'ok' })
+    await resume.mutate({ provider: 'shop', reason: 'the mapping is right' })
+    expect((await examine()).of('pauses')).toMatchObject({ level: 'ok', message: 'No provider is paused' })
   })
 
   it.each([

@@ -3,6 +3,7 @@ import type { AddCommand } from '../command.ts'
 import { checkEncryption } from '../doctor/check-encryption.ts'
 import { checkEvents, checkReceipts } from '../doctor/check-events.ts'
 import { checkAdmin, checkGateway } from '../doctor/check-listeners.ts'
+import { checkPauses } from '../doctor/check-pauses.ts'
 import { checkSecrets } from '../doctor/check-secrets.ts'
 import { checkApiToken, checkOperatorToken } from '../doctor/check-tokens.ts'
 import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
@@ -76,6 +77,7 @@ async function* checkInside(
   const client = createOperatorClient(context.fetch, address)
   const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
     ['dead events', () => checkEvents(client)],
+    ['pauses', () => checkPauses(client)],
     ['receipts', () => checkReceipts(client)],
     ['secrets', () => checkSecrets(client, context.now())],
     ['encryption', () => checkEncryption(client)],

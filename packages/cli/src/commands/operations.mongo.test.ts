@@ -121,6 +121,27 @@ describe('refused', () => {
   })
 })
 
+describe('providers pause and resume', () => {
+  it('says what happens, and providers list and overview show the pause', async () => {
+    expect(await run(['providers', 'pause', 'shop'])).toMatchObject({ exitCode: 2 })
+    expect(await run(['providers', 'pause', 'shop', '--reason', 'a wrong mapping'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'Paused: events of shop are stored, and wait until it is resumed\n',
+    })
+    const { stdout } = await run(['providers', 'list'])
+    expect(stdout).toMatch(/^PROVIDER +PAUSED SINCE +BY +REASON +WAITING$/m)
+    expect(stdout).toMatch(/^shop +20\d\d-.+Z +alice +a wrong mapping +0$/m)
+    expect((await run(['overview'])).stdout).toMatch(/^Paused {6}shop$/m)
+    const again = await run(['providers', 'pause', 'shop', '--reason', 'a wrong mapping'])
+    expect(again).toMatchObject({ exitCode: 1, stderr: 'The provider is already paused (provider_paused)\n' })
+    expect(await run(['providers', 'resume', 'shop', '--reason', 'the mapping is right'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'Resumed: the events of shop that waited are due now\n',
+    })
+    expect((await run(['providers', 'list'])).stdout).not.toContain('PAUSED SINCE')
+  })
+})
+
 describe('overview', () => {
   it('counts the events by state and the dead by reason', async () => {
     await system.events.deleteMany()

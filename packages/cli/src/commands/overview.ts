@@ -11,7 +11,13 @@ export const addOverviewCommand: AddCommand = (program, deps) => {
 
 type Overview = Awaited<ReturnType<OperatorClient['overview']['query']>>
 
-function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMinute }: Overview): string[] {
+function describe({
+  states,
+  deadByReason,
+  oldestUnsettledSeconds,
+  pausedProviders,
+  receivedLastMinute,
+}: Overview): string[] {
   const count = (value: number | null): string => (value === null ? 'unknown' : String(value))
   const reasons = Object.entries(deadByReason ?? {}).map(([reason, number]) => `  ${toPrintable(reason)}: ${number}`)
   return [
@@ -23,6 +29,7 @@ function describe({ states, deadByReason, oldestUnsettledSeconds, receivedLastMi
     ...reasons,
     `Closed      ${count(states.closed)}`,
     `Oldest      ${oldestUnsettledSeconds === 0 ? 'none unsettled' : `${toAge(oldestUnsettledSeconds)} unsettled`}`,
+    ...(pausedProviders.length === 0 ? [] : [`Paused      ${pausedProviders.map(toPrintable).join(', ')}`]),
     `Received    ${count(receivedLastMinute)} in the last minute`,
   ]
 }

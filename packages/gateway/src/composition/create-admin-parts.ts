@@ -43,7 +43,16 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     failedLogins,
     errors: databaseErrors,
     parts: {
-      ...{ db, encryption, keyRegister, audit, replays: createReplays(db), signIns, fulfilment },
+      ...{
+        db,
+        encryption,
+        keyRegister,
+        audit,
+        replays: createReplays(db),
+        pauses: context.pauses,
+        signIns,
+        fulfilment,
+      },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })

@@ -9,6 +9,7 @@ import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mong
 import { createUnknownKeys } from '@oncehook/kernel/unknown-keys'
 import { watchServiceKeys } from '@oncehook/kernel/watch-service-keys'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createProviderStats } from '../inbox/statistics/provider-stats.ts'
 import { createGatewayMetrics } from '../metrics.ts'
 import { createAudit } from '../operator/audit/audit.ts'
@@ -47,6 +48,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle): GatewayC
     providers,
     owner: randomUUID(),
     mongo,
+    pauses: createProviderPauses(mongo.background.durableDb),
     serviceKeys,
     encryptionKeys,
     encryption: createEncryption(encryptionKeys.current, createUnknownKeys(registry)),

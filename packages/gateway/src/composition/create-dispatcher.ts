@@ -12,7 +12,8 @@ const HOUR_MS = 3_600_000
 
 /** Creates the dispatcher. Once started, it sends stored events to fulfilment. */
 export function createDispatcher(context: GatewayContext): Dispatcher {
-  const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments } = context
+  const { settings, logger, clock, random, metrics, databaseErrors, lifecycle, mongo, owner, payments, pauses } =
+    context
   const claims = createClaims({
     db: mongo.background.db,
     owner,
@@ -20,6 +21,7 @@ export function createDispatcher(context: GatewayContext): Dispatcher {
     ...readRetention(settings),
     maxCrashes: settings.MAX_STARTS,
     maxDelayMs: settings.RETRY_CAP_MS,
+    paused: () => pauses.current,
   })
   const limits = {
     baseMs: settings.RETRY_BASE_MS,
@@ -34,6 +36,7 @@ export function createDispatcher(context: GatewayContext): Dispatcher {
   const dispatcher = new Dispatcher({
     claims: databaseErrors.watch(indexedClaims(claims, { logger, now: () => performance.now() })),
     process: async (batch) => reportMismatch(await processBatch(processing, batch), { logger, metrics }),
+    pauses,
     clock,
     random,
     logger,

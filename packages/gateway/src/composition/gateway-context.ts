@@ -13,6 +13,7 @@ import type { WatchedSource } from '@oncehook/kernel/watch-source'
 import type { Registry } from 'prom-client'
 import type { PaymentProcedures } from '../dispatch/apply-payments.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
+import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { Audit } from '../operator/audit/audit.ts'
 import type { WatchedProviders } from '../providers/watched-providers.ts'
@@ -50,6 +51,8 @@ export interface GatewayContext extends GatewayDeps {
   readonly owner: string
   /** Two pools, so that a backlog never delays a delivery. */
   readonly mongo: { readonly accepting: MongoConnection; readonly background: MongoConnection }
+  /** The pauses of providers, as this process knows them. */
+  readonly pauses: ProviderPauses
   /** The client of fulfilment. It is loaded on first use. */
   readonly fulfilment: () => Promise<FulfilmentClient>
   readonly payments: PaymentProcedures

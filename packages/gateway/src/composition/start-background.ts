@@ -32,7 +32,11 @@ export async function startBackground(context: GatewayContext, listener: PublicL
   mountApp(context, { listener, fulfilment: client, recordChange: orderAudit.record })
   const [console] = await Promise.all([openConsole(context), mongo.background.open()])
   if (lifecycle.isStopping) return null
-  addInboxGauges(registry, () => readInboxDepth(mongo.background.db))
+  addInboxGauges(registry, {
+    readDepth: () => readInboxDepth(mongo.background.db),
+    paused: () => context.pauses.current,
+    providers: () => context.providers.current().keys(),
+  })
   addClockSkewGauge(registry, { db: mongo.background.db, clock: context.clock })
   // Operators act on the data that they see, so it must not be rolled back later.
   const db = mongo.background.durableDb

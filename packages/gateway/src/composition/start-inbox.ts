@@ -35,6 +35,7 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     counts,
     errors: databaseErrors,
     encryption,
+    paused: () => context.pauses.current,
     dispatcher,
   })
 }

@@ -4,6 +4,8 @@ import { armFailPoint } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import type { Claim } from '../inbox/claims/claim.ts'
+import { pausedDueAt } from '../inbox/pauses/paused-due-at.ts'
+import { createProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import { createFakeFulfilment } from '../testing/fake-fulfilment.ts'
 import { openInbox } from '../testing/open-inbox.ts'
 import { arrivalOf, many, preload, startDispatcher, until, untilState } from '../testing/start-dispatcher.ts'
@@ -220,6 +222,24 @@ describe.concurrent('Dispatcher', () => {
     await untilState(running, 'done', 4)
     expect(running.lost()).toBe(0)
     expect(await other.events.countDocuments({ starts: 1 })).toBe(4)
+  })
+
+  it('releases what waits in memory when its provider is paused, and sends it when it is resumed', async () => {
+    await using database = await testDatabase(process.env)
+    const pauses = createProviderPauses(database.db)
+    await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, pauses })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    running.fake.onCall = () => promise
+    await running.record(...many(4))
+    await until(() => expect(running.fake.calls).toEqual([['e0']]))
+    await pauses.pause({ provider: 'acme', by: 'alice', reason: 'a wrong mapping' })
+    resolve()
+    const dueAt = pausedDueAt('acme')
+    await until(async () => expect(await running.open.events.countDocuments({ state: 'pending', dueAt })).toBe(3))
+    expect(running.fake.applied).toEqual(['e0'])
+    await pauses.resume('acme')
+    await untilState(running, 'done', 4)
+    expect(running.fake.applied).toEqual(many(4))
   })
 
   it('counts a claim that it lost, and drops its outcome', async () => {

@@ -5,16 +5,20 @@ import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { withTimeout } from '@oncehook/kernel/with-timeout'
 import type { Claim, ClaimTaker, SettledClaim } from '../inbox/claims/claim.ts'
 import type { Claims } from '../inbox/claims/claims.ts'
+import type { PausedProviders } from '../inbox/pauses/provider-pauses.ts'
 import { beginAttempt, settleAttempt } from './attempt-writes.ts'
 import { BacklogGrowth } from './backlog-growth.ts'
 import { type Before, CallHealth } from './health/call-health.ts'
 import type { CallFailure, ProcessedBatch } from './process-batch.ts'
 import { type Batch, WaitingClaims, type Way } from './waiting-claims.ts'
+import { withoutPaused } from './without-paused.ts'
 
 /** Dependencies of the dispatcher. Times are in milliseconds. */
 export interface DispatcherDeps {
   readonly claims: Claims
   readonly process: (batch: readonly Claim[]) => Promise<ProcessedBatch>
+  /** The providers whose events are not sent. `refresh` finds out about changes. */
+  readonly pauses: { readonly current: PausedProviders; refresh(): Promise<void> }
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
@@ -29,6 +33,7 @@ export interface DispatcherDeps {
 
 const POLL_MS = 500
 const RECLAIM_MS = 1_000
+const PAUSES_MS = 1_000
 const BATCHES_AHEAD = 10
 const STOP_GRACE_MS = 2_500
 const RELEASE_MS = 1_000
@@ -92,7 +97,7 @@ export class Dispatcher implements ClaimTaker {
     this.#schedule()
     const { random, leaseMs } = this.#deps
     const onError = this.#onDatabaseError
-    const { claims } = this.#deps
+    const { claims, pauses } = this.#deps
     const renew = async (): Promise<void> => {
       await Promise.all([claims.beat(), claims.renew([...this.#held.keys()])])
     }
@@ -105,6 +110,7 @@ export class Dispatcher implements ClaimTaker {
         onError,
       }),
       runPeriodically({ task: renew, everyMs: leaseMs / 3, random, onError }),
+      runPeriodically({ task: () => pauses.refresh(), everyMs: PAUSES_MS, random, onError }),
     ]
   }
 
@@ -143,15 +149,19 @@ export class Dispatcher implements ClaimTaker {
     return this.#waiting.next({ limit: this.#limit(), lanes: this.#lanes(), underWay: [...this.#running.values()] })
   }
 
-  #send(batch: Batch): void {
-    const run = this.#run(batch).finally(() => {
+  #send({ way, claims: taken }: Batch): void {
+    const { paused, claims } = withoutPaused(taken, this.#deps.pauses.current)
+    // They are due in the database again, where the search postpones them.
+    if (paused.length > 0) void this.#release(paused)
+    if (claims.length === 0) return
+    const run = this.#run({ way, claims }).finally(() => {
       this.#running.delete(run)
-      for (const claim of batch.claims) this.#held.delete(claim)
-      this.#growth.handled(batch.claims.length)
+      for (const claim of claims) this.#held.delete(claim)
+      this.#growth.handled(claims.length)
       this.#schedule()
       if (this.#moreDue) this.#pollOnce().catch(this.#onDatabaseError)
     })
-    this.#running.set(run, batch.way)
+    this.#running.set(run, way)
   }
 
   /** The number of events that keeps the lanes of a backlog busy. The rest is left to other processes. */

@@ -70,11 +70,13 @@ export interface EventDocument {
   readonly leaseUntil?: Date
   /** The length of the holder's leases, in milliseconds. */
   readonly leaseMs?: number
-  /** Absent on a pending record: due now. */
+  /** Absent on a pending record: due now. From the year 7000 on: its provider is paused, or was. */
   readonly dueAt?: Date
   /** Moved by time that does not count, such as a jump of the clock. */
   readonly firstFailedAt?: Date
   readonly orderUnknownSince?: Date
+  /** When it was first claimed after a pause of its provider. The time since its last attempt until then does not count. */
+  readonly resumedAt?: Date
   readonly attempts: readonly Attempt[]
   readonly lastError: { readonly code: string; readonly message: string; readonly at: Date } | null
   readonly outcome: { readonly kind: string; readonly version: number | null } | null

@@ -12,10 +12,11 @@ import { NO_BODY, storeEvidence } from './evidence-encryption.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { GROUP_LIMITS, OVERHEAD_BYTES } from './group-limits.ts'
 import { KnownIds } from './known-ids.ts'
+import type { PausedProviders } from './pauses/provider-pauses.ts'
 import { type BatchArrival, createBatchRecorder } from './record-batch.ts'
 import type { RedeliveryCounter } from './redeliveries/redeliveries.ts'
 import type { Retention } from './retention/retention.ts'
-import { insertClaimed, insertPending, insertUnhandled, type NewState } from './transitions.ts'
+import { insertClaimed, insertPaused, insertPending, insertUnhandled, type NewState } from './transitions.ts'
 
 /** The evidence of an authentic delivery, stored with each of its events. */
 export interface Evidence {
@@ -53,6 +54,8 @@ export interface InboxDeps extends Retention {
   readonly errors: DatabaseErrors
   /** Encrypts bodies, headers and queries, if encryption is on. */
   readonly encryption: Encryption
+  /** The providers whose new records wait. */
+  readonly paused: () => PausedProviders
   /** Decides which new records are claimed on insert, and sends them. */
   readonly dispatcher: ClaimTaker
 }
@@ -178,8 +181,10 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
   }
 }
 
-function newState(deps: InboxDeps, { event, signsTime }: Arrival, receivedAt: Date): NewState {
+function newState(deps: InboxDeps, { provider, event, signsTime }: Arrival, receivedAt: Date): NewState {
   const reason = unhandledReason(event, deps.isHandled)
   if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
+  const pausedDueAt = deps.paused().get(provider)
+  if (pausedDueAt !== undefined) return insertPaused(pausedDueAt)
   return deps.dispatcher.admits() ? insertClaimed(deps) : insertPending()
 }

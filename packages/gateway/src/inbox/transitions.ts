@@ -4,15 +4,17 @@ import { type Document, type ObjectId, Timestamp } from 'mongodb'
 import { type AttemptResult, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
 import { measureFailing } from './claims/failing-time.ts'
 import type { EventDocument } from './event-document.ts'
-import { counterOf, listOf, raised } from './record-expressions.ts'
+import { FIRST_PAUSED_DUE_AT } from './pauses/paused-due-at.ts'
+import { counterOf, listOf, raised, timeOf } from './record-expressions.ts'
 import { bodyMsOf, datesOfDead, datesOfEnding, type Retention } from './retention/retention.ts'
 
 /*
  * All changes of an event's state. Nothing else writes a state: `test/architecture.test.ts` enforces it.
  *
- *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertClaimed
+ *   (insert)   -> unhandled | pending | processing    insertUnhandled, insertPending, insertPaused, insertClaimed
  *   pending    -> processing                          claimRecord
  *   processing -> processing                          claimRecord, after the lease of the holder has ended
+ *   pending    -> pending                             postpone, while the provider is paused
  *   processing -> done | unhandled | dead | pending   settle
  *   processing -> pending                             release, releaseFromHolder
  *   processing -> dead                                failPoisoned
@@ -38,7 +40,7 @@ const MOST_LOSSES = 1_000
 
 /** The fields of a new record that depend on its state. */
 export type NewState = Pick<EventDocument, 'state' | 'reason' | 'starts' | 'fence'> &
-  Partial<Pick<EventDocument, 'leaseOwner' | 'leaseMs' | 'claimedAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
+  Partial<Pick<EventDocument, 'leaseOwner' | 'leaseMs' | 'claimedAt' | 'dueAt' | 'settledAt' | 'expireAt' | 'stripAt'>>
 
 /** When an event was received, and how long it is kept. */
 interface Receipt {
@@ -60,6 +62,11 @@ export function insertUnhandled(reason: UnhandledReason, { receivedAt, signsTime
 /** Inserts an event that is due at once, for any process. */
 export function insertPending(): NewState {
   return { state: 'pending', reason: null, starts: 0, fence: 0 }
+}
+
+/** Inserts an event whose provider is paused. `dueAt` is the due time of that pause. */
+export function insertPaused(dueAt: Date): NewState {
+  return { state: 'pending', reason: null, starts: 0, fence: 0, dueAt }
 }
 
 /** Inserts an event that is claimed on insert. The server sets `claimedAt`, at which the lease begins. */
@@ -87,6 +94,7 @@ export function claimRecord({ owner, leaseMs, claimId, living }: NewClaim): Docu
       $set: {
         lost: { $cond: [counts, raised('lost'), counterOf('lost')] },
         losses: { $cond: [counts, losses, '$losses'] },
+        resumedAt: { $cond: [hasWaitedInPause, '$$NOW', '$resumedAt'] },
         starts: raised('starts'),
         fence: raised('fence'),
         state: 'processing',
@@ -100,6 +108,11 @@ export function claimRecord({ owner, leaseMs, claimId, living }: NewClaim): Docu
   ]
 }
 
+/** Whether a record has failed before and then waited because its provider was paused. That time does not count. */
+const hasWaitedInPause = {
+  $and: [{ $gte: ['$dueAt', FIRST_PAUSED_DUE_AT] }, { $gt: [timeOf('firstFailedAt'), null] }],
+}
+
 // The first loss puts a record under suspicion, even if the record only waited in its holder's memory, because sending
 // a large batch writes nothing. After that, a loss counts only if it came after `begin`. Otherwise a series of deaths
 // would mark whole backlogs as dead.
@@ -111,6 +124,11 @@ function countsAsLost(living: readonly string[]): Document {
       { $or: [{ $eq: [counterOf('lost'), 0] }, { $in: ['$begun', [true, 'together']] }] },
     ],
   }
+}
+
+/** Leaves a due record out of all searches while its provider is paused. `dueAt` is the due time of that pause. */
+export function postpone(dueAt: Date): Document[] {
+  return [{ $set: { dueAt } }]
 }
 
 /** Releases a record without an attempt. It is due at once, and nothing counts for or against it. */

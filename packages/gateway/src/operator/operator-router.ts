@@ -11,6 +11,7 @@ import {
 import { providerHealthProcedure } from './health/provider-health-procedure.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
+import { pauseProviderProcedure, resumeProviderProcedure } from './pause-procedures.ts'
 import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
 import { listRefusalsProcedure } from './refusal-procedures.ts'
@@ -34,7 +35,12 @@ export const operatorRouter = router({
   replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
   erase: eraseProcedure,
   encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
-  providers: router({ list: listProvidersProcedure, health: providerHealthProcedure }),
+  providers: router({
+    list: listProvidersProcedure,
+    health: providerHealthProcedure,
+    pause: pauseProviderProcedure,
+    resume: resumeProviderProcedure,
+  }),
   refusals: router({ list: listRefusalsProcedure }),
   receipts: router({ list: listReceiptsProcedure, release: releaseReceiptProcedure }),
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),

@@ -11,6 +11,7 @@ import { type Db, MongoServerError } from 'mongodb'
 import { roleMissing, searchTooWide } from '../errors.ts'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
 import { isIndexMissing } from '../inbox/claims/index-missing.ts'
+import type { ProviderPauses } from '../inbox/pauses/provider-pauses.ts'
 import type { Retention } from '../inbox/retention/retention.ts'
 import type { Providers } from '../providers/read-providers.ts'
 import type { Role } from '../token-holders.ts'
@@ -28,6 +29,7 @@ export interface OperatorParts {
   readonly audit: Audit
   readonly replays: Replays
   readonly signIns: SignIns
+  readonly pauses: ProviderPauses
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch

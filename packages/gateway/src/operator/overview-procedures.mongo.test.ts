@@ -31,6 +31,7 @@ describe('overview', () => {
     expect(rest).toEqual({
       states: { pending: 2, processing: 1, dead: 3, closed: 0, unhandled: 1, done: 3 },
       deadByReason: { order_unknown: 2, amount_mismatch: 1 },
+      pausedProviders: [],
       receivedLastMinute: 1,
     })
     expect(oldestUnsettledSeconds).toBeGreaterThanOrEqual(1_200)
@@ -65,7 +66,7 @@ describe('providers.list', () => {
       .poll(() => operator.providers.list.query())
       .toEqual([
         {
-          ...{ name: 'acme', scheme: 'stripe', path: '/api/webhooks/acme', oldestUnsettledSeconds: null },
+          ...{ name: 'acme', scheme: 'stripe', path: '/api/webhooks/acme', oldestUnsettledSeconds: null, paused: null },
           secrets: [
             { id: 'newer', notAfter: null, ...matched(2) },
             { id: 'older', notAfter, ...matched(1) },
@@ -73,7 +74,7 @@ describe('providers.list', () => {
           deliveries: { recorded: 1, duplicate: 1, unhandled: 1, signature_invalid: 1, invalid_body: 1 },
         },
         {
-          ...{ name: 'shop', scheme: 'hmac', path: '/api/webhooks/shop', oldestUnsettledSeconds: null },
+          ...{ name: 'shop', scheme: 'hmac', path: '/api/webhooks/shop', oldestUnsettledSeconds: null, paused: null },
           secrets: [{ id: 'only', notAfter: null, matches: 0, lastMatchedAt: null }],
           deliveries: {},
         },

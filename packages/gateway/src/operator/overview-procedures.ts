@@ -8,12 +8,12 @@ const MINUTE_MS = 60_000
 const COUNTED_AT_MOST = 1_000_000
 
 /**
- * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event, and the number
- * of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
+ * `overview`: counts by state, dead events by reason, the age in seconds of the oldest unsettled event (except for
+ * paused providers), the paused providers, and the number of events stored within the last minute. A property is null if the database did not answer in time. `done` is the
  * rest of an estimated total.
  */
 export const overviewProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
-  const { db, clock } = ctx
+  const { db, clock, pauses } = ctx
   const events = db.collection<EventDocument>(EVENTS)
   const since = ObjectId.createFromTime(Math.floor((clock.now() - MINUTE_MS) / 1_000))
   const [total, depth, unhandled, deadByReason, receivedLastMinute] = await Promise.all([
@@ -30,7 +30,8 @@ export const overviewProcedure = procedure.input(z.strictObject({}).optional()).
       done: doneOf(total, [pending, processing, dead, closed, unhandled]),
     },
     deadByReason,
-    oldestUnsettledSeconds: oldestUnsettledSeconds(depth),
+    oldestUnsettledSeconds: oldestUnsettledSeconds(depth, pauses.current),
+    pausedProviders: [...pauses.current.keys()],
     receivedLastMinute,
   }
 })

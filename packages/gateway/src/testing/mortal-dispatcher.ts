@@ -8,6 +8,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts'
 import type { ProcessedBatch } from '../dispatch/process-batch.ts'
 import type { Claim } from '../inbox/claims/claim.ts'
 import { createClaims } from '../inbox/claims/claims.ts'
+import { NO_PAUSES } from './no-pauses.ts'
 
 /** The event that kills the process that handles it. */
 export const KILLER = 'killer'
@@ -44,10 +45,20 @@ async function run({ uri, database, leaseMs, ...limits }: MortalOptions): Promis
   const { maxCrashes } = limits
   const claims = createClaims({
     ...{ db: connection.db, owner: randomUUID(), leaseMs, maxCrashes, maxDelayMs: 1_000 },
+    paused: () => NO_PAUSES.current,
     ...{ retentionMs: 3_600_000, bodyRetentionMs: 3_600_000 },
   })
   new Dispatcher({
-    ...{ claims, process: tryBatch, clock: systemClock, random: Math.random, logger, leaseMs, ...limits },
+    ...{
+      claims,
+      pauses: NO_PAUSES,
+      process: tryBatch,
+      clock: systemClock,
+      random: Math.random,
+      logger,
+      leaseMs,
+      ...limits,
+    },
     onSettled: () => undefined,
     onLost: () => undefined,
   }).start()

@@ -14,6 +14,7 @@ import type { ClaimsDeps } from '../inbox/claims/claims-deps.ts'
 import { EVENT_INDEXES, EVENTS, type EventDocument } from '../inbox/event-document.ts'
 import { type Arrival, createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type RedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
+import { NO_PAUSES } from './no-pauses.ts'
 
 /** The inbox of one gateway process on a test database. A test can see everything that it does. */
 export interface OpenInbox extends AsyncDisposable {
@@ -80,6 +81,7 @@ export async function openInbox(
         counts,
         errors: createDatabaseErrors(new Registry()),
         encryption: NO_ENCRYPTION,
+        paused: () => NO_PAUSES.current,
       },
       isSharded: () => connection.isSharded,
       isHandled: (type) => type.startsWith('payment.'),
@@ -96,6 +98,7 @@ export async function openInbox(
         bodyRetentionMs: HOUR_MS,
         maxCrashes: 8,
         maxDelayMs: 900_000,
+        paused: () => NO_PAUSES.current,
         ...others,
       }),
     async record(eventId) {

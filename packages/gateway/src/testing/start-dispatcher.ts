@@ -5,12 +5,13 @@ import type { AppError } from '@oncehook/kernel/errors'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import type { TestDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, vi } from 'vitest'
-import { Dispatcher } from '../dispatch/dispatcher.ts'
+import { Dispatcher, type DispatcherDeps } from '../dispatch/dispatcher.ts'
 import { RecentAnswers } from '../dispatch/health/recent-answers.ts'
 import { processBatch } from '../dispatch/process-batch.ts'
 import { indexedClaims } from '../inbox/claims/indexed-claims.ts'
 import type { EventDocument } from '../inbox/event-document.ts'
 import { createFakeFulfilment, type FakeFulfilment } from './fake-fulfilment.ts'
+import { NO_PAUSES } from './no-pauses.ts'
 import { type OpenInbox, openInbox, sampleArrival } from './open-inbox.ts'
 
 const HOUR_MS = 3_600_000
@@ -51,6 +52,8 @@ interface Options {
   readonly leaseMs?: number
   readonly maxCrashes?: number
   readonly clock?: Clock
+  /** Providers whose events wait. */
+  readonly pauses?: DispatcherDeps['pauses']
   /** Whether the test starts the dispatcher. */
   readonly isIdle?: boolean
 }
@@ -58,11 +61,12 @@ interface Options {
 /** Starts a dispatcher with its own inbox on a test database. Disposing of it stops the dispatcher. */
 export async function startDispatcher(database: TestDatabase, options: Options = {}): Promise<RunningDispatcher> {
   const { fake = createFakeFulfilment(), batchSize = 100, concurrency = 2, leaseMs = 30_000 } = options
-  const { clock = systemClock, maxCrashes = 8 } = options
+  const { clock = systemClock, maxCrashes = 8, pauses = NO_PAUSES } = options
   await using resources = new AsyncDisposableStack()
   const open = resources.use(
     await openInbox(database, {
       leaseMs,
+      paused: () => pauses.current,
       dispatcher: { admits: () => dispatcher.admits(), take: (claim) => dispatcher.take(claim) },
     }),
   )
@@ -71,8 +75,11 @@ export async function startDispatcher(database: TestDatabase, options: Options =
   let settled = 0
   const recent = new RecentAnswers(() => performance.now())
   const dispatcher: Dispatcher = new Dispatcher({
-    claims: indexedClaims(open.claims({ leaseMs, maxCrashes }), { logger, now: () => performance.now() }),
-    ...{ clock, random: Math.random, logger },
+    claims: indexedClaims(open.claims({ leaseMs, maxCrashes, paused: () => pauses.current }), {
+      logger,
+      now: () => performance.now(),
+    }),
+    ...{ pauses, clock, random: Math.random, logger },
     ...{ batchSize, concurrency, leaseMs, maxCrashes },
     process: (batch) => processBatch({ fulfilment: fake.procedures, limits, random: Math.random, recent }, batch),
     onSettled() {

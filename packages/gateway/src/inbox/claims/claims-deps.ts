@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import type { PausedProviders } from '../pauses/provider-pauses.ts'
 import type { Retention } from '../retention/retention.ts'
 
 /** Dependencies of the claims. Times are in milliseconds. */
@@ -9,6 +10,8 @@ export interface ClaimsDeps extends Retention {
   readonly maxCrashes: number
   /** The longest delay that is ever set for a record. A later due time comes from a wrong clock. */
   readonly maxDelayMs: number
+  /** The providers whose due records are not claimed. */
+  readonly paused: () => PausedProviders
   /** Milliseconds that never go backwards. Default: those of the process. */
   readonly monotonicMs?: () => number
 }

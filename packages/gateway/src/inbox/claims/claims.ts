@@ -9,11 +9,15 @@ import { findDue, isDue, SEARCH_MS } from './find-due.ts'
 import { settleHeld, updateHeld } from './held-claims.ts'
 import { leaseHasEnded } from './lease.ts'
 import { createOwners, type Owners } from './owners.ts'
+import { postponePaused } from './postpone-paused.ts'
 import { takeClaims } from './take-claims.ts'
 
 /** Claims, keeps and releases records. All times come from the database's clock, and every write is fenced. */
 export interface Claims {
-  /** Claims up to `limit` due records, the longest due first. New records and retries share the places. */
+  /**
+   * Claims up to `limit` due records, the longest due first. New records and retries share the places. Records of
+   * paused providers are not claimed, but left out of later searches until their provider is resumed.
+   */
   claimDue(limit: number): Promise<Claim[]>
   /**
    * Claims up to `limit` records whose lease has expired. Marks records as dead that seem to kill their holders.
@@ -41,6 +45,8 @@ export interface Claims {
 }
 
 const MAX_TRIES = 5
+// Enough that a long list of a provider that was just paused does not hold up the others for more than seconds.
+const MAX_POSTPONED = 40
 
 /** Creates the claims of one process. */
 export function createClaims(deps: ClaimsDeps): Claims {
@@ -54,11 +60,17 @@ export function createClaims(deps: ClaimsDeps): Claims {
       favoursTimed = !favoursTimed
       // Another process may have taken the records found here. Then search again, or one process would starve the
       // other.
-      for (let tries = 0; tries < MAX_TRIES && claims.length < limit; tries += 1) {
+      for (let tries = 0, postponed = 0; tries < MAX_TRIES && claims.length < limit && postponed < MAX_POSTPONED; ) {
         const wanted = limit - claims.length
-        const ids = await findDue(deps, { limit: wanted, timed: (wanted + Number(favoursTimed)) >> 1 })
+        const found = await findDue(deps, { limit: wanted, timed: (wanted + Number(favoursTimed)) >> 1 })
+        const due = found.filter(({ provider }) => !deps.paused().has(provider))
+        const ids = due.map(({ _id }) => _id)
         claims.push(...(await takeClaims(deps, ids, { claimable: isDue(deps) })))
-        if (ids.length < wanted) break
+        if (due.length < found.length) {
+          await postponePaused(deps)
+          postponed += 1
+        } else if (ids.length < wanted) break
+        else tries += 1
       }
       return claims
     },

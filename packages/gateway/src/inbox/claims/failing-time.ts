@@ -16,8 +16,8 @@ export interface FailingTime {
 
 /**
  * Measures how long a record has been failing. `maxDelayMs` is the longest delay between two attempts. More than that
- * does not count, except for a small step of the clock, and never less than zero. So a clock jump, or an outage of all
- * gateways, does not make an event dead. To leave out time that does not count, the start times are moved.
+ * does not count, except for a small step of the clock, and never less than zero. Nor does the time from the last attempt
+ * to the end of a pause. So a clock jump, a pause, or an outage of all gateways does not make an event dead. To leave out time that does not count, the start times are moved.
  */
 export function measureFailing(maxDelayMs: number): FailingTime {
   const maxGapMs = maxDelayMs + CLOCK_STEP_MS
@@ -25,7 +25,8 @@ export function measureFailing(maxDelayMs: number): FailingTime {
   const unknownSince = timeOf('orderUnknownSince')
   const lastTry = { $ifNull: [timeOf('lastError.at'), first] }
   const gap = { $subtract: ['$$NOW', lastTry] }
-  const counted = { $max: [0, { $min: [gap, maxGapMs] }] }
+  const sincePause = { $subtract: ['$$NOW', { $max: [lastTry, timeOf('resumedAt')] }] }
+  const counted = { $max: [0, { $min: [sincePause, maxGapMs] }] }
   // A time from before the present run of failures, such as before a replay, no longer counts.
   const isPresent = { $and: [{ $gt: [first, null] }, { $gte: [unknownSince, first] }] }
   const msFrom = (start: Document): Document => ({ $add: [{ $max: [0, { $subtract: [lastTry, start] }] }, counted] })

@@ -7,7 +7,13 @@ import type { ClaimsDeps } from './claims-deps.ts'
 export const SEARCH_MS = 4_000
 const EPOCH = new Date(0)
 
-type SearchDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs'>
+type SearchDeps = Pick<ClaimsDeps, 'db' | 'maxDelayMs' | 'paused'>
+
+/** A due record that was found. */
+export interface DueRecord {
+  readonly _id: ObjectId
+  readonly provider: string
+}
 
 /** How many due records to find, and how many places are for records whose time has come, if new ones fill the rest. */
 interface Wanted {
@@ -32,19 +38,31 @@ export function isDue({ maxDelayMs }: Pick<ClaimsDeps, 'maxDelayMs'>): Document 
  * prevent all retries. The expression narrows the range of the index, so that a long list of records due later costs
  * nothing.
  */
-export async function findDue(deps: SearchDeps, { limit, timed }: Wanted): Promise<ObjectId[]> {
-  const first = await findIds(deps, isDue(deps), limit)
+export async function findDue(deps: SearchDeps, { limit, timed }: Wanted): Promise<DueRecord[]> {
+  const filter = isSearchedFor(deps)
+  const first = await find(deps, filter, limit)
   if (first.length < limit || timed === 0) return first
-  const { state, $or } = isDue(deps)
-  const overtaken = await findIds(deps, { state, dueAt: { $gte: EPOCH }, $or }, timed)
-  const places = new Set(overtaken.map(String))
-  const others = first.filter((id) => !places.has(String(id)))
-  return [...others.slice(0, limit - overtaken.length), ...overtaken]
+  const overtaken = await find(deps, { ...filter, dueAt: { $gte: EPOCH } }, timed)
+  const places = new Set(overtaken.map(({ _id }) => String(_id)))
+  const others = first.filter(({ _id }) => !places.has(String(_id)))
+  const rest = limit - overtaken.length
+  return others.length === rest ? first : [...others.slice(0, rest), ...overtaken]
 }
 
-async function findIds({ db }: SearchDeps, filter: Document, limit: number): Promise<ObjectId[]> {
+/** Due records, except for those that wait until their provider is resumed: the ranges of the index end there. */
+function isSearchedFor({ maxDelayMs, paused }: SearchDeps): Document {
+  const dates = [...new Set([...paused().values()].map((date) => date.getTime()))].sort((a, b) => a - b)
+  const starts = [latestFromNow(maxDelayMs), ...dates.map((ms) => new Date(ms))]
+  const beyond = starts.map((start, index) => {
+    const [after, end] = [{ $gt: ['$dueAt', start] }, dates[index]]
+    return { $expr: end === undefined ? after : { $and: [after, { $lt: ['$dueAt', new Date(end)] }] } }
+  })
+  const filter = { state: 'pending', $or: [{ $expr: { $lte: ['$dueAt', '$$NOW'] } }, ...beyond] }
+  return filter
+}
+
+async function find({ db }: SearchDeps, filter: Document, limit: number): Promise<DueRecord[]> {
   // While the index is being built, the server refuses the search instead of reading every record.
   const options = { hint: DUE_INDEX, sort: { state: 1, dueAt: 1 }, limit, maxTimeMS: SEARCH_MS } as const
-  const found = await db.collection(EVENTS).find(filter, options).project<{ _id: ObjectId }>({ _id: 1 }).toArray()
-  return found.map(({ _id }) => _id)
+  return await db.collection(EVENTS).find(filter, options).project<DueRecord>({ _id: 1, provider: 1 }).toArray()
 }

@@ -26,9 +26,17 @@ export async function readInboxDepth(db: Db): Promise<InboxDepth> {
   return { pending, processing, dead, closed, oldest }
 }
 
-/** The age of the oldest unsettled event in seconds: 0 if there is none, null if it is unknown. */
-export function oldestUnsettledSeconds({ oldest }: Pick<InboxDepth, 'oldest'>): number | null {
-  return oldest === null ? null : Math.max(0, ...oldest.values())
+/**
+ * The age of the oldest unsettled event in seconds: 0 if there is none, null if it is unknown. Events of paused
+ * providers wait on purpose, so they do not count.
+ */
+export function oldestUnsettledSeconds(
+  { oldest }: Pick<InboxDepth, 'oldest'>,
+  paused: { has(provider: string): boolean },
+): number | null {
+  if (oldest === null) return null
+  const ages = [...oldest].filter(([provider]) => !paused.has(provider)).map(([, seconds]) => seconds)
+  return Math.max(0, ...ages)
 }
 
 const COUNT_MS = 3_000

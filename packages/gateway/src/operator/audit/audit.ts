@@ -31,6 +31,8 @@ export interface AuditEntry {
     | 'orders.delete'
     | 'orders.patch'
     | 'orders.put'
+    | 'providers.pause'
+    | 'providers.resume'
     | 'replays.cancel'
     | 'receipts.release'
     | 'sign_in.code_created'

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { SettledClaim } from '../../inbox/claims/claim.ts'
 import { createClaims } from '../../inbox/claims/claims.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { NO_PAUSES } from '../../testing/no-pauses.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 
@@ -127,7 +128,7 @@ describe('events.release', () => {
   it('drops what the process that held it writes later', async () => {
     const claims = createClaims({
       ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxCrashes: 8, maxDelayMs: 1_000 },
-      ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS },
+      ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS, paused: () => NO_PAUSES.current },
     })
     const { _id, eventId, fence } = await heldEvent()
     await operator.events.release.mutate({ id: String(_id), reason: 'the process hangs' })

@@ -1,5 +1,6 @@
 import { ObjectId } from 'mongodb'
 import type { EventDocument } from '../../inbox/event-document.ts'
+import { FIRST_PAUSED_DUE_AT } from '../../inbox/pauses/paused-due-at.ts'
 
 /** An event as operators see it in lists. Times are ISO 8601, UTC. */
 export interface ShownEvent {
@@ -38,9 +39,14 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
     deliveries,
     mismatches,
     receivedAt: instantOf(record.receivedAt) ?? idTimeOf(_id),
-    dueAt: instantOf(record.dueAt),
+    dueAt: dueAtOf(record),
     settledAt: instantOf(record.settledAt),
   }
+}
+
+/** The due time of an event that waits for its provider to be resumed means nothing to a reader. */
+function dueAtOf({ dueAt }: Pick<EventDocument, 'dueAt'>): string | null {
+  return dueAt instanceof Date && dueAt >= FIRST_PAUSED_DUE_AT ? null : instantOf(dueAt)
 }
 
 const UNKNOWN_TIME = new Date(0).toISOString()

@@ -1,9 +1,9 @@
-import { addToGroup } from '../add-to-group.ts'
-import type { AddCommand } from '../command.ts'
-import { addOperatorAction } from '../operator/add-operator-action.ts'
-import type { OperatorClient } from '../operator/operator-client.ts'
-import { toAge, toTime } from '../output.ts'
-import { toTableLines } from '../table.ts'
+import { addToGroup } from '../../add-to-group.ts'
+import type { AddCommand } from '../../command.ts'
+import { addOperatorAction } from '../../operator/add-operator-action.ts'
+import type { OperatorClient } from '../../operator/operator-client.ts'
+import { toAge, toPrintable, toTime } from '../../output.ts'
+import { toTableLines } from '../../table.ts'
 
 /** `oncehook providers list`: lists providers with their deliveries and secrets. */
 export const addProvidersListCommand: AddCommand = (program, deps) => {
@@ -23,9 +23,17 @@ function describe(providers: Awaited<ReturnType<OperatorClient['providers']['lis
       ...[name, id, notAfter === null ? 'never' : toTime(notAfter), matches, toTime(lastMatchedAt)],
     ]),
   )
+  const pauses = providers.flatMap(({ name, paused }) => {
+    if (paused === null) return []
+    const { since, by, reason, waiting } = paused
+    return [[name, toTime(since), toPrintable(by), toPrintable(reason), waiting ?? 'unknown']]
+  })
   return [
     ...toTableLines(['PROVIDER', 'SCHEME', 'PATH', 'OLDEST UNSETTLED', 'DELIVERIES'], rows),
     '',
+    ...(pauses.length === 0
+      ? []
+      : [...toTableLines(['PROVIDER', 'PAUSED SINCE', 'BY', 'REASON', 'WAITING'], pauses), '']),
     ...toTableLines(['PROVIDER', 'SECRET', 'EXPIRES', 'MATCHES', 'LAST MATCH'], secrets),
   ]
 }

@@ -1,0 +1,25 @@
+import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
+import { EVENTS } from '../event-document.ts'
+import { postpone } from '../transitions.ts'
+import type { ClaimsDeps } from './claims-deps.ts'
+import { findDue } from './find-due.ts'
+import { BY_ID } from './take-claims.ts'
+
+const AT_ONCE = 500
+
+/**
+ * Gives due records of paused providers the due time of their provider's pause. Then no later search reads them, however
+ * many they are. Searches for more than a caller may claim, because only probes are claimed during an outage.
+ */
+export async function postponePaused(deps: ClaimsDeps): Promise<void> {
+  const found = await findDue(deps, { limit: AT_ONCE, timed: AT_ONCE >> 1 })
+  const byProvider = Map.groupBy(found, ({ provider }) => provider)
+  const paused = deps.paused()
+  const updates = [...byProvider].flatMap(([provider, records]) => {
+    const dueAt = paused.get(provider)
+    if (dueAt === undefined) return []
+    const q = { _id: { $in: records.map(({ _id }) => _id) }, state: 'pending' }
+    return [{ q, u: postpone(dueAt), multi: true, hint: BY_ID }]
+  })
+  await bulkUpdate(deps.db, { update: EVENTS, updates })
+}
