@@ -36,6 +36,12 @@ export const sessionNotEnough = defineError('session_not_enough', {
   retry: 'never',
   message: 'A session cannot make a sign-in code: use the token of an operator',
 })
+/** There are as many readers of the tail of events as a process serves. */
+export const tailCrowded = defineError('tail_crowded', {
+  status: 503,
+  retry: 'later',
+  message: 'Too many readers follow the events of this process: close one, or try again later',
+})
 /** A browser sent the request for a page of another site. */
 export const crossSite = defineError('cross_site', {
   status: 403,

@@ -16,6 +16,7 @@ import { createOperatorApi } from '../operator/operator-api.ts'
 import { createReplays } from '../operator/replays/replays.ts'
 import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
+import type { EventTail } from '../operator/tail/event-tail.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 /** What the operator's parts use beside the context. */
@@ -24,13 +25,14 @@ export interface AdminServices {
   readonly db: Db
   readonly keyRegister: KeyRegister
   readonly fulfilment: FulfilmentClient
+  readonly tail: EventTail
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
 }
 
 /** Creates what operators use on the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
-  const { db, keyRegister, fulfilment, console } = services
+  const { db, keyRegister, fulfilment, tail, console } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
@@ -43,16 +45,8 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     failedLogins,
     errors: databaseErrors,
     parts: {
-      ...{
-        db,
-        encryption,
-        keyRegister,
-        audit,
-        replays: createReplays(db),
-        pauses: context.pauses,
-        signIns,
-        fulfilment,
-      },
+      ...{ db, encryption, keyRegister, audit, replays: createReplays(db), pauses: context.pauses },
+      ...{ signIns, tail, fulfilment },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })

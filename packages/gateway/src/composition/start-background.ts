@@ -6,6 +6,7 @@ import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { addInboxGauges } from '../metrics.ts'
 import type { AdminParts } from '../operator/admin-app.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
+import { createEventTail } from '../operator/tail/event-tail.ts'
 import { createAdminParts } from './create-admin-parts.ts'
 import type { GatewayContext } from './gateway-context.ts'
 import { mountApp } from './mount-app.ts'
@@ -47,6 +48,7 @@ export async function startBackground(context: GatewayContext, listener: PublicL
     processId: context.owner,
   })
   addMissingKeysGauge(registry, keyRegister)
-  const admin = createAdminParts(context, { db, keyRegister, fulfilment: client, console })
-  return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit] }
+  const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
+  const admin = createAdminParts(context, { db, keyRegister, fulfilment: client, tail, console })
+  return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit, tail] }
 }

@@ -17,6 +17,7 @@ import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-proced
 import { listRefusalsProcedure } from './refusal-procedures.ts'
 import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
 import { createCodeProcedure, endSessionProcedure, meProcedure } from './sign-in/sign-in-procedures.ts'
+import { tailProcedure } from './tail/tail-procedure.ts'
 
 /** All procedures of the operator, one line each. */
 export const operatorRouter = router({
@@ -26,6 +27,7 @@ export const operatorRouter = router({
   events: router({
     list: listEventsProcedure,
     counts: countEventsProcedure,
+    tail: tailProcedure,
     get: getEventProcedure,
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,

@@ -19,6 +19,7 @@ import type { Operator } from './access/identify-operator.ts'
 import type { Audit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
+import type { EventTail } from './tail/event-tail.ts'
 
 /** Dependencies of the operator's procedures. */
 export interface OperatorParts {
@@ -30,6 +31,7 @@ export interface OperatorParts {
   readonly replays: Replays
   readonly signIns: SignIns
   readonly pauses: ProviderPauses
+  readonly tail: EventTail
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch
@@ -50,7 +52,10 @@ export interface OperatorContext extends OperatorParts {
   readonly requestId: string
 }
 
-const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError })
+// A proxy or a browser closes a stream that is silent for long.
+const PING_MS = 15_000
+const sse = { ping: { enabled: true, intervalMs: PING_MS }, client: { reconnectAfterInactivityMs: 3 * PING_MS } }
+const t = initTRPC.context<OperatorContext>().create({ isDev: false, errorFormatter: formatTrpcError, sse })
 
 /** Joins the operator's procedures into a router. */
 export const router = t.router

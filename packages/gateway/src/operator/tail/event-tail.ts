@@ -1,0 +1,155 @@
+import type { Clock } from '@oncehook/kernel/clock'
+import type { Logger } from '@oncehook/kernel/logger'
+import { TIMED_OUT, withTimeout } from '@oncehook/kernel/with-timeout'
+import type { Db } from 'mongodb'
+import { tailCrowded } from '../../errors.ts'
+import { type ChangeBatch, readChanges } from './read-changes.ts'
+
+/** What the tail uses. */
+export interface EventTailDeps {
+  readonly db: Db
+  readonly clock: Clock
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  readonly logger: Logger
+}
+
+/** Changes for a reader, with the id from which it can continue later. */
+export interface TailBatch extends Pick<ChangeBatch, 'events' | 'skipped'> {
+  readonly id: string
+}
+
+/** A reader of the tail. It holds a few batches only; a slow reader loses the oldest ones, and sees how many changes. */
+export interface TailReader {
+  /** The next batch, or null if none comes within `ms`. Throws an AbortError when the tail stops or the reader has left. */
+  next(ms: number): Promise<TailBatch | null>
+  leave(): void
+}
+
+/** The changes of events, for any number of readers from one change stream. */
+export interface EventTail {
+  /**
+   * Adds a reader. With the id of a batch it continues after that one, or learns that this is no longer possible.
+   * @throws tailCrowded
+   */
+  join(lastId: string | null): TailReader
+  /** Ends all readers and the change stream. */
+  stop(): Promise<void>
+}
+
+const MOST_READERS = 100
+const MOST_WAITING = 8
+/** How many batches are kept for readers that come back. At full rate these are five seconds. */
+const MOST_KEPT = 20
+const RESUMABLE_MS = 60_000
+const ID = /^(\d{1,15})-([0-9a-f]{1,2000})$/i
+
+/** Creates the tail. The change stream is open only while there are readers. */
+export function createEventTail(deps: EventTailDeps): EventTail {
+  const readers = new Set<QueuedReader>()
+  let kept: TailBatch[] = []
+  let feed: { readonly end: AbortController; readonly ended: Promise<void> } | null = null
+  let isStopping = false
+  const spread = ({ position, events, skipped }: ChangeBatch): void => {
+    const batch = { id: `${deps.clock.now()}-${position}`, events, skipped }
+    kept = [...kept, batch].slice(-MOST_KEPT)
+    for (const reader of readers) reader.add(batch)
+  }
+  const open = (from: string | null): void => {
+    const end = new AbortController()
+    const onBatch = (batch: ChangeBatch): void => {
+      if (!end.signal.aborted) spread(batch)
+    }
+    const onError = (error: unknown): void => deps.logger.warn({ error }, 'tail.interrupted')
+    const { db, now } = deps
+    feed = { end, ended: readChanges({ db, from, now, onBatch, onError, signal: end.signal }) }
+  }
+  const close = async (): Promise<void> => {
+    const ending = feed
+    feed = null
+    kept = []
+    ending?.end.abort()
+    await ending?.ended
+  }
+  const leave = (reader: QueuedReader): void => {
+    reader.end()
+    if (readers.delete(reader) && readers.size === 0) void close()
+  }
+  return {
+    join(lastId) {
+      if (isStopping || readers.size >= MOST_READERS) throw tailCrowded({ readers: readers.size })
+      const reader = new QueuedReader(leave)
+      readers.add(reader)
+      if (feed === null) open(lastId === null ? null : resumable(lastId, deps.clock.now()))
+      else for (const batch of batchesAfter(kept, lastId)) reader.add(batch)
+      return reader
+    },
+    async stop() {
+      isStopping = true
+      for (const reader of [...readers]) leave(reader)
+      await close()
+    },
+  }
+}
+
+/** The position in an id. Too old or foreign ones get one that does not exist, so that the reader sees it. */
+function resumable(id: string, now: number): string {
+  const [, at = '0', position = ''] = ID.exec(id) ?? []
+  return now - Number(at) <= RESUMABLE_MS ? position : ''
+}
+
+/** What a reader of a stream that is open begins with. */
+function batchesAfter(kept: readonly TailBatch[], lastId: string | null): readonly TailBatch[] {
+  const newest = kept.at(-1)
+  if (newest === undefined) return [] // The first batch is still to come.
+  const at = kept.findIndex(({ id }) => id === lastId)
+  if (at >= 0) return kept.slice(at + 1)
+  return [{ id: newest.id, events: [], skipped: lastId === null ? 0 : null }]
+}
+
+class QueuedReader implements TailReader {
+  readonly #onLeave: (reader: QueuedReader) => void
+  #waiting: TailBatch[] = []
+  #missed: number | null = 0
+  #ended = false
+  #wake: () => void = () => undefined
+
+  constructor(onLeave: (reader: QueuedReader) => void) {
+    this.#onLeave = onLeave
+  }
+
+  add(batch: TailBatch): void {
+    this.#waiting.push(batch)
+    const dropped = this.#waiting.length > MOST_WAITING ? this.#waiting.shift() : undefined
+    if (dropped !== undefined) this.#missed = plus(this.#missed, plus(dropped.skipped, dropped.events.length))
+    this.#wake()
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#wake()
+  }
+
+  leave(): void {
+    this.#onLeave(this)
+  }
+
+  async next(ms: number): Promise<TailBatch | null> {
+    if (this.#waiting.length === 0 && !this.#ended) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      if ((await withTimeout(promise, ms)) === TIMED_OUT) return null
+    }
+    // A browser then connects again. A plain end would mean that there will be no more changes.
+    if (this.#ended) throw new DOMException('The tail of events has ended', 'AbortError')
+    const batch = this.#waiting.shift()
+    if (batch === undefined) return null
+    const skipped = plus(batch.skipped, this.#missed)
+    this.#missed = 0
+    return { ...batch, skipped }
+  }
+}
+
+function plus(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one + other
+}

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import type { TailMessage } from './tail-procedure.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const { adminUrl } = system.gateway
+
+interface Sent {
+  readonly event: string
+  readonly id: string
+  readonly data: string
+}
+
+interface TailOptions {
+  readonly token?: string
+  readonly input?: object
+  readonly lastEventId?: string
+  readonly url?: string
+}
+
+/** Opens a tail as a browser does, and reads its events one after the other. */
+async function openTail({
+  token = system.tokens.operators.alice,
+  input,
+  lastEventId,
+  url = adminUrl,
+}: TailOptions = {}) {
+  const leaving = new AbortController()
+  const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify(input))}`
+  const response = await fetch(`${url}/operator/events.tail${query}`, {
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    },
+    signal: leaving.signal,
+  })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let buffer = ''
+  const next = async (): Promise<Sent | null> => {
+    for (;;) {
+      const [, whole] = /^\n*([\s\S]+?)\n\n/.exec(buffer) ?? []
+      if (whole !== undefined) {
+        buffer = buffer.slice(buffer.indexOf(whole) + whole.length).replace(/^\n+/, '')
+        const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(whole)?.[1] ?? ''
+        return { event: field('event'), id: field('id'), data: field('data') }
+      }
+      const chunk = await reader?.read()
+      if (chunk === undefined || chunk.done) return null
+      buffer += chunk.value
+    }
+  }
+  /** The next event that is no ping. Null at the end of the stream. */
+  const event = async (): Promise<Sent | null> => {
+    const sent = await next()
+    return sent?.event === 'ping' ? event() : sent
+  }
+  const message = async (): Promise<TailMessage & { id: string }> => {
+    const sent = await event()
+    if (sent === null || sent.event !== '') throw new Error(`No message, but ${JSON.stringify(sent)}`)
+    return { ...(JSON.parse(sent.data) as TailMessage), id: sent.id }
+  }
+  return {
+    ...{ status: response.status, headers: response.headers, event, message },
+    /** Reads the connection's own event and the first message. */
+    async begin() {
+      expect(await event()).toMatchObject({ event: 'connected' })
+      return message()
+    },
+    /** Reads messages until one is as wanted, and resolves to all of them. */
+    async until(isWanted: (all: readonly TailMessage[]) => boolean) {
+      const all = [await message()]
+      while (!isWanted(all)) all.push(await message())
+      return all
+    },
+    leave: () => leaving.abort(),
+    [Symbol.asyncDispose]: async () => leaving.abort(),
+  }
+}
+
+const total = (all: readonly TailMessage[]): number =>
+  all.flatMap(({ counts }) => counts).reduce((sum, { count }) => sum + count, 0)
+const idsOf = (all: readonly TailMessage[]) => all.flatMap(({ items }) => items.map(({ eventId }) => eventId))
+
+describe('the tail of events', () => {
+  it('shows an event from its receipt to its end, without its body', async () => {
+    await using tail = await openTail()
+    expect(tail.headers.get('content-type')).toBe('text/event-stream')
+    expect(await tail.begin()).toMatchObject({ items: [], counts: [], lagging: false, skipped: 0 })
+    const id = randomUUID()
+    const memo = `canary-${randomUUID()}`
+    await system.deliver({ ...paymentEvent(id, { orderId: await system.order() }), memo })
+    const isDone = ({ items }: TailMessage) => items.some(({ eventId, state }) => eventId === id && state === 'done')
+    const all = await tail.until((read) => read.some(isDone))
+    const [listed] = (await system.operator().events.list.query({ eventId: id })).items
+    const [shown] = all.flatMap(({ items }) => items).filter(({ eventId, state }) => eventId === id && state === 'done')
+    expect(shown).toEqual(listed)
+    expect(all.at(-1)?.counts).toContainEqual({ provider: 'acme', state: 'done', count: expect.any(Number) })
+    expect(JSON.stringify(all)).not.toContain(memo)
+  })
+
+  it('counts every one of 5,000 events that arrive in a few seconds, and shows the newest', async () => {
+    await using tail = await openTail({ input: { provider: 'flood' } })
+    await tail.begin()
+    const records = Array.from({ length: 5_000 }, () => sampleRecord({ provider: 'flood' }))
+    for (let at = 0; at < records.length; at += 250) await system.events.insertMany(records.slice(at, at + 250))
+    const skipped = (all: readonly TailMessage[]) => all.reduce((sum, one) => sum + (one.skipped ?? 0), 0)
+    const all = await tail.until((read) => total(read) + skipped(read) >= records.length)
+    expect(total(all) + skipped(all)).toBe(records.length)
+    for (const { items, lagging, skipped: number } of all) {
+      expect(items.length).toBeLessThanOrEqual(50)
+      expect(lagging).toBe(number !== 0)
+    }
+    expect(idsOf(all).length).toBeLessThan(records.length)
+  })
+
+  it('shows only what its filter allows', async () => {
+    await using tail = await openTail({ input: { provider: 'wanted', state: 'dead' } })
+    await tail.begin()
+    const [other, alive, wanted] = [
+      sampleRecord({ provider: 'other', state: 'dead' }),
+      sampleRecord({ provider: 'wanted' }),
+      sampleRecord({ provider: 'wanted', state: 'dead', reason: 'amount_mismatch' }),
+    ]
+    await system.events.insertMany([other, alive, wanted])
+    const { items, counts } = await tail.message()
+    expect(items.map(({ eventId }) => eventId)).toEqual([wanted.eventId])
+    expect(counts).toEqual([{ provider: 'wanted', state: 'dead', count: 1 }])
+  })
+
+  it('reads one change stream for all readers, and none without readers', async () => {
+    const provider = 'shared'
+    const tails = await Promise.all(Array.from({ length: 5 }, () => openTail({ input: { provider } })))
+    for (const tail of tails) await tail.begin()
+    const streams = async () => {
+      const operations = await database.client
+        .db('admin')
+        .aggregate([
+          { $currentOp: { idleCursors: true, allUsers: true } },
+          { $match: { ns: `${database.name}.events` } },
+        ])
+        .toArray()
+      return operations.filter((one) => JSON.stringify(one).includes('$changeStream')).length
+    }
+    await expect.poll(streams).toBe(1)
+    const record = sampleRecord({ provider })
+    await system.events.insertOne(record)
+    for (const tail of tails) expect(idsOf([await tail.message()])).toEqual([record.eventId])
+    for (const tail of tails) tail.leave()
+    await expect.poll(streams, { timeout: 10_000 }).toBe(0)
+  })
+
+  it('continues after a reconnect where it was', async () => {
+    const provider = 'resumed'
+    const first = await openTail({ input: { provider } })
+    const { id } = await first.begin()
+    first.leave()
+    const record = sampleRecord({ provider })
+    await system.events.insertOne(record)
+    await using again = await openTail({ input: { provider }, lastEventId: id })
+    const begun = await again.begin()
+    expect(begun.lagging).toBe(false)
+    const found = idsOf([begun]).length > 0 ? [begun] : [await again.message()]
+    expect(idsOf(found)).toEqual([record.eventId])
+    // While others read, it continues from what the process keeps.
+    const later = sampleRecord({ provider })
+    await using beside = await openTail({ input: { provider } })
+    const { id: kept } = await beside.begin()
+    beside.leave()
+    await system.events.insertOne(later)
+    await again.message()
+    await using third = await openTail({ input: { provider }, lastEventId: kept })
+    expect(idsOf([await third.begin()])).toEqual([later.eventId])
+  })
+
+  it.each([
+    ['one that is too old', () => `${Date.now() - 61_000}-8200`],
+    ['one of another stream', () => `${Date.now()}-${'82'.repeat(20)}`],
+    ['any other text', () => 'canary'],
+  ])('says that it lags if it cannot continue from an id: %s', async (_, lastEventId) => {
+    await using tail = await openTail({ lastEventId: lastEventId() })
+    expect(await tail.begin()).toMatchObject({ lagging: true, skipped: null })
+    const record = sampleRecord()
+    await system.events.insertOne(record)
+    expect(idsOf(await tail.until((read) => idsOf(read).includes(record.eventId)))).toContain(record.eventId)
+  })
+
+  it('continues after its change stream was killed', async () => {
+    await using tail = await openTail({ input: { provider: 'killed' } })
+    await tail.begin()
+    await system.events.insertOne(sampleRecord({ provider: 'killed' }))
+    await tail.message()
+    const cursors = await database.client
+      .db('admin')
+      .aggregate([{ $currentOp: { idleCursors: true, allUsers: true } }, { $match: { ns: `${database.name}.events` } }])
+      .toArray()
+    const ids = cursors.map(({ cursor }) => cursor?.cursorId).filter((id) => id !== undefined)
+    await database.db.command({ killCursors: 'events', cursors: ids })
+    const record = sampleRecord({ provider: 'killed' })
+    await system.events.insertOne(record)
+    expect(idsOf(await tail.until((read) => idsOf(read).includes(record.eventId)))).toContain(record.eventId)
+  })
+})
+
+describe('a reader of the tail', () => {
+  it('needs a token, and is one of at most 100', async () => {
+    expect((await openTail({ token: 'wrong' })).status).toBe(401)
+    const tails = await Promise.all(Array.from({ length: 101 }, () => openTail()))
+    const told = await Promise.all(tails.map(async (tail) => [await tail.event(), await tail.event()]))
+    const refused = told.filter(([, second]) => second?.event === 'serialized-error')
+    expect(refused.map(([, second]) => second?.data)).toEqual([expect.stringContaining('"tail_crowded"')])
+    for (const tail of tails) tail.leave()
+    await expect
+      .poll(async () => {
+        await using tail = await openTail()
+        return [await tail.event(), await tail.event()][1]?.event
+      })
+      .toBe('')
+  })
+
+  it('is not kept by a request for the head alone', async () => {
+    const head = await system.call('/operator/events.tail', {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${system.tokens.operators.alice}` },
+    })
+    expect(head).toMatchObject({ status: 200, body: '' })
+  })
+
+  it('is sent away when its gateway stops, in time and without the end of the stream', async () => {
+    await using other = await testDatabase(process.env)
+    const stopping = await startOperatedSystem(other)
+    await using tail = await openTail({ url: stopping.gateway.adminUrl })
+    await tail.begin()
+    expect(await stopping.gateway.close()).toBe(true)
+    expect(await tail.event().catch(() => null)).toBeNull()
+    await stopping[Symbol.asyncDispose]()
+  })
+
+  it('ends with its session, and sees why', async () => {
+    let shift = 0
+    await using other = await testDatabase(process.env)
+    await using shifted = await startOperatedSystem(other, { clock: { now: () => Date.now() + shift } })
+    const url = shifted.gateway.adminUrl
+    const { code } = await shifted.operator().signIn.createCode.mutate({})
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) }
+    const { token } = JSON.parse((await shifted.call('/sign-in', init)).body) as { token: string }
+    await using tail = await openTail({ url, token })
+    await tail.begin()
+    await createOperatorClient(url, token).signIn.end.mutate({})
+    shift = 10_000
+    await shifted.events.insertOne(sampleRecord())
+    const told = await tail.event()
+    expect(told?.event).toBe('serialized-error')
+    expect(told?.data).toContain('"unauthenticated"')
+  })
+})
