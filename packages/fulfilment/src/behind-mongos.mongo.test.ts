@@ -32,7 +32,7 @@ it('behind an old mongos: nothing is taken for used before a majority holds what
   const errors = createDatabaseErrors(new Registry())
   const paid = { provider: 'acme', id: 'pay_1' }
   const pay = (id: string) =>
-    commitChanges({ db: mongo.db, errors }, [{ q: { _id: id }, u: { $push: { paidBy: paid } } }])
+    commitChanges({ db: mongo.db, errors }, [{ q: { _id: id }, u: { $push: { paidBy: paid } }, hint: { _id: 1 } }])
 
   for (const id of ['one', 'two', 'three']) expect(await insert(id)).toBe(true)
   const replication = await stopReplication(set)
