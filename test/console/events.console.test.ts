@@ -108,7 +108,7 @@ describe('the list of events', () => {
     await page.waitForURL((url) => url.searchParams.get('text') === '"id":"pay_evt_text"')
     await page.getByText('1 event', { exact: true }).waitFor()
     await row(visit, 'evt_text').waitFor()
-    await page.getByText('Not live: each search').waitFor()
+    await page.getByText('Not live: a search').waitFor()
     const { items } = await console.system.operator().audit.list.query()
     expect(items.filter(({ details }) => JSON.stringify(details).includes('pay_evt_text')).length).toBeLessThanOrEqual(
       1,

@@ -8,7 +8,6 @@ export const eventTexts = {
     inBodiesHint: 'Each search in bodies leaves an entry in the audit log.',
     cut: 'The search took too long and stopped. It came back to',
     searchOn: 'Search further back',
-    notRefreshed: 'Not live: each search in bodies leaves an entry in the audit log',
     duplicates: 'Duplicates',
     anyDeliveries: 'Any deliveries',
     duplicateKinds: { repeated: 'Repeated', changed: 'Repeated with another body', any: 'One of both' },
@@ -38,8 +37,17 @@ export const eventTexts = {
     newer: (count: number): string => `Show ${plural(count, 'newer event', 'newer events')}`,
     shown: (count: number, more: boolean): string =>
       `${plural(count, 'event', 'events')}${more ? ', and older ones' : ''}`,
-    live: 'Live',
-    paused: 'Not live: the gateway does not answer',
+    tail: {
+      off: 'Not live: a search shows what there was',
+      starting: 'Connecting…',
+      live: 'Live',
+      reconnecting: 'Reconnecting… Read every 10 seconds until then',
+      crowded: 'Read every 10 seconds: too many pages are live already',
+      broken: 'Not live: the gateway does not answer',
+    },
+    leftOut: (count: number | null): string =>
+      `${count === null ? 'Some changes are' : `${plural(count, 'change is', 'changes are')}`} not shown`,
+    readAgain: 'Read again',
     replay: 'Replay these…',
     emptyTitle: 'No events yet',
     emptyHint:

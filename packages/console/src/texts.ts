@@ -177,6 +177,8 @@ export const texts = {
       invalid_request: 'Correct the input.',
       events_busy: 'Wait until the event is settled, or release it.',
       event_not_dead: 'Somebody was faster. Look at its state now.',
+      provider_paused: 'Somebody was faster. Look at the provider now.',
+      provider_not_paused: 'Somebody was faster. Look at the provider now.',
       event_not_processing: 'Somebody was faster. Look at its state now.',
       unreachable: 'Check that it runs and that this machine reaches it. The page tries again by itself.',
       other: 'Search the log of the gateway for this request.',

@@ -12,15 +12,58 @@ export interface EventFeed {
 /** How many events the page keeps. Older ones are read again when they are wanted. */
 const MOST_KEPT = 5_000
 
+/** A page that was read again, and what was known before and after the reading. */
+interface Reread {
+  readonly page: EventFeed
+  readonly before: EventFeed | undefined
+  readonly known: EventFeed | undefined
+  /** Whether changes are missing from what is known. */
+  readonly isBroken: boolean
+  /** Whether somebody reads what is known: it then stays as it is. */
+  readonly isKept: boolean
+}
+
+/** The feed after the newest page was read again, and whether it now shows all changes. */
+export function takePage({ page, before, known, isBroken, isKept }: Reread): {
+  readonly feed: EventFeed
+  readonly isWhole: boolean
+} {
+  const isNew = isBroken || hasGap(before, page)
+  if (isNew && isKept && known !== undefined) return { feed: known, isWhole: false }
+  return { feed: isNew ? page : joinNewest(known, page), isWhole: true }
+}
+
+/** Whether events between the newest page and what is known are missing. */
+function hasGap(known: EventFeed | undefined, { next }: EventFeed): boolean {
+  if (known === undefined || next === null || known.items.length === 0) return false
+  return !known.items.some(({ id }) => id >= next)
+}
+
 /** Joins the newest page with what is known. If events in between are missing, the page alone is the feed. */
 export function joinNewest(known: EventFeed | undefined, page: EventFeed): EventFeed {
   const { next } = page
-  if (known === undefined || next === null) return page
-  const isGap = !known.items.some(({ id }) => id >= next) && known.items.length > 0
-  if (isGap || page.cut !== null) return page
-  const items = [...page.items, ...known.items.filter(({ id }) => id < next)]
-  const kept = items.slice(0, MOST_KEPT)
-  return kept.length < items.length ? { items: kept, next: kept.at(-1)?.id ?? null, cut: null } : { ...known, items }
+  if (known === undefined || next === null || page.cut !== null || hasGap(known, page)) return page
+  return withBound({ ...known, items: [...page.items, ...known.items.filter(({ id }) => id < next)] })
+}
+
+/**
+ * Applies events that have been received or changed: known ones stay in their place, new ones come to theirs. Those that
+ * are older than the feed are left to the page that has them.
+ */
+export function applyChanges(known: EventFeed, changed: readonly ListedEvent[]): EventFeed {
+  const changes = new Map(changed.map((event) => [event.id, event]))
+  const updated = known.items.map((event) => changes.get(event.id) ?? event)
+  for (const { id } of known.items) changes.delete(id)
+  const { next } = known
+  const added = [...changes.values()].filter(({ id }) => next === null || id > next)
+  if (added.length === 0) return { ...known, items: updated }
+  return withBound({ ...known, items: [...added, ...updated].toSorted((one, other) => (one.id < other.id ? 1 : -1)) })
+}
+
+function withBound(feed: EventFeed): EventFeed {
+  if (feed.items.length <= MOST_KEPT) return feed
+  const items = feed.items.slice(0, MOST_KEPT)
+  return { items, next: items.at(-1)?.id ?? null, cut: null }
 }
 
 /** Adds a page of older events to what is known. */

@@ -67,6 +67,26 @@ export function toEventQuery(search: EventSearch) {
   return find === undefined ? toEventFilter(search) : { ...others, about: find }
 }
 
+/**
+ * Whether the stream of changes can say what belongs to the list. It knows no searches by id, text or duplicates; and
+ * each search in bodies leaves an entry in the audit log.
+ */
+export function isLive({ find, text, duplicates }: EventSearch): boolean {
+  return find === undefined && text === undefined && duplicates === undefined
+}
+
+/** What the stream of changes is asked for. It knows no times: see `isInSpan`. */
+export function toTailInput(search: EventSearch) {
+  const { from: _, to: __, duplicates: ___, ...filter } = toEventFilter(search)
+  return filter
+}
+
+/** Whether an event was received in the time of the filters. */
+export function isInSpan({ from, to }: EventSearch, { receivedAt }: ListedEvent): boolean {
+  const at = Date.parse(receivedAt)
+  return (from === undefined || at >= Date.parse(from)) && (to === undefined || at < Date.parse(to))
+}
+
 /** The filters with one changed or, with undefined, removed. */
 export function withFilter(search: EventSearch, change: { readonly [Name in keyof EventSearch]?: string | undefined }) {
   return readEventSearch({ ...search, ...change })

@@ -1,5 +1,5 @@
 import { useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
@@ -10,11 +10,13 @@ import { Instant } from '../parts/instant.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts.ts'
+import type { EventFeed } from './event-feed.ts'
 import { EventFilters } from './event-filters.tsx'
 import { type EventSearch, toEventFilter } from './event-search.ts'
 import { EventsTable } from './events-table.tsx'
+import { Liveness } from './liveness.tsx'
 import { OverviewStrip } from './overview-strip.tsx'
-import { isLive, useEventFeed } from './use-event-feed.ts'
+import { useEventFeed } from './use-event-feed.ts'
 import { usePinned } from './use-pinned.ts'
 
 /** The first page: the newest events, live. */
@@ -30,16 +32,22 @@ export function EventsPage() {
 }
 
 function FeedView({ search }: { readonly search: EventSearch }) {
-  const { feed, older } = useEventFeed(search)
+  const { feed, older, tail, leftOut } = useEventFeed(search)
   const { data } = feed
   const items = data?.items ?? []
   const { shown, newer, showNewest } = usePinned(items)
   const hasOlder = data !== undefined && data.next !== null
+  const readAgain = (): void => {
+    showNewest()
+    void feed.refetch()
+  }
   return (
     <>
       {feed.error !== null && <ProblemNotice error={feed.error} retry={() => void feed.refetch()} />}
       {data !== undefined && (
-        <FeedBar search={search} items={items} hasOlder={hasOlder} isHealthy={feed.error === null} />
+        <FeedBar search={search} items={items} hasOlder={hasOlder}>
+          <Liveness tail={feed.error === null ? tail : 'broken'} leftOut={leftOut} readAgain={readAgain} />
+        </FeedBar>
       )}
       {newer > 0 && (
         <p className="sticky top-2 z-10 text-center">
@@ -54,15 +62,30 @@ function FeedView({ search }: { readonly search: EventSearch }) {
         <NoEvents isFiltered={Object.keys(search).length > 0} />
       )}
       {older.error !== null && <ProblemNotice error={older.error} />}
-      {data !== undefined && data.cut !== null && (
+      {data !== undefined && <Older feed={data} older={older} />}
+    </>
+  )
+}
+
+function Older({
+  feed,
+  older,
+}: {
+  readonly feed: EventFeed
+  readonly older: ReturnType<typeof useEventFeed>['older']
+}) {
+  const { cut, next } = feed
+  return (
+    <>
+      {cut !== null && (
         <p role="status" className="pt-3 text-center">
-          {texts.events.cut} <Instant at={data.cut.searchedTo} />
+          {texts.events.cut} <Instant at={cut.searchedTo} />
         </p>
       )}
-      {hasOlder && (
+      {next !== null && (
         <p className="py-3 text-center">
           <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate()}>
-            {data.cut === null ? texts.frame.more : texts.events.searchOn}
+            {cut === null ? texts.frame.more : texts.events.searchOn}
           </button>
         </p>
       )}
@@ -96,9 +119,9 @@ function FeedBar(props: {
   readonly search: EventSearch
   readonly items: readonly ListedEvent[]
   readonly hasOlder: boolean
-  readonly isHealthy: boolean
+  readonly children: ReactNode
 }) {
-  const { search, items, hasOlder, isHealthy } = props
+  const { search, items, hasOlder, children } = props
   const [target, setTarget] = useState<ReplayTarget | null>(null)
   const mayOperate = useMayDo('operate')
   const why = reasonAgainstReplay(items, mayOperate)
@@ -107,7 +130,7 @@ function FeedBar(props: {
   return (
     <div className="my-2 flex flex-wrap items-center gap-x-4 gap-y-1">
       <span>{texts.events.shown(items.length, hasOlder)}</span>
-      <Liveness isHealthy={isHealthy} isRefreshed={isLive(search)} />
+      {children}
       <span className="ml-auto">
         <GuardedButton text={texts.events.replay} why={why} onClick={open} />
       </span>
@@ -115,20 +138,5 @@ function FeedBar(props: {
         <ReplayDialog target={target} includesDone={search.state === 'done'} onClose={() => setTarget(null)} />
       )}
     </div>
-  )
-}
-
-function Liveness({ isHealthy, isRefreshed }: { readonly isHealthy: boolean; readonly isRefreshed: boolean }) {
-  if (!isHealthy) {
-    return (
-      <span role="status" className="text-bad">
-        {texts.events.paused}
-      </span>
-    )
-  }
-  return (
-    <span role="status" className={isRefreshed ? 'text-good' : 'text-quiet'}>
-      {isRefreshed ? texts.events.live : texts.events.notRefreshed}
-    </span>
   )
 }

@@ -1,37 +1,84 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { operator } from '../api/operator-client.ts'
-import { type EventFeed, joinNewest, joinOlder } from './event-feed.ts'
-import { type EventSearch, toEventQuery } from './event-search.ts'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { type ListedEvent, operator } from '../api/operator-client.ts'
+import { applyChanges, type EventFeed, joinOlder, takePage } from './event-feed.ts'
+import { type EventSearch, isInSpan, isLive, toEventQuery } from './event-search.ts'
+import { type ChangedEvents, useEventTail } from './use-event-tail.ts'
+import { isFarFromTop } from './use-pinned.ts'
 
 const PAGE = 100
 // The newest page is read again, which costs the gateway one search by its index.
-const REFRESH_MS = 2_000
-
-/** Whether the list is kept current. A search in bodies is not: each search leaves an entry in the audit log. */
-export function isLive({ text }: EventSearch): boolean {
-  return text === undefined
-}
+const REFRESH_MS = 10_000
 
 function readPage(search: EventSearch, after: string | undefined): Promise<EventFeed> {
   return operator.events.list.query({ ...toEventQuery(search), limit: PAGE, ...(after === undefined ? {} : { after }) })
+}
+
+/** How many changes the list does not show. Null: an unknown number. */
+type LeftOut = number | null
+
+function plus(one: LeftOut, other: LeftOut): LeftOut {
+  return one === null || other === null ? null : one + other
 }
 
 /** The events that match, kept current, and a way to read older ones. */
 export function useEventFeed(search: EventSearch) {
   const client = useQueryClient()
   const queryKey = ['events', 'list', search] as const
+  const [leftOut, setLeftOut] = useState<LeftOut>(0)
+  // How often changes were missed, and how many of these times the list has made up for.
+  const missed = useRef({ times: 0, healed: 0 })
+  // What changes while a page is read may be newer than the page.
+  const meanwhile = useRef<ListedEvent[] | null>(null)
+  const readNewest = async ({ signal }: { readonly signal: AbortSignal }): Promise<EventFeed> => {
+    const before = client.getQueryData<EventFeed>(queryKey)
+    const { times } = missed.current
+    const changed: ListedEvent[] = []
+    meanwhile.current = changed
+    const page = await readPage(search, undefined)
+    if (signal.aborted) return page
+    meanwhile.current = null
+    const known = client.getQueryData<EventFeed>(queryKey)
+    const isBroken = times !== missed.current.healed
+    const { feed: taken, isWhole } = takePage({ page, before, known, isBroken, isKept: isFarFromTop() })
+    if (isWhole) missed.current.healed = times
+    else missed.current.times += 1
+    const isHealed = missed.current.healed === missed.current.times
+    setLeftOut((count) => (isHealed ? 0 : count || null))
+    return isWhole ? applyChanges(taken, changed) : taken
+  }
   const feed = useQuery<EventFeed>({
-    queryKey,
-    queryFn: async () => {
-      const page = await readPage(search, undefined)
-      return joinNewest(client.getQueryData<EventFeed>(queryKey), page)
-    },
-    ...(isLive(search) ? { refetchInterval: REFRESH_MS } : { staleTime: Number.POSITIVE_INFINITY }),
+    ...{ queryKey, queryFn: readNewest },
+    // Each search in bodies leaves an entry in the audit log, and a search that was cut takes long.
+    ...(search.text === undefined ? {} : { staleTime: Number.POSITIVE_INFINITY }),
+    refetchOnWindowFocus: ({ state }) => state.data?.cut === null,
   })
+  const onChanged = ({ items, leftOut: missing, isFirst }: ChangedEvents): void => {
+    const wanted = items.filter((event) => isInSpan(search, event))
+    meanwhile.current?.push(...wanted)
+    client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? known : applyChanges(known, wanted)))
+    if (missing !== 0) {
+      missed.current.times += 1
+      setLeftOut((known) => plus(known, missing))
+    }
+    // A page that was asked for before the stream began may lack what came in between.
+    if (isFirst && !isFarFromTop()) void client.cancelQueries({ queryKey, exact: true }).then(() => feed.refetch())
+  }
+  const tail = useEventTail(search, onChanged)
+  // The stream does not say which events have left the state of the filter.
+  const isComplete = tail === 'live' && leftOut === 0 && search.state === undefined && search.reason === undefined
+  const refresh = useEffectEvent(() => {
+    const isWanted = isLive(search) && !isComplete && feed.data?.cut === null
+    if (isWanted && document.visibilityState === 'visible') void feed.refetch()
+  })
+  useEffect(() => {
+    const timer = window.setInterval(() => refresh(), REFRESH_MS)
+    return () => window.clearInterval(timer)
+  }, [])
   const older = useMutation({
     mutationFn: () => readPage(search, feed.data?.next ?? undefined),
     onSuccess: (page) =>
       client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? page : joinOlder(known, page))),
   })
-  return { feed, older }
+  return { feed, older, tail, leftOut }
 }

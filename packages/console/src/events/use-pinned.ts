@@ -3,6 +3,11 @@ import type { ListedEvent } from '../api/operator-client.ts'
 
 const FAR_FROM_TOP_PX = 200
 
+/** Whether somebody reads further down, so that rows must stay in their place. */
+export function isFarFromTop(): boolean {
+  return window.scrollY > FAR_FROM_TOP_PX
+}
+
 /**
  * Keeps rows in their place while somebody reads further down: newer events are only counted, until they are asked for
  * or the top is in view again.
@@ -12,7 +17,7 @@ export function usePinned(items: readonly ListedEvent[]) {
   const newest = items[0]?.id ?? null
   useEffect(() => {
     const onScroll = (): void => {
-      const isFar = window.scrollY > FAR_FROM_TOP_PX
+      const isFar = isFarFromTop()
       setPinned((current) => (isFar ? (current ?? newest) : null))
     }
     document.addEventListener('scroll', onScroll, { passive: true })

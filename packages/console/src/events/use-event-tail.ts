@@ -1,0 +1,60 @@
+import { useEffect, useEffectEvent, useState } from 'react'
+import { codeOf } from '../api/describe-problem.ts'
+import { type ListedEvent, operator } from '../api/operator-client.ts'
+import { setSession } from '../api/session.ts'
+import { type EventSearch, isLive, toTailInput } from './event-search.ts'
+
+/** How the list follows what changes. `off`: a search that is not followed. */
+export type TailState = 'off' | 'starting' | 'live' | 'reconnecting' | 'crowded'
+
+/** Events that have changed. */
+export interface ChangedEvents {
+  readonly items: readonly ListedEvent[]
+  /** How many changes are missing. Null: unknown. */
+  readonly leftOut: number | null
+  /** Whether this is the first message of a connection. */
+  readonly isFirst: boolean
+}
+
+const RETRY_MS = 10_000
+
+/** Follows the events that match. The search must stay the same as long as the component is there. */
+export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents) => void): TailState {
+  const [followed] = useState(search)
+  const [state, setState] = useState<TailState>(isLive(followed) ? 'starting' : 'off')
+  const [attempt, setAttempt] = useState(0)
+  const onMessage = useEffectEvent(tell)
+  useEffect(() => {
+    if (!isLive(followed)) return
+    let isFirst = true
+    let retry: number | undefined
+    const breakOff = (error: unknown): void => {
+      isFirst = true
+      const isCrowded = codeOf(error) === 'tail_crowded'
+      // The connection ends after this refusal, which must not hide it.
+      setState((known) => (isCrowded || known === 'crowded' ? 'crowded' : 'reconnecting'))
+    }
+    const tail = operator.events.tail.subscribe(toTailInput(followed), {
+      onData({ data: { items, counts, skipped } }) {
+        const all = counts.reduce((sum, { count }) => sum + count, 0)
+        setState('live')
+        onMessage({ items, leftOut: skipped === null ? null : all - items.length + skipped, isFirst })
+        isFirst = false
+      },
+      onConnectionStateChange({ state: connection, error }) {
+        if (connection === 'connecting' && error !== null) breakOff(error)
+      },
+      // The stream connects again automatically, unless the gateway has refused the call.
+      onError(error) {
+        if (codeOf(error) === 'unauthenticated') setSession(null)
+        breakOff(error)
+        retry = window.setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
+      },
+    })
+    return () => {
+      window.clearTimeout(retry)
+      tail.unsubscribe()
+    }
+  }, [followed, attempt])
+  return state
+}

@@ -1,0 +1,110 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+
+const STORED = 120
+const TAIL = '**/operator/events.tail*'
+const LIST = '**/operator/events.list*'
+const MOST_READERS = 100
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  console = await startConsole()
+  const at = Date.now() - 86_400_000
+  const records = Array.from({ length: STORED }, (_, index) =>
+    sampleRecord({ eventId: `evt_${index}`, receivedAt: new Date(at + index * 1_000) }),
+  )
+  await console.system.events.insertMany(records)
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
+const status = ({ page }: Visit, text: string) => page.getByRole('status').getByText(text)
+
+/** A message of the stream that says how many changes are missing. */
+const message = (id: number, skipped: number): string =>
+  `id: ${id}\ndata: ${JSON.stringify({ items: [], counts: [], lagging: skipped > 0, skipped })}\n\n`
+
+// The first test: nobody else follows the events of this gateway.
+it('says when too many follow the events already, and is live when they have left', async () => {
+  const { tokens, gateway } = console.system
+  const headers = { authorization: `Bearer ${tokens.operators.bob}` }
+  const open = () => fetch(`${gateway.adminUrl}/operator/events.tail`, { headers })
+  const readers = await Promise.all(Array.from({ length: MOST_READERS }, open))
+  await using visit = await console.open()
+  await visit.signIn('/')
+  await status(visit, 'too many pages are live already').waitFor()
+  await row(visit, `evt_${STORED - 1}`).waitFor()
+  await Promise.all(readers.map(({ body }) => body?.cancel()))
+  await status(visit, 'Live').waitFor()
+  expect(visit.problems).toEqual([])
+})
+
+it('new events and new states are shown without reading the list again', async () => {
+  const { system } = console
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await status(visit, 'Live').waitFor()
+  await row(visit, `evt_${STORED - 1}`).waitFor()
+  await page.route(LIST, (route) => route.abort())
+  await system.deliver(paymentEvent('evt_in_place', { orderId: await system.order() }))
+  await page.getByRole('row').filter({ hasText: 'evt_in_place' }).getByText('done').waitFor()
+  await system.events.updateOne({ eventId: 'evt_in_place' }, { $set: { state: 'closed' } })
+  await page.getByRole('row').filter({ hasText: 'evt_in_place' }).getByText('closed').waitFor()
+  expect(await row(visit, 'evt_in_place').count()).toBe(1)
+  expect(visit.problems).toEqual([])
+})
+
+it('a stream that breaks is opened again, and what came meanwhile is shown', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await page.route(TAIL, (route) => route.abort())
+  await visit.signIn('/')
+  await status(visit, 'Reconnecting').waitFor()
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_meanwhile' }))
+  await page.unroute(TAIL)
+  await status(visit, 'Live').waitFor()
+  await row(visit, 'evt_meanwhile').waitFor()
+  expect(visit.problems).toEqual([])
+})
+
+it('changes that are left out are counted, and rows that somebody reads stay until they are read again', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  const isScrolled = Promise.withResolvers<void>()
+  const messages = [message(1, 0), message(2, 450)]
+  await page.route(TAIL, async (route) => {
+    const body = messages.shift()
+    if (body === undefined) return // the page waits for a third connection
+    if (messages.length === 0) await isScrolled.promise
+    await route.fulfill({ contentType: 'text/event-stream', body: `event: connected\ndata: {}\n\n${body}` })
+  })
+  await visit.signIn('/')
+  await page.getByText('100 events, and older ones').waitFor()
+  await page.keyboard.press('End')
+  const read = page.locator('tbody a[href^="/events/"]').last()
+  await expect.poll(() => page.evaluate('window.scrollY > 200')).toBe(true)
+  const eventId = (await read.textContent()) ?? ''
+  isScrolled.resolve()
+  await page.getByText('450 changes are not shown').waitFor({ state: 'attached' })
+  await row(visit, eventId).waitFor()
+  await visit.click(page.getByRole('button', { name: 'Read again' }))
+  await page.getByText('450 changes are not shown').waitFor({ state: 'detached' })
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
+it('a search by id and one for duplicates say that they are not live, and are read again on request', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/events?find=evt_later')
+  await page.getByText('No event matches these filters').waitFor()
+  await status(visit, 'Not live').waitFor()
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_later' }))
+  await visit.click(page.getByRole('button', { name: 'Read again' }))
+  await row(visit, 'evt_later').waitFor()
+  await page.getByLabel('Duplicates').selectOption('changed')
+  await status(visit, 'Not live').waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
