@@ -14,6 +14,7 @@ beforeAll(async () => {
     await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
   }
   await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })
+  await system.operator().providers.pause.mutate({ provider: 'shop', reason: 'to be seen' })
   deadId = String((await system.record('evt_dead'))._id)
   const replayed = await system.operator().events.replay.mutate({ ids: [deadId], reason: 'for the test' })
   replayId = String(replayed.replayId)

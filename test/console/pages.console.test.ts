@@ -72,6 +72,56 @@ it('what a rotation of a secret still waits for is shown for each secret', async
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
+it('a provider is paused and resumed with two clicks and a reason each, and every page says that it is paused', async () => {
+  const { system } = console
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/providers')
+  const part = page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
+  await visit.click(part.getByRole('button', { name: 'Pause…' }))
+  await page.getByRole('textbox', { name: 'Reason' }).fill('wrong prices')
+  await visit.click(page.getByRole('button', { name: 'Pause shop' }))
+  await part.getByText(/^Paused .* by alice: wrong prices · 0 events wait$/).waitFor()
+  expect(visit.clicks()).toBe(2)
+  expect(await system.deliver(paymentEvent('evt_waits', { orderId: await system.order() }), { provider: 'shop' })).toBe(
+    200,
+  )
+  await part.getByText('1 event waits').waitFor()
+  await page.getByRole('link', { name: 'Health', exact: true }).click()
+  await page.getByRole('row').filter({ hasText: 'shop' }).getByText('Paused').waitFor()
+  await page.getByRole('link', { name: 'Events', exact: true }).click()
+  await page.getByRole('link', { name: 'Paused: shop' }).click()
+  await visit.click(part.getByRole('button', { name: 'Resume…' }))
+  await page.getByRole('textbox', { name: 'Reason' }).fill('prices are right')
+  await visit.click(page.getByRole('button', { name: 'Resume shop' }))
+  await part.getByRole('button', { name: 'Pause…' }).waitFor()
+  await system.until('evt_waits', ({ state }) => state !== 'pending' && state !== 'processing')
+  const { items } = await system.operator().audit.list.query()
+  expect(items.slice(0, 2).map(({ by, action, reason }) => [by, action, reason])).toEqual([
+    ['alice', 'providers.resume', 'prices are right'],
+    ['alice', 'providers.pause', 'wrong prices'],
+  ])
+  expect([visit.clicks(), visit.problems]).toEqual([2, []])
+})
+
+it('a pause that somebody else was faster with is refused, with the id of the request', async () => {
+  const { system } = console
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/providers')
+  const part = page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
+  await part.getByRole('button', { name: 'Pause…' }).click()
+  await system.operator('bob').providers.pause.mutate({ provider: 'shop', reason: 'faster' })
+  const dialog = page.getByRole('dialog', { name: 'Pause shop' })
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('slower')
+  await dialog.getByRole('button', { name: 'Pause shop' }).click()
+  expect(await dialog.getByRole('alert').textContent()).toMatch(
+    /already paused.*provider_paused.*Request [0-9a-f-]{36}/,
+  )
+  await system.operator('bob').providers.resume.mutate({ provider: 'shop', reason: 'over' })
+  expect(visit.problems).toEqual([])
+})
+
 it('who did what is one click away, and the chain is verified with another', async () => {
   await console.system.operator().events.replay.mutate({ filter: { state: 'dead' }, reason: 'to be seen here' })
   await using visit = await console.open()

@@ -35,5 +35,8 @@ it('who may only read can use no action, and each says why', async () => {
   await page.getByRole('link', { name: 'evt_read_only' }).waitFor()
   expect(await page.getByRole('button', { name: 'Replay these…' }).isDisabled()).toBe(true)
   expect(await page.getByLabel('text in bodies').isDisabled()).toBe(true)
+  await page.getByRole('link', { name: 'Providers' }).click()
+  await page.getByRole('button', { name: 'Pause…' }).first().waitFor()
+  expect(await page.getByRole('button', { name: 'Pause…' }).first().isDisabled()).toBe(true)
   expect(visit.problems).toEqual([])
 })

@@ -107,6 +107,21 @@ export const texts = {
       expiresSoon: 'in use and ends within 7 days',
       expired: 'has ended',
     },
+    pause: 'Pause…',
+    pauseTitle: (provider: string): string => `Pause ${provider}`,
+    pauseHint:
+      'Its deliveries are still verified, stored and answered 200. Their events wait until somebody resumes the provider.',
+    pauseSubmit: (provider: string): string => `Pause ${provider}`,
+    resume: 'Resume…',
+    resumeTitle: (provider: string): string => `Resume ${provider}`,
+    resumeHint: 'The events that wait are handed on, the oldest first.',
+    resumeSubmit: (provider: string): string => `Resume ${provider}`,
+    paused: 'Paused',
+    pausedBy: (by: string, reason: string): string => `by ${by}: ${reason}`,
+    waiting: (count: number | null): string =>
+      count === null ? 'waiting events not counted in time' : plural(count, 'event waits', 'events wait'),
+    pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
+    pausedMeans: 'Their events wait.',
     rotation: 'Rotate a secret without a gap',
     steps: [
       'Add the new secret to the provider in PROVIDERS_FILE, before the old one. The gateway reads the file again within seconds.',

@@ -19,6 +19,14 @@ export function OverviewStrip() {
   return (
     <section aria-label={texts.overview.title} className="min-h-11">
       {data !== undefined && <Numbers overview={data} />}
+      {data !== undefined && data.pausedProviders.length > 0 && (
+        <p className="mt-1 text-wait">
+          <Link to="/providers" className="underline">
+            {texts.providers.pausedOnes(data.pausedProviders)}
+          </Link>{' '}
+          {texts.providers.pausedMeans}
+        </p>
+      )}
     </section>
   )
 }

@@ -69,6 +69,7 @@ function DeadByReason() {
 type ProviderHealth = Answers['providers']['health']['providers'][number]
 
 function Providers() {
+  const overview = useOverview()
   const { data, error } = useQuery({
     queryKey: ['providers', 'health'],
     queryFn: () => operator.providers.health.query(),
@@ -76,23 +77,30 @@ function Providers() {
   })
   if (error !== null) return <ProblemNotice error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
+  const paused = new Set(overview.data?.pausedProviders)
   const { lastDelivery, lastMinute, lastHour, refused, oldest, ending } = texts.health
   return (
     <PlainTable
       caption={texts.pages.providers}
       heads={[texts.events.provider, lastDelivery, lastMinute, lastHour, refused, oldest, ending]}
-      rows={data.providers.map((provider) => ({ key: provider.name, cells: toCells(provider) }))}
+      rows={data.providers.map((provider) => ({
+        key: provider.name,
+        cells: toCells(provider, paused.has(provider.name)),
+      }))}
     />
   )
 }
 
 const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
 
-function toCells(provider: ProviderHealth) {
+function toCells(provider: ProviderHealth, isPaused: boolean) {
   const { name, refused, oldestUnsettledSeconds, secretsEnding } = provider
   const waits = oldestUnsettledSeconds === 0 ? texts.overview.nothingWaits : count(oldestUnsettledSeconds)
   return [
-    name,
+    <span key="name">
+      {name}
+      {isPaused && <strong className="block text-wait">{texts.providers.paused}</strong>}
+    </span>,
     <LastDelivery key="last" provider={provider} />,
     count(provider.lastMinute),
     count(provider.lastHour),

@@ -8,6 +8,7 @@ import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts.ts'
 import { adviseOnSecret, type SecretAdvice } from './advise-on-secret.ts'
+import { ProviderPause } from './provider-pause.tsx'
 import { useProviders } from './use-providers.ts'
 
 type Provider = Answers['providers']['list'][number]
@@ -50,6 +51,7 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
           {texts.pages.refused}
         </Link>
       </p>
+      <ProviderPause provider={name} paused={provider.paused} />
       <Secrets provider={provider} />
     </Section>
   )
