@@ -95,6 +95,25 @@ it('changes that are left out are counted, and rows that somebody reads stay unt
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
+it('what came before the stream began is counted, too, while somebody reads further down', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  const isStored = Promise.withResolvers<void>()
+  await page.route(TAIL, async (route) => {
+    await isStored.promise
+    await route.fallback()
+  })
+  await visit.signIn('/')
+  await page.getByText('100 events, and older ones').waitFor()
+  await page.keyboard.press('End')
+  await expect.poll(() => page.evaluate('window.scrollY > 200')).toBe(true)
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_before_stream' }))
+  isStored.resolve()
+  await visit.click(page.getByRole('button', { name: 'Show 1 newer event' }))
+  await row(visit, 'evt_before_stream').waitFor()
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
 it('a search by id and one for duplicates say that they are not live, and are read again on request', async () => {
   await using visit = await console.open()
   const { page } = visit

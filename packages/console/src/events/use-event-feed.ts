@@ -62,7 +62,7 @@ export function useEventFeed(search: EventSearch) {
       setLeftOut((known) => plus(known, missing))
     }
     // A page that was asked for before the stream began may lack what came in between.
-    if (isFirst && !isFarFromTop()) void client.cancelQueries({ queryKey, exact: true }).then(() => feed.refetch())
+    if (isFirst) void client.cancelQueries({ queryKey, exact: true }).then(() => feed.refetch())
   }
   const tail = useEventTail(search, onChanged)
   // The stream does not say which events have left the state of the filter.
