@@ -120,6 +120,8 @@ describe('the list of events', () => {
     const { orderId } = await pay('evt_twice')
     await pay('evt_once')
     await console.system.deliver(paymentEvent('evt_twice', { orderId, amount: 300, note: 'changed' }))
+    // The gateway counts redeliveries a moment later, and the page reads the numbers only every 30 s.
+    await console.system.until('evt_twice', ({ mismatches }) => mismatches === 1)
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn('/')
