@@ -3,7 +3,7 @@ import type { Break } from './compare-schemas.ts'
 import { isOfType, type JsonSchema, listedValues, typeOf, type Variant, variantsOf } from './json-schema.ts'
 
 /**
- * Finds what of a recorded answer a schema promises no longer: properties that it does not know, values of another type,
+ * Finds the parts of a recorded answer that a schema no longer promises: properties that it does not know, values of another type,
  * values that it does not list. Properties that the schema adds do no harm.
  */
 export function findUnpromised(recorded: unknown, schema: JsonSchema, path = '$'): Break[] {

@@ -20,7 +20,7 @@ function filesOf(folder: string): Map<string, Buffer> {
 it('the files in packages/console/dist are those that its sources give: npm run console:build', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-console-'))
   try {
-    const { NODE_ENV: _, ...env } = process.env // a test run has one of its own, which the build would follow
+    const { NODE_ENV: _, ...env } = process.env // a test run sets it, and it would change the build
     await run(process.execPath, [VITE, 'build', console, '--outDir', folder, '--logLevel', 'warn'], { env })
     const [built, committed] = [filesOf(folder), filesOf(join(console, 'dist'))]
     expect(built.size).toBeGreaterThan(3)

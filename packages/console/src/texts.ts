@@ -179,7 +179,7 @@ export const texts = {
     requestId: 'Request',
     retry: 'Try again',
     unreachable: 'The gateway does not answer.',
-    unexpected: 'The page met an error of its own.',
+    unexpected: 'Something went wrong in this page.',
     next: {
       unauthenticated: 'The token is unknown or has ended. Sign in again.',
       sign_in_code_invalid:

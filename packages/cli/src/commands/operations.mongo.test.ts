@@ -232,7 +232,7 @@ describe('sign-in', () => {
   it('prints a link that signs in once', async () => {
     const { exitCode, stdout } = await run(['sign-in'])
     const [link = '', hint] = stdout.split('\n')
-    expect([exitCode, hint]).toEqual([0, expect.stringMatching(/^Works once, until \d{4}-.+Z\. Whoever/)])
+    expect([exitCode, hint]).toEqual([0, expect.stringMatching(/^Works once, until \d{4}-.+Z\. Anyone/)])
     expect(link.slice(0, link.indexOf('#'))).toBe(`${system.gateway.adminUrl}/sign-in`)
     const exchange = () =>
       system.call('/sign-in', {

@@ -23,5 +23,5 @@ async function printLink(options: OperatorOptions, context: CliContext): Promise
   // After the #, because browsers send that part to no server.
   const url = `${address.adminUrl}/sign-in#${code}`
   if (options.json) writeJson(context, { url, expiresAt })
-  else writeLines(context, [url, `Works once, until ${toTime(expiresAt)}. Whoever opens it is signed in as you`])
+  else writeLines(context, [url, `Works once, until ${toTime(expiresAt)}. Anyone who opens it is signed in as you`])
 }

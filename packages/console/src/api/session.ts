@@ -19,7 +19,7 @@ export function currentSession(): Session | null {
 /** Begins a session, or ends it with null. */
 export function setSession(next: Session | null): void {
   session = next
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 }
 
 function listen(tell: () => void): () => void {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { CloseRow } from '../parts/close-row.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts.ts'
 import { areKeysActive, setKeysActive } from './use-keys.ts'
@@ -29,11 +30,7 @@ export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
         />
         {texts.keys.active}
       </label>
-      <p className="mt-4 text-right">
-        <button type="button" className="button" onClick={onClose}>
-          {texts.frame.close}
-        </button>
-      </p>
+      <CloseRow onClose={onClose} />
     </Modal>
   )
 }

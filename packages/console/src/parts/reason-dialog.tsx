@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
+import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
 import { texts } from '../texts.ts'
 import { Modal } from './modal.tsx'
 import { ProblemNotice } from './problem-notice.tsx'
-import { ReasonField, reasonOf } from './reason-field.tsx'
 
 /** An action that needs a reason: what it does, and the call. */
 export interface ReasonedAction {

@@ -1,4 +1,5 @@
 import type { Answers } from '../api/operator-client.ts'
+import { CloseRow } from '../parts/close-row.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts.ts'
@@ -47,11 +48,7 @@ export function RefusalDialog(props: {
           </ul>
         </>
       )}
-      <p className="mt-4 text-right">
-        <button type="button" className="button" onClick={onClose}>
-          {texts.frame.close}
-        </button>
-      </p>
+      <CloseRow onClose={onClose} />
     </Modal>
   )
 }

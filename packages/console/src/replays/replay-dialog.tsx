@@ -1,12 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
 import type { toEventFilter } from '../events/event-search.ts'
+import { HintedField } from '../forms/hinted-field.tsx'
+import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { DialogButtons } from '../parts/reason-dialog.tsx'
-import { ReasonField, reasonOf } from '../parts/reason-field.tsx'
 import { texts } from '../texts.ts'
 
 /** The events of a replay: a filter, or ids. */
@@ -73,25 +74,16 @@ function describeCount(count: number): string {
 }
 
 function RateField() {
-  const id = useId()
   return (
-    <p className="my-3">
-      <label htmlFor={id} className="block font-semibold">
-        {texts.replay.rate}
-      </label>
-      <input
-        id={id}
-        name="rate"
-        type="number"
-        min={1}
-        max={10_000}
-        className="input w-28"
-        aria-describedby={`${id}-hint`}
-      />{' '}
-      <span id={`${id}-hint`} className="text-quiet">
-        {texts.replay.rateHint}
-      </span>
-    </p>
+    <HintedField
+      label={texts.replay.rate}
+      hint={texts.replay.rateHint}
+      name="rate"
+      type="number"
+      min={1}
+      max={10_000}
+      className="input w-28"
+    />
   )
 }
 

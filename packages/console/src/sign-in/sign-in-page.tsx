@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
 import { createOperatorClient } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
+import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts.ts'
@@ -14,7 +14,6 @@ async function signIn(token: string): Promise<void> {
 
 /** Signs in by the code of a link, if there is one; otherwise, or if that fails, asks for a token. */
 export function SignInPage() {
-  const id = useId()
   const signing = useMutation({ mutationFn: signIn })
   const exchanging = useQuery({
     queryKey: ['sign-in'],
@@ -35,22 +34,16 @@ export function SignInPage() {
           signing.mutate(String(new FormData(event.currentTarget).get('token') ?? '').trim())
         }}
       >
-        <label htmlFor={id} className="block font-semibold">
-          {texts.signIn.token}
-        </label>
-        <input
-          id={id}
+        <HintedField
+          label={texts.signIn.token}
+          hint={texts.signIn.hint}
           name="token"
           type="password"
           required
           autoComplete="off"
           spellCheck={false}
           className="input w-full"
-          aria-describedby={`${id}-hint`}
         />
-        <p id={`${id}-hint`} className="my-2 text-quiet">
-          {texts.signIn.hint}
-        </p>
         {error !== null && <ProblemNotice error={error} />}
         <button type="submit" className="button button-main" disabled={signing.isPending}>
           {signing.isPending ? texts.signIn.checking : texts.signIn.submit}

@@ -24,10 +24,10 @@ const SETTLE_AGAIN_MS = 500
 
 /**
  * Sends owed receipts: claims due receipts, marks them `sending`, sends them and writes the outcomes. Several workers
- * may run in parallel. Polls every half second, and at once after a nudge. While the sink takes receipts, most of them
- * are new ones that were claimed for this worker in the write that made them: these need no search and no claim. If the sink fails, the worker probes it.
- * After the first success, deferred receipts are sent without waiting for their due time. Receipts whose encryption key
- * is missing wait for it, and the others do not wait for them.
+ * may run in parallel. Polls every half second, and at once after a nudge. While the sink accepts receipts, most of them
+ * are new: the write that created them also claimed them for this worker, so they need no search and no claim. If the
+ * sink fails, the worker probes it. After the first success, deferred receipts are sent without waiting for their due
+ * time. Receipts whose encryption key is missing wait for it, and the others do not wait for them.
  */
 export class ReceiptWorker implements ReceiptOutbox {
   readonly #deps: ReceiptWorkerDeps
@@ -68,7 +68,7 @@ export class ReceiptWorker implements ReceiptOutbox {
   }
 
   /**
-   * Reserves room for new receipts. None if a new receipt would not be sent soon. None either for a sink without keys:
+   * Reserves room for new receipts. Null if a new receipt would not be sent soon. Null also for a sink without keys:
    * after a crash, its receipts would look like attempts with an unknown outcome.
    */
   reserve(most: number): Reservation | null {

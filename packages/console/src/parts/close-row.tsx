@@ -1,0 +1,12 @@
+import { texts } from '../texts.ts'
+
+/** The last row of a dialog that only shows something: the button that closes it. */
+export function CloseRow({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <p className="mt-4 text-right">
+      <button type="button" className="button" onClick={onClose}>
+        {texts.frame.close}
+      </button>
+    </p>
+  )
+}
