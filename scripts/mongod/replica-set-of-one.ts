@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Document, MongoClient, MongoServerError } from 'mongodb'
+import { type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb'
 import { isListening } from '../ports/port.ts'
 import { unlessAborted } from '../processes/unless-aborted.ts'
 import { REPLICA_SET } from './mongod-arguments.ts'
@@ -21,7 +21,8 @@ const INVALID_REPLICA_SET_CONFIG = 93
 
 /**
  * Waits until the server is a writable primary, and makes it one when its data is new. Data that knows itself under another
- * port is configured again. Throws when that takes longer than `timeoutMs`, or when another server has the address.
+ * port is configured again. A server that closes a connection, as it does when its state changes, is asked again. Throws
+ * when all of it takes longer than `timeoutMs`, or when another server has the address.
  */
 export async function becomePrimary({
   address,
@@ -37,7 +38,13 @@ export async function becomePrimary({
     connectTimeoutMS: 2_000,
   })
   const admin = client.db('admin')
-  const run = (command: Document) => unlessAborted(admin.command(command), deadline)
+  const run = async (command: Document): Promise<Document> => {
+    for (;;) {
+      const answer = await unlessAborted(admin.command(command).catch(aNetworkError), deadline)
+      if (!(answer instanceof MongoNetworkError)) return answer
+      await sleep(20, undefined, { signal: deadline })
+    }
+  }
   if (pid !== undefined && Number((await run({ serverStatus: 1 })).pid) !== pid) {
     throw new Error(`Another server answers at ${address}`)
   }
@@ -58,6 +65,11 @@ async function moveMember(run: (command: Document) => Promise<Document>, member:
   const members = [{ ...config.members[0], host: member }]
   await run({ replSetReconfig: { ...config, members, version: config.version + 1 }, force: true })
   return true
+}
+
+function aNetworkError(error: unknown): MongoNetworkError {
+  if (error instanceof MongoNetworkError) return error
+  throw error
 }
 
 function ignoring(code: number) {
