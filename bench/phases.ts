@@ -31,7 +31,7 @@ export const PHASES: readonly Phase[] = [
   {
     rows: [ACCEPT_ROW, STEADY_RATE_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW],
     rounds: { short: 3, full: 5 },
-    minutes: { short: 3.2, full: 7 },
+    minutes: { short: 5, full: 11 },
   },
   { rows: [START_ROW], rounds: { short: 2, full: 5 }, minutes: { short: 0.4, full: 0.6 } },
   { rows: [HIGHEST_RATE_ROW], rounds: { short: 0, full: 3 }, minutes: { short: 1, full: 2.7 } },

@@ -11,13 +11,13 @@ function trialsOf(...args: string[]): string[] {
 }
 
 describe('readPlan', () => {
-  it('plans the main rows in less than four minutes, and all rows in less than twenty', () => {
+  it('plans the main rows in less than six minutes, and all rows in less than twenty-five', () => {
     const minutesOf = (...args: string[]) =>
       readPlan(args, PHASES).phases.reduce((sum, { budgetMs }) => sum + budgetMs, 0) / 60_000
     expect(rowsOf()).toEqual(expect.arrayContaining(['accept', 'duplicates', 'settle']))
-    expect(minutesOf()).toBeLessThan(4)
+    expect(minutesOf()).toBeLessThan(6)
     expect(rowsOf('--full')).toEqual(PHASES.flatMap(({ rows }) => rows.map(({ name }) => name)))
-    expect(minutesOf('--full')).toBeLessThan(20)
+    expect(minutesOf('--full')).toBeLessThan(25)
   })
 
   it('runs the rows that are named, also those that the short form leaves out', () => {

@@ -7,7 +7,7 @@ import { type MongodUnderTest, startReplicaSet } from '../support/mongod/mongod-
 import { seededRandom } from '../support/seeded-random.ts'
 import { closingCheck } from '../support/stack/closing-check.ts'
 import type { ServiceUnderTest } from '../support/stack/service-under-test.ts'
-import { startStack } from '../support/stack/stack.ts'
+import { type Stack, startStack } from '../support/stack/stack.ts'
 import { until } from '../support/until.ts'
 
 // `npm run test:kill` sets them: the long form has 100 cycles at 500 deliveries a second, on one node and on three.
@@ -49,20 +49,30 @@ interface Figures {
   readonly settledAt: number
   readonly answers: readonly (number | null)[]
   readonly accepted: number
-  readonly killedUnderLoad: number
 }
 
 /** Reports the real load: a busy machine sends less than requested. */
-function logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted, killedUnderLoad }: Figures): void {
+function logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted }: Figures): void {
   const seconds = (healthyAt - begunAt) / 1_000
   const counted = Object.entries(Object.groupBy(answers, String)).map(([answer, all]) => `${all?.length} x ${answer}`)
   const lines = [
-    `${killedUnderLoad} of ${cycles} kills under load, in ${seconds.toFixed(0)} s with all restarts`,
+    `${cycles} kills under load, in ${seconds.toFixed(0)} s with all restarts`,
     `${answers.length} deliveries, ${(answers.length / seconds).toFixed(0)}/s of the ${PER_SECOND}/s asked for between`,
     `deaths (${counted.join(', ')}; null: no answer), ${accepted} accepted`,
     `settled ${((settledAt - healthyAt) / 1_000).toFixed(1)} s after the last was accepted`,
   ]
   process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+/** Returns while deliveries are due: where a busy machine let all of them pass before its turn came, it sends more. */
+async function sendUntilSomeMoment(stack: Stack, source: WebhookSource, random: () => number): Promise<void> {
+  do {
+    addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
+    void source.run()
+    // Work that is done, not time that is gone, so that a slow machine is killed under load too.
+    await source.untilLeft(Math.ceil(source.left * (0.4 + 0.6 * random())))
+    await sleep(random() * 20)
+  } while (source.left === 0)
 }
 
 describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s)', (nodes) => {
@@ -83,16 +93,10 @@ describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s
     const begunAt = performance.now()
     addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
     void source.run()
-    let killedUnderLoad = 0
     for (const name of drawVictims(nodes, random)) {
       // Asked before there is load: the answer of a busy server may take longer than the load lasts.
       const victim = await victims[name]()
-      addMixedLoad(source, await createOrdersAfterFault(stack, ORDERS_A_CYCLE))
-      void source.run()
-      // Work that is done, not time that is gone, so that a slow machine is killed under load too.
-      await source.untilLeft(Math.ceil(source.left * (0.4 + 0.6 * random())))
-      await sleep(random() * 20)
-      if (source.left > 0) killedUnderLoad += 1
+      await sendUntilSomeMoment(stack, source, random)
       await victim.kill('SIGKILL')
       await sleep(random() * 300)
       await victim.start()
@@ -110,12 +114,11 @@ describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 at random on %s node(s
     await stack.untilSettled()
     const settledAt = performance.now()
     expect(settledAt - healthyAt).toBeLessThan(SETTLED_WITHIN_MS)
-    const row = { struck: { 'a kill under load': killedUnderLoad }, volume: cycles * ORDERS_A_CYCLE * 4 }
+    const row = { struck: { 'a kill under load': cycles }, volume: cycles * ORDERS_A_CYCLE * 4 }
     expect(await closingCheck(stack, source.log, row)).toEqual([])
 
     const answers = source.log.flatMap((sent) => sent.answers)
-    logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted: source.accepted, killedUnderLoad })
-    expect(killedUnderLoad, 'kills that came while deliveries were due').toBe(cycles)
+    logFigures({ cycles, begunAt, healthyAt, settledAt, answers, accepted: source.accepted })
     expect(answers.filter((answer) => answer === null).length, 'deliveries that met a dead gateway').toBeGreaterThan(0)
     // An election among three is often over before a delivery has waited long enough for its 500.
     if (nodes === 3) return
