@@ -19,7 +19,7 @@ it('fills a store with records like the template, each with its own id, body and
     raw: new Binary(Buffer.from('{"id":"evt_template","object":"pi_template"}')),
     expireAt: new Date(Date.now() + 90 * DAY_MS),
   })
-  await fillStored(db, template, 2_500)
+  await fillStored(db, { template, count: 2_500 })
 
   const events = db.collection<EventDocument>(EVENTS)
   const records = await events.find().sort({ _id: 1 }).toArray()

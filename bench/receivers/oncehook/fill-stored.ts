@@ -6,11 +6,20 @@ const CHUNK = 1_000
 const AT_ONCE = 2
 const DAYS_MS = 80 * 86_400_000
 
+/** Which records to store. */
+export interface Filling {
+  /** A settled event as the gateway stored it. */
+  readonly template: EventDocument
+  readonly count: number
+  /** What record `index` has instead of what it was given. Default: nothing. */
+  readonly change?: (record: EventDocument, index: number) => Partial<EventDocument>
+}
+
 /**
- * Stores `count` records like the template, a settled event as the gateway stored it: each with ids, a body, a digest
- * and its own times, spread over the last 80 days in order.
+ * Stores records like the template: each with ids, a body, a digest and its own times, spread over the last 80 days in
+ * order.
  */
-export async function fillStored(db: Db, template: EventDocument, count: number): Promise<void> {
+export async function fillStored(db: Db, { template, count, change = () => ({}) }: Filling): Promise<void> {
   const began = Date.now() - DAYS_MS
   const body = Buffer.from(template.raw.buffer).toString()
   let next = 0
@@ -21,7 +30,8 @@ export async function fillStored(db: Db, template: EventDocument, count: number)
       const length = Math.min(CHUNK, count - from)
       const documents = Array.from({ length }, (_, index) => {
         const at = began + ((from + index) / count) * DAYS_MS
-        return vary({ template, body, at: Math.floor(at), index: from + index })
+        const record = vary({ template, body, at: Math.floor(at), index: from + index })
+        return { ...record, ...change(record, from + index) }
       })
       const reply = await db.command({ insert: EVENTS, documents, ordered: false, writeConcern: { w: 1 } })
       if (reply.n !== length) throw new Error('Records to begin with were not stored')

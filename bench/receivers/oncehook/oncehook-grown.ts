@@ -17,7 +17,7 @@ export async function growStore(setup: Setup, { database, records, template }: G
   const { gateway } = await describeSystem(setup, database)
   const env = { ...gateway.env, GATEWAY_DB: database }
   await (await startService({ ...gateway, env }))[Symbol.asyncDispose]()
-  await fillStored(setup.database(database), template, records)
+  await fillStored(setup.database(database), { template, count: records })
   // What filling left to be written belongs to no measurement.
   await setup.database('admin').command({ fsync: 1 })
 }
