@@ -31,7 +31,7 @@ describe('packages', () => {
     ['webhooks', ['kernel'], []],
     ['gateway', ['kernel', 'webhooks'], ['fulfilment']],
     ['fulfilment', ['kernel'], []],
-    ['simulator', ['kernel/currencies'], []],
+    ['simulator', ['webhooks/signing'], []],
     ['console', ['kernel/currencies'], ['gateway']],
     ['cli', ['kernel/currencies', 'simulator', 'webhooks', 'gateway/providers'], ['gateway']],
   ])('%s imports only %s, and only types of %s', (name, values, types) => {
@@ -49,16 +49,28 @@ describe('packages', () => {
 describe('webhooks', () => {
   it('is entered by its documented entries only, and by tests through those of testing', () => {
     const entries = ['.', './express', './fastify', './fetch', './koa', './providers']
-    expect(Object.keys(ENTRIES)).toEqual([...entries, './testing/*'])
+    expect(Object.keys(ENTRIES)).toEqual([...entries, './signing/*', './testing/*'])
     const others = ['packages/gateway/src', 'packages/cli/src', 'packages/fulfilment/src', 'packages/simulator/src']
     const used = others
       .flatMap(importsOf)
       .filter(({ from }) => /^@oncehook\/webhooks(?:\/|$)|\/webhooks\/src\//.test(from))
     expect(used.length).toBeGreaterThan(20)
-    expect(used.filter(({ from }) => !entries.includes(from.replace('@oncehook/webhooks', '.')))).toEqual([])
+    const isEntry = (from: string): boolean => entries.includes(from.replace('@oncehook/webhooks', '.'))
+    expect(used.filter(({ from }) => !isEntry(from) && !from.startsWith('@oncehook/webhooks/signing/'))).toEqual([])
     const readme = readFileSync(join(repository, 'packages/webhooks/README.md'), 'utf8')
     const documented = entries.map((entry) => entry.replace('.', '@oncehook/webhooks'))
     expect(documented.filter((name) => !readme.includes(`'${name}'`))).toEqual([])
+  })
+
+  it('signs independently of how it verifies', () => {
+    const folder = 'packages/webhooks/src/signing'
+    const foreign = importsOf(folder).filter(({ file, from }) => {
+      const isOwn = from.startsWith('.') && join(file, '..', from).startsWith(`${folder}/`)
+      return !isOwn && !from.startsWith('node:') && from !== '@oncehook/kernel/currencies'
+    })
+    expect(foreign).toEqual([])
+    const others = importsOf('packages/webhooks/src').filter(({ file }) => !file.startsWith(`${folder}/`))
+    expect(others.filter(({ file, from }) => join(file, '..', from).startsWith(`${folder}/`))).toEqual([])
   })
 
   it('needs no server, no database and no package beside zod', () => {
@@ -144,6 +156,7 @@ function sourceOf(file: string, from: string): string | undefined {
   if (from.startsWith('.')) return join(file, '..', from)
   if (from.startsWith('@oncehook/kernel/')) return `packages/kernel/src/${from.slice(17)}.ts`
   if (!/^@oncehook\/webhooks(?:\/|$)/.test(from)) return undefined
+  if (from.startsWith('@oncehook/webhooks/signing/')) return `packages/webhooks/src/${from.slice(19)}.ts`
   const entry = ENTRIES[`.${from.slice(18)}`]
   if (entry === undefined) throw new Error(`${file} imports ${from}, which is no entry`)
   return join('packages/webhooks', entry)

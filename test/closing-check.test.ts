@@ -1,6 +1,6 @@
 import { on } from 'node:events'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { Binary, type Collection, type CommandSucceededEvent, type Document, MongoClient, Timestamp } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { SentEvent } from './support/load/webhook-source.ts'

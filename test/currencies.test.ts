@@ -1,6 +1,6 @@
 import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
 import { CURRENCIES, decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/currencies'
-import { toAdyenUnits } from '@oncehook/simulator/signers/adyen/adyen-units'
+import { toAdyenUnits } from '@oncehook/webhooks/signing/adyen/adyen-units'
 import { describe, expect, it } from 'vitest'
 import { minorUnits } from '../packages/webhooks/src/events/money.ts'
 import { minorUnitsOfAdyen } from '../packages/webhooks/src/schemes/adyen/adyen-money.ts'

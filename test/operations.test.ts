@@ -10,7 +10,7 @@ import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { createTestKeysFile } from '@oncehook/kernel/testing/test-encryption'
-import { stripe } from '@oncehook/simulator/signers/payments/stripe'
+import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { afterAll, describe, expect, it } from 'vitest'
 
 const repository = resolve(import.meta.dirname, '..')

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { stripe } from '@oncehook/simulator/signers/payments/stripe'
+import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 
 /** A delivery as it goes over the wire, made before the clock runs. */
 export interface SignedDelivery {

@@ -21,7 +21,7 @@ const SENDERS = ['standard-webhooks', 'stripe', 'github', 'hmac']
 const FULFILMENT = 'packages/fulfilment/src'
 const GATEWAY = 'packages/gateway/src'
 const KERNEL = 'packages/kernel/src'
-const SIMULATOR = 'packages/simulator/src'
+const SIGNING = 'packages/webhooks/src/signing'
 // What was released verifies the same again as long as nothing differs, and costs the time twice.
 const PRESENT = 'answers as (?!releases)'
 
@@ -242,7 +242,7 @@ const ofSenders: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'a sender renames the header of its signature',
     tells: "a header 'stripe-signature'",
-    file: `${SIMULATOR}/signers/payments/stripe.ts`,
+    file: `${SIGNING}/payments/stripe.ts`,
     find: "'stripe-signature'",
     replace: "'x-stripe-signature'",
     consumers: ['stripe'],
@@ -250,7 +250,7 @@ const ofSenders: readonly (Change & Partial<Mutation>)[] = [
   {
     breaks: 'senders rename a member of their events',
     tells: 'asks for other things',
-    file: `${SIMULATOR}/payment-event.ts`,
+    file: `${SIGNING}/payment-event.ts`,
     find: 'object: { id: paymentId, orderId,',
     replace: 'object: { id: paymentId, order: orderId,',
     consumers: ['standard-webhooks', 'hmac'],

@@ -28,7 +28,7 @@ export async function buildWebhooks(repository: string, folder: string): Promise
   const source = join(repository, 'packages/webhooks')
   const { exports } = await readManifest(source)
   const entries = Object.entries(exports)
-    .filter(([subpath]) => !subpath.startsWith('./testing/'))
+    .filter(([subpath]) => !/^\.\/(?:signing|testing)\//.test(subpath))
     .map(([subpath, path]): Entry => ({ subpath, name: subpath.slice(2) || 'index', path }))
   const dist = join(folder, 'dist')
   await mkdir(dist, { recursive: true })

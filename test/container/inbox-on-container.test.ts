@@ -1,7 +1,7 @@
 import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { Secret } from '@oncehook/kernel/secret'
 import { createPaymentProvider, type DeliveryReport } from '@oncehook/simulator/payment-provider'
-import { signers } from '@oncehook/simulator/signers/signers'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { MongoClient } from 'mongodb'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
-import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
-import { signers } from '@oncehook/simulator/signers/signers'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
+import type { Signer, SigningSettings } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { MatchersV3 } from '@pact-foundation/pact'
 import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { describe, expect, it } from 'vitest'
 import { addMixedLoad, createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
 import { deleteOf, keyedPostOf, patchOf, putOf } from '../support/load/orders-writes.ts'

@@ -1,4 +1,4 @@
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { expect, it } from 'vitest'
 import { createOrders, outlastReceiptLeases } from '../support/load/mixed-load.ts'
 import { WebhookSource } from '../support/load/webhook-source.ts'

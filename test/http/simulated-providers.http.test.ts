@@ -1,6 +1,6 @@
 import { startObjectApi } from '@oncehook/simulator/object-api'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import { createPaymentProvider } from '@oncehook/simulator/payment-provider'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startHttpSystem } from '../support/http/http-system.ts'

@@ -1,4 +1,4 @@
-import { SigningError } from '@oncehook/simulator/signers/signer'
+import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { Command, CommanderError } from 'commander'
 import type { CliContext } from './cli-context.ts'
 import { commandTable } from './command-table.ts'

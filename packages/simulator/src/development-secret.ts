@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import type { SigningSettings } from './signers/signer.ts'
+import type { SigningSettings } from '@oncehook/webhooks/signing/signer'
 
 /** A new secret in the format of a scheme. */
 export interface DevelopmentSecret {

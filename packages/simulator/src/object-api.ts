@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ApiObject } from './signers/signer.ts'
+import type { ApiObject } from '@oncehook/webhooks/signing/signer'
 
 /** Where a fake provider API listens, and its token. */
 export interface ObjectApiOptions {

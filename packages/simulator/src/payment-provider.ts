@@ -1,4 +1,4 @@
-import type { PaymentEvent } from './payment-event.ts'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import {
   type SignedDelivery,
   type Signer,
@@ -6,7 +6,7 @@ import {
   type SigningRequest,
   type SigningSettings,
   signDelivery,
-} from './signers/signer.ts'
+} from '@oncehook/webhooks/signing/signer'
 import { signTampered, type TamperedPart } from './tampering.ts'
 
 /** The external dependencies of the provider. */

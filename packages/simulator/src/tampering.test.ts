@@ -1,8 +1,8 @@
+import { standardWebhooks } from '@oncehook/webhooks/signing/generic/standard-webhooks'
+import { stripe } from '@oncehook/webhooks/signing/payments/stripe'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
-import { standardWebhooks } from './signers/generic/standard-webhooks.ts'
-import { stripe } from './signers/payments/stripe.ts'
 import { signTampered, tamperedParts } from './tampering.ts'
 
 const secret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='

@@ -5,7 +5,7 @@ import {
   SigningError,
   type SigningRequest,
   signDelivery,
-} from './signers/signer.ts'
+} from '@oncehook/webhooks/signing/signer'
 
 /** The parts of a delivery to tamper with. A receiver must answer each with 401. */
 export const tamperedParts = ['body', 'signature', 'timestamp'] as const

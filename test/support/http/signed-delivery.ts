@@ -1,4 +1,4 @@
-import { standardWebhooks } from '@oncehook/simulator/signers/generic/standard-webhooks'
+import { standardWebhooks } from '@oncehook/webhooks/signing/generic/standard-webhooks'
 import type { RawRequest } from './raw-request.ts'
 
 /** What is delivered and how it is signed, by Standard Webhooks. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { Message, PaymentProvider } from '@oncehook/simulator/payment-provider'
 import type { TamperedPart } from '@oncehook/simulator/tampering'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 
 /** An event that the source sends, and every answer it got: a status, or null where none came. */
 export interface SentEvent {

@@ -1,7 +1,7 @@
 import { type DevelopmentSecret, makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
-import type { Signer, SigningRequest, SigningSettings } from '@oncehook/simulator/signers/signer'
-import { signers } from '@oncehook/simulator/signers/signers'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
+import type { Signer, SigningRequest, SigningSettings } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
 
 /** A provider as the simulator plays it, and the settings by which the gateway knows it. */
 export interface SimulatedProvider {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPaymentProvider, type PaymentProvider } from '@oncehook/simulator/payment-provider'
-import type { Signer } from '@oncehook/simulator/signers/signer'
-import { signers } from '@oncehook/simulator/signers/signers'
+import type { Signer } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { BODY_CANARY, type StackSecrets } from './canaries.ts'
 import { providersOf } from './stack-settings.ts'
 

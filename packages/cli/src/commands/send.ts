@@ -1,5 +1,5 @@
-import { signDelivery } from '@oncehook/simulator/signers/signer'
 import { signTampered } from '@oncehook/simulator/tampering'
+import { signDelivery } from '@oncehook/webhooks/signing/signer'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'
 import type { ExitCode } from '../exit-code.ts'

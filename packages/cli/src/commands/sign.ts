@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/simulator/signers/signer'
+import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { Option } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import type { AddCommand } from '../command.ts'

@@ -1,4 +1,4 @@
-import { gocardless } from '@oncehook/simulator/signers/payments/gocardless'
+import { gocardless } from '@oncehook/webhooks/signing/payments/gocardless'
 import { expect, it } from 'vitest'
 import { checkBatch } from './check-batch.ts'
 

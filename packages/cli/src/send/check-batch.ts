@@ -1,4 +1,4 @@
-import { signers } from '@oncehook/simulator/signers/signers'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { UsageError } from '../exit-code.ts'
 import type { SigningIdentity } from '../sign/signing-identity.ts'
 

@@ -1,5 +1,4 @@
 import { toBatches } from '@oncehook/simulator/batches'
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import {
   createPaymentProvider,
   type Message,
@@ -7,6 +6,7 @@ import {
   type PaymentProvider,
 } from '@oncehook/simulator/payment-provider'
 import { arrange } from '@oncehook/simulator/schedule'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import type { CliContext } from '../cli-context.ts'
 import type { SigningIdentity } from '../sign/signing-identity.ts'
 import type { PlannedPayment } from './plan-payment.ts'

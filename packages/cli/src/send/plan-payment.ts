@@ -1,5 +1,5 @@
-import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/simulator/payment-event'
-import type { Signer } from '@oncehook/simulator/signers/signer'
+import { type PaymentEvent, plainTypes, toSchemeType } from '@oncehook/webhooks/signing/payment-event'
+import type { Signer } from '@oncehook/webhooks/signing/signer'
 import type { CliContext } from '../cli-context.ts'
 import type { SigningIdentity } from '../sign/signing-identity.ts'
 import type { Order } from './orders-client.ts'

@@ -1,6 +1,6 @@
-import type { PaymentEvent } from '@oncehook/simulator/payment-event'
 import type { DeliveryReport } from '@oncehook/simulator/payment-provider'
 import type { TamperedPart } from '@oncehook/simulator/tampering'
+import type { PaymentEvent } from '@oncehook/webhooks/signing/payment-event'
 import type { Order } from './orders-client.ts'
 import type { Effect, PlannedPayment } from './plan-payment.ts'
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
-import { signers } from '@oncehook/simulator/signers/signers'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import { UsageError } from '../exit-code.ts'
 
 /** The settings for a new secret. */

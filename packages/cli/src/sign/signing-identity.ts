@@ -1,5 +1,5 @@
-import type { Signer, SigningSettings } from '@oncehook/simulator/signers/signer'
-import { signers } from '@oncehook/simulator/signers/signers'
+import type { Signer, SigningSettings } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
 import type { Command } from 'commander'
 import type { CliContext } from '../cli-context.ts'
 import { CommandFailure, UsageError } from '../exit-code.ts'

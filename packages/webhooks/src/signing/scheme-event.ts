@@ -1,0 +1,35 @@
+import { writeJson } from './json-body.ts'
+import { type PaymentEvent, type PaymentTypes, plainTypes, toSchemeType } from './payment-event.ts'
+import type { Signer, SigningSettings } from './signer.ts'
+
+/** A payment event in the terms of a scheme. */
+export interface SchemeEvent extends PaymentEvent {
+  /** The scheme's name of the type. */
+  readonly type: string
+  /** Whether the type is that of a failed payment. */
+  readonly failed: boolean
+  /** When it occurred, ISO 8601. */
+  readonly at: string
+  /** When it occurred, in seconds since 1970. */
+  readonly seconds: number
+}
+
+/** Puts an event into the terms of a scheme. */
+export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeEvent {
+  const type = toSchemeType(types, event.type)
+  const at = new Date(event.occurredAt).toISOString()
+  return { ...event, type, failed: type === types.failed, at, seconds: Math.floor(event.occurredAt / 1000) }
+}
+
+/** What a signer with JSON bodies has beside its types and its body. It reads no settings unless it names them. */
+type JsonSigning = Omit<Signer, 'types' | 'settings' | 'writeEvent'> & Partial<Pick<Signer, 'settings'>>
+
+/** The signer of a scheme whose body is one JSON object. */
+export function jsonSigner(types: PaymentTypes, toBody: (event: SchemeEvent) => object, signing: JsonSigning): Signer {
+  return { types, settings: [], writeEvent: (event) => writeJson(toBody(toSchemeEvent(event, types))), ...signing }
+}
+
+/** The gateway settings for a scheme without payments: which events mean a payment, and where the order is (JSON Pointer). */
+export function mapToPayments(types: PaymentTypes, orderReference: string): SigningSettings {
+  return { events: { [types.succeeded]: plainTypes.succeeded, [types.failed]: plainTypes.failed }, orderReference }
+}
