@@ -9,8 +9,11 @@ const GROUPS = {
   replays: 'Inspect or cancel a replay.',
 }
 
+/** A group of commands. */
+export type Group = keyof typeof GROUPS
+
 /** Adds a command such as `events show` to its group. The first command of a group creates it. */
-export function addToGroup(program: Command, group: keyof typeof GROUPS, name: string): Command {
+export function addToGroup(program: Command, group: Group, name: string): Command {
   const present = program.commands.find((command) => command.name() === group)
   return (present ?? program.command(group).description(GROUPS[group])).command(name)
 }

@@ -4,7 +4,6 @@ import { writeJson, writeLines } from '../output.ts'
 import { connectOperator } from './connect-operator.ts'
 import { ask, type OperatorClient } from './operator-client.ts'
 import { addOperatorOptions, type OperatorOptions } from './operator-options.ts'
-import { readReason } from './read-reason.ts'
 
 /** What the user typed: the first argument (empty if there is none) and the options. */
 export interface Typed<Options = OperatorOptions> {
@@ -34,25 +33,5 @@ export function addOperatorAction<Answer, Options extends object = OperatorOptio
     else writeLines(context, describe(answer))
     for (const line of warn(answer)) context.warn(`${line}\n`)
     finish(0)
-  })
-}
-
-/** The argument of a command that the audit log records, and the reason for it. */
-interface Reasoned {
-  readonly argument: string
-  readonly reason: string
-}
-
-/** The same with the option `--reason`. A terminal prompts for a reason that is not given. */
-export function addReasonedAction<Answer>(
-  command: Command,
-  deps: CommandDeps,
-  { call, describe }: OperatorQuestion<Reasoned, Answer>,
-): void {
-  command.option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
-  addOperatorAction(command, deps, {
-    call: async (client, { argument, options }: Typed<{ readonly reason?: string }>) =>
-      call(client, { argument, reason: await readReason(options.reason, deps.context) }),
-    describe,
   })
 }
