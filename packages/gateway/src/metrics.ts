@@ -42,59 +42,47 @@ export type GatewayMetrics = DeliveryMetrics & DispatchMetrics & LoginMetrics
 
 /** Creates the gateway's counters in a registry. */
 export function createGatewayMetrics(registry: Registry, count: ProviderCounter): GatewayMetrics {
-  const registers = [registry]
-  const deliveries = new Counter({
-    name: 'oncehook_deliveries_total',
-    help: 'Deliveries by provider and outcome: recorded, duplicate, unhandled, handshake, asked_in_vain, or the code of the refusal',
-    labelNames: ['provider', 'outcome'],
-    registers,
-  })
-  const mismatches = new Counter({
-    name: 'oncehook_delivery_mismatches_total',
-    help: 'Deliveries whose body differs from the one stored under the same event id',
-    labelNames: ['provider'],
-    registers,
-  })
-  const reused = new Counter({
-    name: 'oncehook_transmissions_reused_total',
-    help: 'Deliveries refused because their transmission arrived with another body before',
-    labelNames: ['provider'],
-    registers,
-  })
-  const withheld = new Counter({
-    name: 'oncehook_events_withheld_total',
-    help: 'Authentic events without an effect, by provider and reason: not_expected or effect_not_allowed',
-    labelNames: ['provider', 'reason'],
-    registers,
-  })
-  const redelivered = new Counter({
-    name: 'oncehook_dead_events_redelivered_total',
-    help: 'Redeliveries of dead events by outcome: revived, too_late or too_often',
-    labelNames: ['provider', 'outcome'],
-    registers,
-  })
-  const attempts = new Counter({
-    name: 'oncehook_event_attempts_total',
-    help: 'Attempts to apply an event, by resulting state and outcome',
-    labelNames: ['state', 'outcome'],
-    registers,
-  })
-  const lost = new Counter({
-    name: 'oncehook_claims_lost_total',
-    help: 'Claims that another process took over before they were settled',
-    registers,
-  })
-  const unreadable = new Counter({
-    name: 'oncehook_contract_mismatches_total',
-    help: 'Batches in which fulfilment could not read any event because its release is not compatible with the gateway',
-    registers,
-  })
-  const failures = new Counter({
-    name: 'oncehook_verification_failures_total',
-    help: 'Deliveries that were not authentic, by provider and kind of reason',
-    labelNames: ['provider', 'reason'],
-    registers,
-  })
+  const counter = countersIn(registry)
+  const deliveries = counter(
+    'oncehook_deliveries_total',
+    'Deliveries by provider and outcome: recorded, duplicate, unhandled, handshake, asked_in_vain, or the code of the refusal',
+    ['provider', 'outcome'],
+  )
+  const mismatches = counter(
+    'oncehook_delivery_mismatches_total',
+    'Deliveries whose body differs from the one stored under the same event id',
+    ['provider'],
+  )
+  const reused = counter(
+    'oncehook_transmissions_reused_total',
+    'Deliveries refused because their transmission arrived with another body before',
+    ['provider'],
+  )
+  const withheld = counter(
+    'oncehook_events_withheld_total',
+    'Authentic events without an effect, by provider and reason: not_expected or effect_not_allowed',
+    ['provider', 'reason'],
+  )
+  const redelivered = counter(
+    'oncehook_dead_events_redelivered_total',
+    'Redeliveries of dead events by outcome: revived, too_late or too_often',
+    ['provider', 'outcome'],
+  )
+  const attempts = counter(
+    'oncehook_event_attempts_total',
+    'Attempts to apply an event, by resulting state and outcome',
+    ['state', 'outcome'],
+  )
+  const lost = counter('oncehook_claims_lost_total', 'Claims that another process took over before they were settled')
+  const unreadable = counter(
+    'oncehook_contract_mismatches_total',
+    'Batches in which fulfilment could not read any event because its release is not compatible with the gateway',
+  )
+  const failures = counter(
+    'oncehook_verification_failures_total',
+    'Deliveries that were not authentic, by provider and kind of reason',
+    ['provider', 'reason'],
+  )
   return {
     ...createLoginMetrics(registry),
     ...createRefusalMetrics(registry),
@@ -114,24 +102,28 @@ export function createGatewayMetrics(registry: Registry, count: ProviderCounter)
   }
 }
 
+/** Creates counters, each with its name, its help text and its labels. */
+function countersIn(registry: Registry) {
+  return <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+}
+
 function createRefusalMetrics(registry: Registry): Pick<DeliveryMetrics, 'refusalNotKept'> {
-  const notKept = new Counter({
-    name: 'oncehook_refusals_not_kept_total',
-    help: 'Refused deliveries without a record, by reason: too_many, or not_stored by the database',
-    labelNames: ['reason'],
-    registers: [registry],
-  })
+  const notKept = countersIn(registry)(
+    'oncehook_refusals_not_kept_total',
+    'Refused deliveries without a record, by reason: too_many, or not_stored by the database',
+    ['reason'],
+  )
   for (const reason of ['too_many', 'not_stored']) notKept.inc({ reason }, 0)
   return { refusalNotKept: (reason, times) => notKept.inc({ reason }, times) }
 }
 
 function createLoginMetrics(registry: Registry): LoginMetrics {
-  const failed = new Counter({
-    name: 'oncehook_authentication_failures_total',
-    help: 'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable)',
-    labelNames: ['api', 'reason'],
-    registers: [registry],
-  })
+  const failed = countersIn(registry)(
+    'oncehook_authentication_failures_total',
+    'Requests without a valid token, by API (orders, operator) and reason (missing, unknown, expired; for tokens of an issuer also invalid, sign_in, rate_limited, issuer_unreachable)',
+    ['api', 'reason'],
+  )
   return { loginFailed: (api, reason) => failed.inc({ api, reason }) }
 }
 
