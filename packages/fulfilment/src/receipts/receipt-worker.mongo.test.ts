@@ -352,12 +352,19 @@ describe('after an outage of the sink', () => {
   const sentCount = () => orders.countDocuments({ 'receipts.state': 'sent' })
   const deferredCount = () => orders.countDocuments({ 'receipts.lastError.code': 'ECONNREFUSED' })
 
-  it('all receipts follow as soon as one gets through, each once', async () => {
-    const { sink, keys, behaves } = outside()
+  /** Starts a worker whose sink is down, and waits until it has deferred `count` receipts. */
+  async function deferReceipts({ sink, behaves }: ReturnType<typeof outside>, count: number) {
     behaves(down)
-    await payOrders(250)
-    await using _ = startWorker(sink, longWaits)
-    await eventually(deferredCount).toBe(250)
+    await payOrders(count)
+    const started = startWorker(sink, longWaits)
+    await eventually(deferredCount).toBe(count)
+    return started
+  }
+
+  it('all receipts follow as soon as one gets through, each once', async () => {
+    const failing = outside()
+    const { keys, behaves } = failing
+    await using _ = await deferReceipts(failing, 250)
     behaves(async () => {})
     const before = keys().length
     await payOrders(1)
@@ -367,14 +374,11 @@ describe('after an outage of the sink', () => {
   })
 
   it('the first gets through without a new payment, also at a worker that has seen no outage', async () => {
-    const { sink, behaves } = outside()
-    behaves(down)
-    await payOrders(40)
-    const first = startWorker(sink, longWaits)
-    await eventually(deferredCount).toBe(40)
+    const failing = outside()
+    const first = await deferReceipts(failing, 40)
     await first.worker.stop()
-    behaves(async () => {})
-    await using _ = startWorker(sink, longWaits)
+    failing.behaves(async () => {})
+    await using _ = startWorker(failing.sink, longWaits)
     await eventually(sentCount).toBe(40)
   })
 
@@ -390,11 +394,9 @@ describe('after an outage of the sink', () => {
   })
 
   it('and while it lasts, one receipt is tried now and then, not all', async () => {
-    const { sink, taken, behaves } = outside()
-    behaves(down)
-    await payOrders(100)
-    await using _ = startWorker(sink, longWaits)
-    await eventually(deferredCount).toBe(100)
+    const failing = outside()
+    const { taken } = failing
+    await using _ = await deferReceipts(failing, 100)
     await eventually(() => taken.length).toBeGreaterThanOrEqual(102)
     expect(taken.length).toBeLessThan(110)
   })

@@ -60,6 +60,17 @@ function folder(): { readonly path: (name: string) => string } & Disposable {
   return { path: (name) => join(made, name), [Symbol.dispose]: () => rmSync(made, { recursive: true }) }
 }
 
+/** A file with the URL of a connection. */
+function uriFile() {
+  const files = folder()
+  const path = files.path('uri')
+  return {
+    write: (uri: Secret) => writeFileSync(path, uri.reveal()),
+    read: () => new Secret(readFileSync(path, 'utf8')),
+    [Symbol.dispose]: () => files[Symbol.dispose](),
+  }
+}
+
 async function dropAndMakeAnew(database: string, password: string): Promise<void> {
   await server.db(database).command({ dropUser: 'service' })
   await server.createUser(database, { name: 'service', password })
@@ -85,23 +96,22 @@ describe.concurrent('a connection whose credentials change', () => {
   it('is reported once for all connections of a service, whichever sees it and whatever changes', async ({
     expect,
   }) => {
-    using files = folder()
+    using file = uriFile()
     const { database, user, uri } = await ownDatabase()
-    writeFileSync(files.path('uri'), uri.reveal())
-    const readUri = () => new Secret(readFileSync(files.path('uri'), 'utf8'))
+    file.write(uri)
     const log = memoryLogger()
     const group = new RenewalGroup({ logger: log.logger, database })
-    await using one = await openConnection(uri, { readUri, group }, log)
-    await using other = await openConnection(uri, { readUri, group }, log)
+    await using one = await openConnection(uri, { readUri: file.read, group }, log)
+    await using other = await openConnection(uri, { readUri: file.read, group }, log)
     await dropAndMakeAnew(database, NEW_PASSWORD)
     for (const made of [one, other]) expect(await made.write()).toBe(0)
     await expect.poll(one.messages).toEqual(['mongodb.renewing', 'mongodb.renewal-failed'])
-    writeFileSync(files.path('uri'), server.uriOf(database, { ...user, password: NEW_PASSWORD }).reveal())
+    file.write(server.uriOf(database, { ...user, password: NEW_PASSWORD }))
     await expect.poll(one.messages).toContain('mongodb.renewed')
     for (const made of [one, other]) expect(await made.write()).toBe(4)
     // Restores the old password in the file only, so nothing is signed out.
     await server.db(database).command({ updateUser: user.name, pwd: PASSWORD })
-    writeFileSync(files.path('uri'), uri.reveal())
+    file.write(uri)
     await expect.poll(one.messages).toHaveLength(5)
     expect(one.messages()).toEqual([
       ...['mongodb.renewing', 'mongodb.renewal-failed', 'mongodb.renewed'],
@@ -131,20 +141,20 @@ describe.concurrent('a connection whose credentials change', () => {
   it('follows the file of its address, keeps what works until the new one does, and breaks nothing off', async ({
     expect,
   }) => {
-    using files = folder()
+    using file = uriFile()
     const { database, user, uri } = await ownDatabase()
     const changed = server.uriOf(database, { ...user, password: NEW_PASSWORD })
-    writeFileSync(files.path('uri'), uri.reveal())
-    await using made = await openConnection(uri, { readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')) })
+    file.write(uri)
+    await using made = await openConnection(uri, { readUri: file.read })
     await made.write()
-    writeFileSync(files.path('uri'), 'mongodb://service:canary@')
+    file.write(new Secret('mongodb://service:canary@'))
     await expect
       .poll(() => made.lines)
       .toContainEqual(
         expect.objectContaining({ msg: 'mongodb.renewal-failed', problems: ['MONGODB_URI cannot be parsed'] }),
       )
     expect(await made.write()).toBe(4)
-    writeFileSync(files.path('uri'), changed.reveal())
+    file.write(changed)
     await expect
       .poll(() => made.lines)
       .toContainEqual(
@@ -166,36 +176,35 @@ describe.concurrent('a connection whose credentials change', () => {
     'does not switch to another replica set, %s: that needs a restart',
     { timeout: 60_000 },
     async ([, other], { expect }) => {
-      using files = folder()
+      using file = uriFile()
       const { database, user, uri } = await ownDatabase()
       await other.createUser(database, user)
-      writeFileSync(files.path('uri'), uri.reveal())
+      file.write(uri)
       await using made = await openConnection(uri, {
-        readUri: () => new Secret(readFileSync(files.path('uri'), 'utf8')),
+        readUri: file.read,
       })
       expect(await made.write()).toBe(4)
-      writeFileSync(files.path('uri'), other.uriOf(database, user).reveal())
+      file.write(other.uriOf(database, user))
       const problem = 'MONGODB_URI now names a different deployment: restart to use it'
       await expect.poll(made.messages, { timeout: 10_000 }).toHaveLength(2)
       expect(made.lines[1]).toMatchObject({ msg: 'mongodb.renewal-failed', problems: [problem] })
       expect(await made.write()).toBe(4)
       expect(await server.db(database).collection('things').countDocuments()).toBe(8)
       expect(await other.db(database).listCollections().toArray()).toEqual([])
-      writeFileSync(files.path('uri'), uri.reveal())
+      file.write(uri)
       await expect.poll(made.messages, { timeout: 10_000 }).toContain('mongodb.renewed')
     },
   )
 
   it('takes the password that was corrected while it still tries to open', async ({ expect }) => {
-    using files = folder()
+    using file = uriFile()
     const { database, user, uri } = await ownDatabase()
     const wrong = server.uriOf(database, { ...user, password: NEW_PASSWORD })
-    writeFileSync(files.path('uri'), wrong.reveal())
+    file.write(wrong)
     const log = memoryLogger()
-    const readUri = () => new Secret(readFileSync(files.path('uri'), 'utf8'))
-    const opening = openConnection(wrong, { readUri }, log)
+    const opening = openConnection(wrong, { readUri: file.read }, log)
     await expect.poll(() => log.lines.map(({ msg }) => msg)).toContain('mongodb.unreachable')
-    writeFileSync(files.path('uri'), uri.reveal())
+    file.write(uri)
     await using made = await opening
     expect(await made.write()).toBe(4)
   }, 60_000)
@@ -205,18 +214,9 @@ describe.concurrent('a connection whose credentials change', () => {
 function makeCertificate(file: string): void {
   const [key, certificate] = [`${file}.key`, `${file}.crt`]
   const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-  const made = [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-keyout',
-    key,
-    '-out',
-    certificate,
-  ]
-  execFileSync('openssl', ['req', '-x509', ...made, ...subject], { stdio: 'ignore' })
+  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const files = ['-keyout', key, '-out', certificate]
+  execFileSync('openssl', ['req', '-x509', ...made, ...files, ...subject], { stdio: 'ignore' })
   writeFileSync(file, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
 }
 
