@@ -1,15 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
-
-const PAGE = 100
+import { usePages } from '../api/use-pages.ts'
 
 /** The entries of the audit log, newest first, page by page. */
 export function useAudit() {
-  return useInfiniteQuery({
-    queryKey: ['audit', 'list'],
-    queryFn: ({ pageParam }) =>
-      operator.audit.list.query({ limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-  })
+  return usePages({ key: ['audit', 'list'], read: (page) => operator.audit.list.query(page) })
 }

@@ -1,9 +1,10 @@
 import { formatAmount } from '@oncehook/kernel/currencies'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { usePages } from '../api/use-pages.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
@@ -18,19 +19,15 @@ import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]
 
-const PAGE = 100
 const REFRESH_MS = 5_000
 
 /** The receipts: which are owed, sent or parked, and the release of a parked one. */
 export function ReceiptsPage() {
   const search = useSearch({ from: '/receipts' })
-  const receipts = useInfiniteQuery({
-    queryKey: ['receipts', search],
-    queryFn: ({ pageParam }) =>
-      operator.receipts.list.query({ ...search, limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-    refetchInterval: REFRESH_MS,
+  const receipts = usePages({
+    key: ['receipts', search],
+    read: (page) => operator.receipts.list.query({ ...search, ...page }),
+    refreshMs: REFRESH_MS,
   })
   const [released, setReleased] = useState<Receipt | null>(null)
   const columns = useColumns(setReleased)

@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { Choice } from '../parts/choice.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
@@ -16,19 +16,15 @@ import { RefusalDialog } from './refusal-dialog.tsx'
 type Refusals = Answers['refusals']['list']
 type Refusal = Refusals['items'][number]
 
-const PAGE = 100
 const REFRESH_MS = 3_000
 
 /** The refused deliveries, newest first, and why each was refused. */
 export function RefusedPage() {
   const search = useSearch({ from: '/refused' })
-  const refusals = useInfiniteQuery({
-    queryKey: ['refusals', search],
-    queryFn: ({ pageParam }) =>
-      operator.refusals.list.query({ ...search, limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => next,
-    refetchInterval: REFRESH_MS,
+  const refusals = usePages({
+    key: ['refusals', search],
+    read: (page) => operator.refusals.list.query({ ...search, ...page }),
+    refreshMs: REFRESH_MS,
   })
   const [shown, setShown] = useState<Refusal | null>(null)
   const columns = useColumns(setShown)

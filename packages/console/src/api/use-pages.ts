@@ -1,0 +1,28 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+
+/** What asks for a page: its size, and where it starts unless it is the first. */
+interface PageRequest {
+  readonly limit: number
+  readonly after?: string
+}
+
+/** What a list is, for the cache, and how to ask for one of its pages. */
+interface Pages<Page> {
+  readonly key: readonly unknown[]
+  readonly read: (page: PageRequest) => Promise<Page>
+  /** Milliseconds after which the list is read again. Without it, only on request. */
+  readonly refreshMs?: number
+}
+
+const PAGE = 100
+
+/** A list of the operator API, page by page. */
+export function usePages<Page extends { readonly next: string | null }>({ key, read, refreshMs }: Pages<Page>) {
+  return useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam }) => read({ limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: refreshMs ?? false,
+  })
+}
