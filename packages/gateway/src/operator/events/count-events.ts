@@ -45,7 +45,7 @@ interface Counted extends Omit<EventCounts, 'cut'> {
 
 async function* countSteps(db: Db, filter: EventFilter): AsyncGenerator<SearchStep<Counted>> {
   const meant = await toMongoFilter(db, filter)
-  const searches = indexedSearches(filter)
+  const searches = await indexedSearches(db, filter)
   if (searches.length > 0) {
     const parts = searches.map(({ states, hint }) => {
       const options = { maxTimeMS: INDEXED_MS, ...(hint === undefined ? {} : { hint }) }

@@ -64,6 +64,34 @@ describe('the events of one order among those of many', () => {
   })
 })
 
+describe('the few events of a provider behind those of another one', () => {
+  const ofBusy = (age: number) =>
+    sampleRecord({ provider: 'busy', receivedAt: new Date(Date.UTC(2026, 3, 1, 0, 0, -age)) })
+  const ofSilent = Array.from({ length: 7 }, (_, day) =>
+    sampleRecord({
+      ...{ provider: 'silent', receivedAt: new Date(Date.UTC(2026, 2, day + 1)) },
+      state: day % 2 === 0 ? 'done' : 'dead',
+    }),
+  )
+  const newest = idsOf(ofSilent).toReversed()
+
+  it('are found at once, newest first, and paged', async () => {
+    await events.insertMany([...ofSilent, ...Array.from({ length: 3_000 }, (_, age) => ofBusy(age))])
+    const filter = { provider: 'silent' }
+    const first = await findNewest(db, { filter, after: undefined, limit: 4 }, stepsOf(0))
+    const rest = await findNewest(db, { filter, after: first.next ?? undefined, limit: 4 }, stepsOf(0))
+    expect([...idsOf(first.records), ...idsOf(rest.records)]).toEqual(newest)
+    expect([first.cut, rest.cut, rest.next]).toEqual([null, null, null])
+  })
+
+  it('are found by a state and a time as well', async () => {
+    const span = { from: new Date(Date.UTC(2026, 2, 2)), to: new Date(Date.UTC(2026, 2, 6)) }
+    const page = { filter: { provider: 'silent', state: 'done', ...span }, after: undefined, limit: 4 } as const
+    const found = await findNewest(db, page, stepsOf(0))
+    expect(idsOf(found.records)).toEqual([String(ofSilent[4]?._id), String(ofSilent[2]?._id)])
+  })
+})
+
 describe('a few events among 20,000, without an index that finds them', () => {
   const provider = 'walked'
   const at = (second: number): Date => new Date(Date.UTC(2026, 5, 1, 0, 0, second))
@@ -165,12 +193,14 @@ describe('a few events among 20,000, without an index that finds them', () => {
 describe('a search that the database ends', () => {
   const appName = 'slow-searches'
   const expired = { commands: ['find'], appName, how: { errorCode: 50 } }
+  const members = { provider: 'expired', type: 'of.expired', state: 'pending' } as const
 
   it.each([
     ['that has an index, continues in slices', { provider: 'expired', state: 'pending' as const }, 1],
-    ['in slices, continues in smaller ones', { provider: 'expired' }, 1],
+    ['of the few events of a provider, continues in slices', { provider: 'expired' }, 1],
+    ['in slices, continues in smaller ones', { type: 'of.expired' }, 1],
   ])('%s', async (_, filter, times) => {
-    const due = Array.from({ length: 700 }, () => sampleRecord({ provider: 'expired', state: 'pending' }))
+    const due = Array.from({ length: 700 }, () => sampleRecord(members))
     await events.deleteMany({ provider: 'expired' })
     await events.insertMany(due)
     await using client = await new MongoClient(uri.reveal(), { appName }).connect()
@@ -182,7 +212,7 @@ describe('a search that the database ends', () => {
   it('fails if even the smallest slice takes too long', async () => {
     await using client = await new MongoClient(uri.reveal(), { appName }).connect()
     await using _armed = await armFailPoint(uri, { ...expired, times: 2 })
-    const page = { filter: { provider: 'expired' }, after: undefined, limit: 1 }
+    const page = { filter: { type: 'of.expired' }, after: undefined, limit: 1 }
     await expect(findNewest(client.db(name), page, NO_END)).rejects.toMatchObject({ code: 50 })
   })
 })

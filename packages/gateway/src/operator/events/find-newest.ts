@@ -2,7 +2,7 @@ import { type Db, type Filter, type FindOptions, ObjectId } from 'mongodb'
 import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { hasExpired } from '../replays/replay-search.ts'
 import { beforeCursor, type EventFilter, idRangeOf, toMongoFilter } from './event-filter.ts'
-import { INDEXED_MS, idOrderOf, indexedSearches, type PartialSearch } from './indexed-searches.ts'
+import { INDEXED_MS, idOrderOf, indexedSearches, type PartialSearch, searchesByIds } from './indexed-searches.ts'
 import { LIST_PROJECTION } from './show-event.ts'
 import { type SearchStep, walkSlices } from './walk-slices.ts'
 
@@ -81,9 +81,10 @@ function readingOf({ limit, isWanted }: PageOfEvents): Reading {
 }
 
 async function* searchSteps(db: Db, page: PageOfEvents): AsyncGenerator<SearchStep<EventDocument>> {
-  const { filter, after } = page
+  const { filter, after, isWanted } = page
   const meant = await toMongoFilter(db, filter)
-  const searches = indexedSearches(filter)
+  // Bodies are read in many parts, which must not sort all records of a provider each time.
+  const searches = isWanted === undefined ? await indexedSearches(db, filter) : searchesByIds(filter)
   const reading = readingOf(page)
   let reached = after === undefined ? undefined : new ObjectId(after)
   try {

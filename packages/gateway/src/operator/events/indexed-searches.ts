@@ -1,5 +1,6 @@
-import type { Filter } from 'mongodb'
+import type { Db, Filter } from 'mongodb'
 import {
+  EVENTS,
   type EventDocument,
   type EventState,
   ORDER_INDEX,
@@ -7,6 +8,7 @@ import {
   PROCESSING_INDEX,
   SETTLED_STATES,
 } from '../../inbox/event-document.ts'
+import { hasExpired } from '../replays/replay-search.ts'
 import type { EventFilter } from './event-filter.ts'
 import type { IdOrder } from './walk-slices.ts'
 
@@ -16,18 +18,46 @@ import type { IdOrder } from './walk-slices.ts'
  */
 export interface PartialSearch {
   readonly states: Filter<EventDocument>
-  readonly hint?: string
+  readonly hint?: string | { readonly provider: 1; readonly eventId: 1 }
 }
 
 /** Milliseconds for a part. If it takes longer, it finds more than expected, and slices are faster. */
 export const INDEXED_MS = 1_000
 
+// The unique index of event ids. It begins with the provider.
+const BY_PROVIDER = { provider: 1, eventId: 1 } as const
+const FEW = 2_000
+const COUNT_MS = 500
+
 /**
- * The searches that find few records by an index. None if there is no such index. The index of orders contains settled
- * records only. So a search for an order searches these, and each of the other states with that state's own index,
- * which contains few records.
+ * The searches that find few records by an index. None if there is no such index. A provider with few records has one:
+ * its records may be far back, behind those of all others.
  */
-export function indexedSearches({ orderId, eventId, state }: EventFilter): readonly PartialSearch[] {
+export async function indexedSearches(db: Db, filter: EventFilter): Promise<readonly PartialSearch[]> {
+  const searches = searchesByIds(filter)
+  const { provider } = filter
+  if (searches.length > 0 || provider === undefined || !(await hasFew(db, provider))) return searches
+  return [{ states: {}, hint: BY_PROVIDER }]
+}
+
+/** Whether a provider has few records. The index alone answers this, and reads no more of it than for few. */
+async function hasFew(db: Db, provider: string): Promise<boolean> {
+  const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint: BY_PROVIDER }
+  const counted = db.collection<EventDocument>(EVENTS).countDocuments({ provider: { $eq: provider } }, options)
+  return counted.then(
+    (count) => count <= FEW,
+    (error: unknown) => {
+      if (hasExpired(error)) return false
+      throw error
+    },
+  )
+}
+
+/**
+ * The searches by an id or for few open records. The index of orders contains settled records only. So a search for an
+ * order searches these, and each of the other states with that state's own index, which contains few records.
+ */
+export function searchesByIds({ orderId, eventId, state }: EventFilter): readonly PartialSearch[] {
   // The index of event ids is the best.
   if (eventId !== undefined) return [{ states: {} }]
   if (orderId !== undefined && state !== undefined) return [{ states: {}, hint: indexOfOrder(state) }]
