@@ -83,8 +83,8 @@ async function readFrom(options: ReadChangesOptions, place: Place): Promise<void
   let isBegun = false
   try {
     while (!signal.aborted) {
-      const change = await stream.tryNext()
-      if (change !== null && 'documentKey' in change) gathered.add(change.documentKey._id)
+      const changed = await nextChanged(stream, place)
+      if (changed !== null) gathered.add(changed)
       const isDue = gathered.isFilled && now() - sentAt >= BATCH_MS
       if (isBegun && !isDue) continue
       const position = positionOf(stream)
@@ -98,6 +98,19 @@ async function readFrom(options: ReadChangesOptions, place: Place): Promise<void
   } finally {
     await stream.close()
   }
+}
+
+/**
+ * The next changed event, or null if there is none for a while.
+ * @throws Error at the end of the stream: the collection was dropped or renamed, as a restore does it
+ */
+async function nextChanged(stream: ChangeStream<EventDocument>, place: Place): Promise<ObjectId | null> {
+  const change = await stream.tryNext()
+  if (change !== null && 'documentKey' in change) return change.documentKey._id
+  if (!stream.closed) return null
+  // The driver now answers null at once whenever it is asked. Nothing else in this process would get its turn.
+  Object.assign(place, { from: null, isLost: true })
+  throw new Error('The collection of events was dropped or renamed')
 }
 
 /** The events that have changed since the last batch. Each is counted once. */

@@ -1,0 +1,40 @@
+import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { afterAll, describe, expect, it } from 'vitest'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { createEventTail, type TailBatch, type TailReader } from './event-tail.ts'
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+
+/** A tail of an own database. */
+async function openTail() {
+  const { db } = stack.use(await testDatabase(process.env))
+  const events = db.collection<EventDocument>(EVENTS)
+  await events.insertOne(sampleRecord())
+  const { logger } = memoryLogger()
+  const tail = createEventTail({ db, clock: Date, now: () => performance.now(), logger })
+  stack.defer(() => tail.stop())
+  return { tail, events }
+}
+
+async function nextOf(reader: TailReader): Promise<TailBatch> {
+  const batch = await reader.next(30_000)
+  if (batch === null) throw new Error('There was no batch')
+  return batch
+}
+
+describe('the stream of changes', () => {
+  it('starts again, and says so, after the collection was replaced by a restored one', async () => {
+    const { tail, events } = await openTail()
+    const reader = tail.join(null)
+    expect(await nextOf(reader)).toMatchObject({ events: [], skipped: 0 })
+    await events.drop()
+    expect(await nextOf(reader)).toMatchObject({ events: [], skipped: null })
+    const record = sampleRecord()
+    await events.insertOne(record)
+    const { events: shown, skipped } = await nextOf(reader)
+    expect({ ids: shown.map(({ eventId }) => eventId), skipped }).toEqual({ ids: [record.eventId], skipped: 0 })
+  })
+})
