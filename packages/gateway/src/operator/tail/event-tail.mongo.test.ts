@@ -38,3 +38,32 @@ describe('the stream of changes', () => {
     expect({ ids: shown.map(({ eventId }) => eventId), skipped }).toEqual({ ids: [record.eventId], skipped: 0 })
   })
 })
+
+describe('a reader that comes back', () => {
+  it('learns that changes are missing if others have begun a later stream right before', async () => {
+    const { tail, events } = await openTail()
+    const first = tail.join(null)
+    const { id } = await nextOf(first)
+    first.leave()
+    await events.insertOne(sampleRecord())
+    const other = tail.join(null)
+    const back = tail.join(id)
+    expect(await nextOf(other)).toMatchObject({ skipped: 0 })
+    expect(await nextOf(back)).toMatchObject({ skipped: null })
+  })
+
+  it('continues with the others that come back from the same place', async () => {
+    const { tail, events } = await openTail()
+    const first = tail.join(null)
+    const { id } = await nextOf(first)
+    first.leave()
+    const record = sampleRecord()
+    await events.insertOne(record)
+    for (const reader of [tail.join(id), tail.join(id)]) {
+      const begun = await nextOf(reader)
+      expect(begun.skipped).toBe(0)
+      const { events: shown } = begun.events.length > 0 ? begun : await nextOf(reader)
+      expect(shown.map(({ eventId }) => eventId)).toEqual([record.eventId])
+    }
+  })
+})

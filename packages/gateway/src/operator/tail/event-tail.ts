@@ -48,7 +48,7 @@ const ID = /^(\d{1,15})-([0-9a-f]{1,2000})$/i
 export function createEventTail(deps: EventTailDeps): EventTail {
   const readers = new Set<QueuedReader>()
   let kept: TailBatch[] = []
-  let feed: { readonly end: AbortController; readonly ended: Promise<void> } | null = null
+  let feed: Feed | null = null
   let isStopping = false
   const spread = ({ position, events, skipped }: ChangeBatch): void => {
     const batch = { id: `${deps.clock.now()}-${position}`, events, skipped }
@@ -62,7 +62,17 @@ export function createEventTail(deps: EventTailDeps): EventTail {
     }
     const onError = (error: unknown): void => deps.logger.warn({ error }, 'tail.interrupted')
     const { db, now } = deps
-    feed = { end, ended: readChanges({ db, from, now, onBatch, onError, signal: end.signal }) }
+    feed = { from, end, ended: readChanges({ db, from, now, onBatch, onError, signal: end.signal }) }
+  }
+  const begin = (reader: QueuedReader, lastId: string | null): void => {
+    const from = lastId === null ? null : resumable(lastId, deps.clock.now())
+    if (feed === null) {
+      open(from)
+      return
+    }
+    for (const batch of batchesAfter(kept, lastId)) reader.add(batch)
+    // The first batch is still to come. It is about what follows another position.
+    if (kept.length === 0 && from !== null && from !== feed.from) reader.miss()
   }
   const close = async (): Promise<void> => {
     const ending = feed
@@ -80,8 +90,7 @@ export function createEventTail(deps: EventTailDeps): EventTail {
       if (isStopping || readers.size >= MOST_READERS) throw tailCrowded({ readers: readers.size })
       const reader = new QueuedReader(leave)
       readers.add(reader)
-      if (feed === null) open(lastId === null ? null : resumable(lastId, deps.clock.now()))
-      else for (const batch of batchesAfter(kept, lastId)) reader.add(batch)
+      begin(reader, lastId)
       return reader
     },
     async stop() {
@@ -100,11 +109,16 @@ function resumable(id: string, now: number): string {
 
 /** What a reader of a stream that is open begins with. */
 function batchesAfter(kept: readonly TailBatch[], lastId: string | null): readonly TailBatch[] {
-  const newest = kept.at(-1)
-  if (newest === undefined) return [] // The first batch is still to come.
   const at = kept.findIndex(({ id }) => id === lastId)
   if (at >= 0) return kept.slice(at + 1)
-  return [{ id: newest.id, events: [], skipped: lastId === null ? 0 : null }]
+  return kept.slice(-1).map(({ id }) => ({ id, events: [], skipped: lastId === null ? 0 : null }))
+}
+
+/** The change stream that is open, and the position that it began with. */
+interface Feed {
+  readonly from: string | null
+  readonly end: AbortController
+  readonly ended: Promise<void>
 }
 
 class QueuedReader implements TailReader {
@@ -123,6 +137,11 @@ class QueuedReader implements TailReader {
     const dropped = this.#waiting.length > MOST_WAITING ? this.#waiting.shift() : undefined
     if (dropped !== undefined) this.#missed = plus(this.#missed, plus(dropped.skipped, dropped.events.length))
     this.#wake()
+  }
+
+  /** Says with the next batch that an unknown number of changes is missing. */
+  miss(): void {
+    this.#missed = null
   }
 
   end(): void {
