@@ -21,7 +21,7 @@ export function filterSteps(known: EventDocument): readonly FilterStep[] {
     { name: 'provider with most events', choose: chooseProvider(BUSY_PROVIDER) },
     { name: 'provider that is silent', choose: chooseProvider(SILENT_PROVIDER) },
     { name: 'changed copies', choose: (page) => choose(page, 'Duplicates', 'changed') },
-    { name: 'last hour', choose: (page) => choose(page, 'Received', 'Last hour') },
+    { name: 'last hour', choose: (page) => page.getByRole('button', { name: 'Last hour' }).click() },
     { name: 'event id', choose: find(known.eventId) },
     { name: 'order id', choose: find(known.orderId) },
     { name: 'payment id', choose: find(known.objectId) },

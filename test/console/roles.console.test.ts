@@ -30,7 +30,9 @@ it('who may only read can use no action, and each says why', async () => {
       ...[name, true, 'Your token does not have the role “operate”.'],
     ])
   }
-  expect(await page.getByRole('button', { name: 'Show the body' }).isDisabled()).toBe(true)
+  await page.getByText('Your token does not have the role “bodies”.').waitFor()
+  await page.getByText('Only headers that prove nothing').waitFor()
+  expect(await page.getByRole('region', { name: 'Raw' }).count()).toBe(0)
   await page.getByRole('link', { name: 'All events' }).click()
   await page.getByRole('link', { name: 'evt_read_only' }).waitFor()
   expect(await page.getByRole('button', { name: 'Replay these…' }).isDisabled()).toBe(true)

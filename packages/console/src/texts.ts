@@ -75,6 +75,12 @@ export const texts = {
     processing: 'Processing',
     dead: 'Dead',
     rate: 'Last minute',
+    answered: '99 % answered within',
+    within: (seconds: number | null): string =>
+      seconds === null ? 'more than 10 s' : `${Math.round(seconds * 1_000)} ms`,
+    silent: 'Silent providers',
+    ending: 'Secrets that expire soon',
+    nothing: 'none',
     unknown: 'not counted in time',
   },
   ...eventTexts,
@@ -134,7 +140,8 @@ export const texts = {
   audit: {
     action: 'Action',
     details: 'Details',
-    verify: 'Verify the chain',
+    verify: 'Verify the chain again',
+    verifying: 'Verifying the chain…',
     unchanged: (entries: number): string => `${plural(entries, 'entry', 'entries')}: unchanged, none is missing.`,
     broken: (entries: number, at: string | null): string =>
       `${plural(entries, 'entry', 'entries')} fit. ${at === null ? 'The newest ones are gone.' : `The entry ${at} does not.`}`,
@@ -149,6 +156,7 @@ export const texts = {
     network: 'Network',
     size: 'Size',
     tried: 'Secrets tried',
+    likely: 'Likely cause',
     triedNone: 'none: it came to no comparison',
     answer: 'Answer',
     why: 'Why',

@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
@@ -78,15 +78,18 @@ async function verifyAll(): Promise<{
 }
 
 function Verification() {
-  const checking = useMutation({ mutationFn: verifyAll })
-  const { data, error, isPending } = checking
+  const { data, error, isFetching, refetch } = useQuery({
+    ...{ queryKey: ['audit', 'verify'], queryFn: verifyAll },
+    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0 },
+  })
   return (
     <div className="my-2 flex flex-wrap items-center gap-3">
-      <button type="button" className="button" disabled={isPending} onClick={() => checking.mutate()}>
+      <button type="button" className="button" disabled={isFetching} onClick={() => void refetch()}>
         {texts.audit.verify}
       </button>
       <span role="status" className={data?.isUnchanged === false ? 'text-bad' : 'text-good'}>
-        {data !== undefined && sayVerified(data)}
+        {isFetching && texts.audit.verifying}
+        {!isFetching && data !== undefined && sayVerified(data)}
       </span>
       {error !== null && <ProblemNotice error={error} />}
     </div>

@@ -1,46 +1,37 @@
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
-import { type EventDetails, operator } from '../api/operator-client.ts'
+import { useId } from 'react'
+import type { EventDetails } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
-import { GuardedButton } from '../parts/guarded-button.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts.ts'
 import { indentJson } from './indent-json.ts'
+import { useEventBody } from './use-event-body.ts'
 
-/** The body and the headers of an event. The body is read only when somebody asks for it, and only as text. */
+/** The body and the headers of an event. The body is shown only as text, and only to who may read bodies. */
 export function EventBody({ event }: { readonly event: EventDetails }) {
-  const reading = useMutation({ mutationFn: () => operator.events.get.query({ id: event.id, body: true }) })
+  const { data, error, refetch } = useEventBody(event.id)
   const mayRead = useMayDo('bodies')
-  const { data, error } = reading
   return (
     <>
       <Section title={texts.event.headers}>
-        <Headers headers={(data ?? event).headers} isWhole={data !== undefined} />
+        <Headers headers={(data ?? event).headers} />
+        {data === undefined && <p className="text-quiet">{texts.event.partHeaders}</p>}
       </Section>
       <Section title={texts.event.body}>
+        <p className="text-quiet">{mayRead ? texts.event.bodyHint : texts.why.bodies}</p>
         {event.notReadable !== null && <p className="text-bad">{texts.event.notReadable(event.notReadable)}</p>}
-        {error !== null && <ProblemNotice error={error} />}
-        {data === undefined ? (
-          <p className="mt-2 flex flex-wrap items-center gap-3">
-            <GuardedButton
-              text={texts.event.showBody}
-              why={mayRead ? null : texts.why.bodies}
-              onClick={() => reading.mutate()}
-            />
-            <span className="text-quiet">{mayRead ? texts.event.bodyHint : texts.why.bodies}</span>
-          </p>
-        ) : (
-          <BodyText raw={data.raw ?? ''} />
-        )}
+        {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+        {mayRead && data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
+        {data?.raw && <BodyText raw={data.raw} />}
+        {data !== undefined && !data.raw && <p>{texts.event.noBody}</p>}
       </Section>
     </>
   )
 }
 
-function Headers(props: { readonly headers: EventDetails['headers']; readonly isWhole: boolean }) {
-  const rows = Object.entries(props.headers).map(([name, value]) => ({
+function Headers({ headers }: Pick<EventDetails, 'headers'>) {
+  const rows = Object.entries(headers).map(([name, value]) => ({
     key: name,
     cells: [
       <code key="name" className="font-mono">
@@ -61,32 +52,35 @@ function Headers(props: { readonly headers: EventDetails['headers']; readonly is
           rows={rows}
         />
       )}
-      {!props.isWhole && <p className="text-quiet">{texts.event.partHeaders}</p>}
     </>
   )
 }
 
-const FORMS = ['pretty', 'raw'] as const
-
 function BodyText({ raw }: { readonly raw: string }) {
-  const [form, setForm] = useState<(typeof FORMS)[number]>('pretty')
   const text = new TextDecoder().decode(Uint8Array.from(atob(raw), (character) => character.charCodeAt(0)))
   const pretty = indentJson(text)
   return (
-    <>
-      <fieldset className="my-2 flex gap-4">
-        <legend className="sr-only">{texts.event.bodyForm}</legend>
-        {FORMS.map((one) => (
-          <label key={one} className="flex items-center gap-1">
-            <input type="radio" name="form" checked={form === one} onChange={() => setForm(one)} />
-            {texts.event[one]}
-          </label>
-        ))}
-      </fieldset>
-      {form === 'pretty' && pretty === null && <p className="text-quiet">{texts.event.notJson}</p>}
-      <section aria-label={texts.event.body} tabIndex={0} className="max-h-[70vh] overflow-auto bg-raised p-3">
-        <pre className="font-mono break-all whitespace-pre-wrap">{form === 'pretty' ? (pretty ?? text) : text}</pre>
-      </section>
-    </>
+    <div className="mt-2 grid gap-4 lg:grid-cols-2">
+      <BodyForm title={texts.event.pretty} text={pretty} />
+      <BodyForm title={texts.event.raw} text={text} />
+    </div>
+  )
+}
+
+function BodyForm({ title, text }: { readonly title: string; readonly text: string | null }) {
+  const id = useId()
+  return (
+    <div className="min-w-0">
+      <h3 id={id} className="font-semibold">
+        {title}
+      </h3>
+      {text === null ? (
+        <p className="text-quiet">{texts.event.notJson}</p>
+      ) : (
+        <section aria-labelledby={id} tabIndex={0} className="max-h-[70vh] overflow-auto bg-raised p-3">
+          <pre className="font-mono break-all whitespace-pre-wrap">{text}</pre>
+        </section>
+      )}
+    </div>
   )
 }

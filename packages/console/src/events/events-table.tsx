@@ -4,6 +4,7 @@ import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts.ts'
+import { type EventSearch, readEventSearch, withFilter } from './event-search.ts'
 
 const COLUMNS: readonly Column<ListedEvent>[] = [
   {
@@ -31,13 +32,13 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
     id: 'reason',
     head: texts.events.reason,
     className: 'w-48 hidden lg:table-cell',
-    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span>,
+    cell: ({ reason }) => reason !== null && <FilterLink change={{ reason }} text={reason} />,
   },
   {
     id: 'provider',
     head: texts.events.provider,
     className: 'w-28 hidden sm:table-cell',
-    cell: ({ provider }) => provider,
+    cell: ({ provider }) => <FilterLink change={{ provider }} text={provider} />,
   },
   {
     id: 'type',
@@ -64,6 +65,16 @@ const keyOf = ({ id }: ListedEvent): string => id
 /** The table of events. */
 export function EventsTable({ items }: { readonly items: readonly ListedEvent[] }) {
   return <DataTable caption={texts.events.table} columns={COLUMNS} items={items} keyOf={keyOf} />
+}
+
+/** A value of a row, as a link to the events of the list that have it as well. */
+function FilterLink({ change, text }: { readonly change: EventSearch; readonly text: string }) {
+  const join = (search: Readonly<Record<string, unknown>>) => withFilter(readEventSearch(search), change)
+  return (
+    <Link to="/events" search={join} title={text} className="text-ink">
+      {text}
+    </Link>
+  )
 }
 
 /** An order, as a link to its events. */

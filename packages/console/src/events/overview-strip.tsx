@@ -2,10 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useAnswerTimes } from '../health/use-answer-times.ts'
+import { useProviderHealth } from '../health/use-provider-health.ts'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts.ts'
 
 const REFRESH_MS = 5_000
+// Counting what a provider sent costs the gateway up to a second.
+const HEALTH_REFRESH_MS = 30_000
 
 /** The overview, kept current for all who show it. */
 export function useOverview() {
@@ -54,7 +58,46 @@ function Numbers({
         </Link>
       </Figure>
       <Figure name={texts.overview.rate}>{count(receivedLastMinute)}</Figure>
+      <Answered />
+      <Warnings />
     </dl>
+  )
+}
+
+/** Within which time deliveries are answered. */
+function Answered() {
+  const { data } = useAnswerTimes()
+  return (
+    <Figure name={texts.overview.answered}>
+      {data === undefined || data.count === 0 ? texts.frame.none : texts.overview.within(data.withinSeconds)}
+    </Figure>
+  )
+}
+
+/** Which providers are silent, and which secrets end soon. */
+function Warnings() {
+  const { data } = useProviderHealth(HEALTH_REFRESH_MS)
+  const silent = data?.providers.filter(({ silentSince }) => silentSince !== null).map(({ name }) => name)
+  const ending = data?.providers.flatMap(({ name, secretsEnding }) => secretsEnding.map(({ id }) => `${name}: ${id}`))
+  return (
+    <>
+      <Warning name={texts.overview.silent} about={silent} />
+      <Warning name={texts.overview.ending} about={ending} />
+    </>
+  )
+}
+
+function Warning({ name, about }: { readonly name: string; readonly about: readonly string[] | undefined }) {
+  return (
+    <Figure name={name}>
+      {about === undefined && texts.frame.none}
+      {about?.length === 0 && texts.overview.nothing}
+      {about !== undefined && about.length > 0 && (
+        <Link to="/health" className="font-semibold text-bad">
+          {about.join(', ')}
+        </Link>
+      )}
+    </Figure>
   )
 }
 

@@ -1,6 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { Choice } from '../parts/choice.tsx'
 import { texts } from '../texts.ts'
 import { type EventSearch, withFilter } from './event-search.ts'
 
@@ -20,13 +19,14 @@ export function TimeFilter({ search }: { readonly search: EventSearch }) {
   }
   return (
     <>
-      <Choice
-        label={texts.events.time}
-        any={texts.events.anyTime}
-        value={isOwn ? OWN : undefined}
-        options={[...Object.entries(texts.events.timeSpans), [OWN, texts.events.ownTime]]}
-        onChoose={choose}
-      />
+      <fieldset className="flex flex-wrap">
+        <legend className="sr-only">{texts.events.time}</legend>
+        <SpanChip text={texts.events.anyTime} isCurrent={!isOwn} onChoose={() => choose(undefined)} />
+        {Object.entries(texts.events.timeSpans).map(([minutes, text]) => (
+          <SpanChip key={minutes} text={text} onChoose={() => choose(minutes)} />
+        ))}
+        <SpanChip text={texts.events.ownTime} isCurrent={isOwn} onChoose={() => choose(OWN)} />
+      </fieldset>
       {isOwn && (
         <>
           <TimeField label={texts.events.from} at={search.from} onChange={(from) => show(from, search.to)} />
@@ -34,6 +34,15 @@ export function TimeFilter({ search }: { readonly search: EventSearch }) {
         </>
       )}
     </>
+  )
+}
+
+function SpanChip(props: { readonly text: string; readonly isCurrent?: boolean; readonly onChoose: () => void }) {
+  const { text, isCurrent = false, onChoose } = props
+  return (
+    <button type="button" className="chip" aria-current={isCurrent ? 'true' : undefined} onClick={onChoose}>
+      {text}
+    </button>
   )
 }
 

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type Answers, operator } from '../api/operator-client.ts'
+import type { Answers } from '../api/operator-client.ts'
 import { OverviewStrip, useOverview } from '../events/overview-strip.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { Facts } from '../parts/facts.tsx'
@@ -9,10 +8,10 @@ import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts.ts'
-import { readAnswerTimes } from './read-answer-times.ts'
+import { useAnswerTimes } from './use-answer-times.ts'
+import { useProviderHealth } from './use-provider-health.ts'
 
 const REFRESH_MS = 5_000
-const MOST = 0.99
 
 /** Health at a glance: what waits, how quickly deliveries are answered, who is silent, which secrets end. */
 export function HealthPage() {
@@ -33,15 +32,7 @@ export function HealthPage() {
 }
 
 function Answered() {
-  const { data, error } = useQuery({
-    queryKey: ['metrics'],
-    queryFn: async () => {
-      const response = await fetch('/metrics')
-      if (!response.ok) throw new Error(texts.problem.unexpected)
-      return readAnswerTimes(await response.text(), MOST)
-    },
-    refetchInterval: REFRESH_MS,
-  })
+  const { data, error } = useAnswerTimes()
   if (error !== null) return <ProblemNotice error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
   const { count, withinSeconds } = data
@@ -70,11 +61,7 @@ type ProviderHealth = Answers['providers']['health']['providers'][number]
 
 function Providers() {
   const overview = useOverview()
-  const { data, error } = useQuery({
-    queryKey: ['providers', 'health'],
-    queryFn: () => operator.providers.health.query(),
-    refetchInterval: REFRESH_MS,
-  })
+  const { data, error } = useProviderHealth(REFRESH_MS)
   if (error !== null) return <ProblemNotice error={error} />
   if (data === undefined) return <p role="status">{texts.frame.loading}</p>
   const paused = new Set(overview.data?.pausedProviders)

@@ -107,25 +107,34 @@ function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[
       {
         id: 'provider',
         head: texts.events.provider,
-        className: 'w-32 hidden sm:table-cell',
+        className: 'w-24 hidden sm:table-cell',
         cell: ({ provider }) => provider,
+      },
+      {
+        id: 'cause',
+        head: texts.refused.likely,
+        className: 'w-96 hidden md:table-cell',
+        cell: ({ causes: [likely] }) => {
+          const text = likely === undefined ? texts.frame.none : `${likely.message}. ${texts.refused.fix(likely.fix)}`
+          return <span title={text}>{text}</span>
+        },
       },
       {
         id: 'network',
         head: texts.refused.network,
-        className: 'w-44 hidden md:table-cell',
+        className: 'w-32 hidden lg:table-cell',
         cell: ({ network }) => network ?? texts.frame.none,
       },
       {
         id: 'bytes',
         head: texts.refused.size,
-        className: 'w-28 hidden md:table-cell tabular-nums',
+        className: 'w-24 hidden lg:table-cell tabular-nums',
         cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
       },
       {
         id: 'secrets',
         head: texts.refused.tried,
-        className: 'hidden lg:table-cell',
+        className: 'w-32 hidden lg:table-cell',
         cell: ({ secretIds }) => secretIds.join(', '),
       },
     ],

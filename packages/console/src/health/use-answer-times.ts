@@ -1,0 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
+import { texts } from '../texts.ts'
+import { readAnswerTimes } from './read-answer-times.ts'
+
+const REFRESH_MS = 5_000
+const MOST = 0.99
+
+/** Within which time this gateway has answered 99 % of the deliveries, kept current for all who show it. */
+export function useAnswerTimes() {
+  return useQuery({
+    queryKey: ['metrics'],
+    queryFn: async () => {
+      const response = await fetch('/metrics')
+      if (!response.ok) throw new Error(texts.problem.unexpected)
+      return readAnswerTimes(await response.text(), MOST)
+    },
+    refetchInterval: REFRESH_MS,
+  })
+}

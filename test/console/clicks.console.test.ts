@@ -1,0 +1,270 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { paymentEvent } from '@oncehook/gateway/testing/start-operated-system'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClickCount, countClicks } from '../support/console/count-clicks.ts'
+import { type ConsoleUnderTest, startConsole, type Visit } from '../support/console/open-console.ts'
+
+const MANY = 60
+
+let console: ConsoleUnderTest
+let filtered: { readonly orderId: string; readonly reason: string }
+beforeAll(async () => {
+  console = await startConsole()
+  const { system } = console
+  const { orderId } = await pay('evt_filtered', 1)
+  filtered = { orderId, reason: String((await system.record('evt_filtered')).reason) }
+  const receivedAt = new Date(Date.now() - 7_200_000)
+  await system.events.insertOne({ ...sampleRecord({ eventId: 'evt_other_shop', receivedAt }), provider: 'shop' })
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+/** Sends a payment and waits until it is settled. An amount other than 300 makes a dead event. */
+async function pay(eventId: string, amount = 300): Promise<{ id: string; orderId: string }> {
+  const { system } = console
+  const orderId = await system.order()
+  expect(await system.deliver(paymentEvent(eventId, { orderId, amount }))).toBe(200)
+  const { _id } = await system.until(eventId, ({ state }) => state === 'done' || state === 'dead')
+  return { id: String(_id), orderId }
+}
+
+/** Opens a window, signs in at an address, and counts the clicks from then on. */
+async function open(path: string): Promise<Visit & { readonly count: ClickCount }> {
+  const visit = await console.open()
+  const count = await countClicks(visit.page)
+  await visit.signIn(path)
+  await count.take()
+  return Object.assign(visit, { count })
+}
+
+const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
+const cellLink = ({ page }: Visit, name: string) => page.getByRole('cell').getByRole('link', { name }).first()
+const button = ({ page }: Visit, name: string) => page.getByRole('button', { name })
+
+/** Types a reason. The field has the focus already. */
+async function giveReason({ page }: Visit, reason: string): Promise<void> {
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.type(reason)
+  expect(await page.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe(reason)
+}
+
+describe('clicks for each task', () => {
+  it('0: the newest events, live', async () => {
+    await pay('evt_first')
+    await using visit = await open('/')
+    await row(visit, 'evt_first').waitFor()
+    await visit.page.getByRole('status').getByText('Live').waitFor()
+    await pay('evt_second')
+    await row(visit, 'evt_second').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([0, []])
+  })
+
+  it.each([
+    ['state', (visit: Visit) => visit.page.getByLabel('State').getByRole('link', { name: 'dead' })],
+    ['provider', (visit: Visit) => cellLink(visit, 'acme')],
+    ['reason', (visit: Visit) => cellLink(visit, filtered.reason)],
+    ['from', (visit: Visit) => button(visit, 'Last hour')],
+    ['order', (visit: Visit) => cellLink(visit, filtered.orderId)],
+  ] as const)('1: filter, in an address that shows others the same: %s', async (name, find) => {
+    await using visit = await open('/')
+    await row(visit, 'evt_other_shop').waitFor()
+    await find(visit).click()
+    await visit.page.waitForURL((url) => url.searchParams.has(name))
+    await row(visit, 'evt_other_shop').waitFor({ state: 'detached' })
+    await row(visit, 'evt_filtered').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+    const { pathname, search } = new URL(visit.page.url())
+    await using other = await open(`${pathname}${search}`)
+    await row(other, 'evt_filtered').waitFor()
+    expect(await row(other, 'evt_other_shop').count()).toBe(0)
+  })
+
+  it('1: find an event, a payment or an order by its id, in one box', async () => {
+    const { orderId } = await pay('evt_find')
+    await pay('evt_find_other')
+    for (const text of ['evt_find', 'pay_evt_find', orderId]) {
+      await using visit = await open('/')
+      await row(visit, 'evt_find_other').waitFor()
+      await visit.page.getByRole('searchbox').click()
+      await visit.page.keyboard.type(`${text}\n`)
+      await row(visit, 'evt_find_other').waitFor({ state: 'detached' })
+      await row(visit, 'evt_find').waitFor()
+      expect([text, await visit.count.take(), visit.problems]).toEqual([text, 1, []])
+    }
+  })
+
+  it('2: find a text in bodies, in the same box', async () => {
+    await pay('evt_text')
+    await pay('evt_text_other')
+    await using visit = await open('/')
+    await row(visit, 'evt_text_other').waitFor()
+    await visit.page.getByLabel('text in bodies').click()
+    await visit.page.getByRole('searchbox').click()
+    await visit.page.keyboard.type('"id":"pay_evt_text"\n')
+    await row(visit, 'evt_text_other').waitFor({ state: 'detached' })
+    await row(visit, 'evt_text').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('0: a search in bodies that was cut says how far it came, and 1: continues from there', async () => {
+    await using visit = await console.open()
+    const { page } = visit
+    const count = await countClicks(page)
+    await page.route('**/operator/events.list*', async (route) => {
+      const response = await route.fetch()
+      const cut = { searchedTo: '2026-11-02T10:00:00.000Z' }
+      await route.fulfill({ response, json: { result: { data: { items: [], next: 'f'.repeat(24), cut } } } })
+    })
+    await visit.signIn('/events?text=canary')
+    await count.take()
+    await page.getByText('The search took too long and stopped. It came back to').waitFor()
+    await page.getByRole('status').getByText('02/11/2026, 19:00:00').waitFor()
+    expect(await count.take()).toBe(0)
+    await page.unroute('**/operator/events.list*')
+    await button(visit, 'Search further back').click()
+    await button(visit, 'Search further back').waitFor({ state: 'detached' })
+    expect([await count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('1: body, headers and attempts of an event, pretty and raw, on one page', async () => {
+    await pay('evt_whole')
+    await using visit = await open('/')
+    await row(visit, 'evt_whole').click()
+    const { page } = visit
+    await page.getByRole('region', { name: 'Pretty' }).getByText('"id": "pay_evt_whole"').waitFor()
+    await page.getByRole('region', { name: 'Raw' }).getByText('"id":"pay_evt_whole"').waitFor()
+    await page.getByRole('region', { name: 'Headers' }).getByText('stripe-signature').waitFor()
+    await page.getByRole('region', { name: 'Attempts' }).getByText('applied').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('1: why a delivery was refused', async () => {
+    expect(await console.system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })).toBe(401)
+    await using visit = await open('/')
+    await visit.page.getByRole('link', { name: 'Refused', exact: true }).click()
+    const refused = visit.page.getByRole('row').filter({ hasText: 'signature_mismatch' })
+    for (const text of ['made with another stripe secret', 'newer, older', '127.0.0.0/24', / bytes$/]) {
+      await refused.getByText(text).waitFor()
+    }
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('2: which were duplicates or changed copies, with their numbers', async () => {
+    const { orderId } = await pay('evt_copied')
+    await pay('evt_once')
+    await console.system.deliver(paymentEvent('evt_copied', { orderId, note: 'changed' }))
+    await console.system.until('evt_copied', ({ mismatches }) => mismatches === 1)
+    await using visit = await open('/')
+    await row(visit, 'evt_once').waitFor()
+    const filter = visit.page.getByLabel('Duplicates')
+    await filter.getByText('Repeated with another body (1)').waitFor({ state: 'attached' })
+    await filter.selectOption('changed')
+    await row(visit, 'evt_once').waitFor({ state: 'detached' })
+    await row(visit, 'evt_copied').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('2: replay one', async () => {
+    const { id } = await pay('evt_replayed', 1)
+    await using visit = await open(`/events/${id}`)
+    await button(visit, 'Replay…').click()
+    await visit.page.getByText('1 event will be due again.').waitFor()
+    await giveReason(visit, 'the amount is right now')
+    await button(visit, 'Replay 1 event').click()
+    await visit.page.getByText('finished').waitFor()
+    const { replays } = await console.system.until('evt_replayed', (record) => record.replays?.length === 1)
+    expect(replays?.[0]).toMatchObject({ by: 'alice', reason: 'the amount is right now' })
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('2: replay many, counted first, with a reason and a rate; 1 more cancels, and progress is shown', async () => {
+    // At one a second, the replay lasts long enough to be cancelled on a slow machine.
+    const many = Array.from({ length: MANY }, (_, number) => sampleRecord({ eventId: `evt_many_${number}` }))
+    await console.system.events.insertMany(
+      many.map((record) => ({ ...record, state: 'dead', reason: 'amount_mismatch' })),
+    )
+    const dead = await console.system.events.countDocuments({ state: 'dead' })
+    await using visit = await open('/events?state=dead')
+    const { page } = visit
+    await row(visit, `evt_many_${MANY - 1}`).waitFor()
+    await button(visit, 'Replay these…').click()
+    await page.getByText(`${dead} events will be due again.`).waitFor()
+    expect(await console.system.events.countDocuments({ state: 'dead' })).toBe(dead)
+    await giveReason(visit, 'prices are right now')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('1')
+    await button(visit, `Replay ${dead} events`).click()
+    await page.getByRole('progressbar').waitFor()
+    expect(await visit.count.take()).toBe(2)
+    await button(visit, 'Cancel the replay').click()
+    await page.getByText('cancelled').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('2: pause a provider, and 2: resume it', async () => {
+    await using visit = await open('/providers')
+    const part = visit.page.getByRole('region', { name: 'Secrets of shop' }).locator('..')
+    for (const name of ['Pause', 'Resume']) {
+      await part.getByRole('button', { name: `${name}…` }).click()
+      await giveReason(visit, 'a new price list')
+      await button(visit, `${name} shop`).click()
+      await visit.page.getByRole('dialog').waitFor({ state: 'detached' })
+      await part.getByRole('button', { name: name === 'Pause' ? 'Resume…' : 'Pause…' }).waitFor()
+      expect([name, await visit.count.take()]).toEqual([name, 2])
+    }
+    expect(visit.problems).toEqual([])
+  })
+
+  it('2: close a dead event with a reason', async () => {
+    const { id } = await pay('evt_closed', 1)
+    await using visit = await open(`/events/${id}`)
+    await button(visit, 'Close…').click()
+    await giveReason(visit, 'refunded by hand')
+    await button(visit, 'Close the event').click()
+    await visit.page.getByText('closed by alice: refunded by hand').waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('2: release a parked receipt', async () => {
+    const { orderId } = await pay('evt_receipt')
+    const { db, dbName } = console.system.events
+    const orders = db.client.db(`${dbName}_fulfilment`).collection<{ _id: string }>('orders')
+    const isSent = () => orders.countDocuments({ _id: orderId, 'receipts.0.state': 'sent' })
+    await expect.poll(isSent).toBe(1)
+    await orders.updateOne({ _id: orderId }, { $set: { 'receipts.0.state': 'parked', 'receipts.0.dueAt': null } })
+    await using visit = await open('/receipts')
+    await button(visit, 'Release…').click()
+    await giveReason(visit, 'the customer has none')
+    await button(visit, 'Release the receipt').click()
+    await button(visit, 'Release…').waitFor({ state: 'detached' })
+    expect([await visit.count.take(), visit.problems]).toEqual([2, []])
+  })
+
+  it('1: who did what, and whether the chain is unbroken', async () => {
+    await console.system.operator().events.replay.mutate({ filter: { state: 'dead' }, reason: 'to be seen here' })
+    await using visit = await open('/')
+    await visit.page.getByRole('link', { name: 'Audit log' }).click()
+    await visit.page.getByRole('cell', { name: 'to be seen here' }).waitFor()
+    await visit.page.getByText(/unchanged, none is missing/).waitFor()
+    expect([await visit.count.take(), visit.problems]).toEqual([1, []])
+  })
+
+  it('0: health at a glance', async () => {
+    const { system } = console
+    await pay('evt_health', 1)
+    await using visit = await open('/')
+    const overview = visit.page.getByRole('region', { name: 'Overview' })
+    const figure = (name: string) => overview.getByText(name, { exact: true }).locator('..')
+    await figure('99 % answered within')
+      .getByText(/\d+ ms$|10 s$/)
+      .waitFor()
+    await figure('Oldest unsettled').getByText('nothing waits').waitFor()
+    await figure('Last minute').getByText(/^\d+$/).waitFor()
+    await figure('Dead')
+      .getByText(/^[1-9]\d*$/)
+      .waitFor()
+    await figure('Silent providers').getByText('none').waitFor()
+    await figure('Secrets that expire soon').getByText('none').waitFor()
+    expect(await system.events.countDocuments({ state: 'dead' })).toBeGreaterThan(0)
+    expect([await visit.count.take(), visit.problems]).toEqual([0, []])
+  })
+})

@@ -1,0 +1,28 @@
+import type { Page } from 'playwright-core'
+
+/** What the user of a page does with the pointer or with keys instead of it. */
+export interface ClickCount {
+  /** The clicks since the last call. */
+  take(): Promise<number>
+}
+
+// Each press of the pointer counts, and each Enter or Space on what a pointer would press. A choice in a list counts two:
+// one opens it, one chooses. Neither goes by the test, so that no click of a test is forgotten.
+const COUNTER = `(() => {
+  let clicks = 0
+  const isChoice = (target) => target instanceof Element && target.closest('select') !== null
+  const PRESSED = 'a, button, summary, input:is([type=checkbox], [type=radio])'
+  addEventListener('pointerdown', (event) => { if (event.isTrusted && !isChoice(event.target)) clicks += 1 }, true)
+  addEventListener('change', (event) => { if (isChoice(event.target)) clicks += 2 }, true)
+  addEventListener('keydown', (event) => {
+    const isPress = ['Enter', ' '].includes(event.key) && event.target instanceof Element && event.target.matches(PRESSED)
+    if (event.isTrusted && isPress) clicks += 1
+  }, true)
+  Object.defineProperty(window, 'takeClicks', { value: () => { const taken = clicks; clicks = 0; return taken } })
+})()`
+
+/** Counts in the page, from its next load on. */
+export async function countClicks(page: Page): Promise<ClickCount> {
+  await page.addInitScript(COUNTER)
+  return { take: async () => Number(await page.evaluate('takeClicks()')) }
+}
