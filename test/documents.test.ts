@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type ErrorSpec, toAppError } from '@oncehook/kernel/errors'
@@ -105,6 +105,21 @@ describe('a document', () => {
   })
 })
 
+describe('docs/images/console', () => {
+  const FOLDER = 'docs/images/console'
+  const MAX_BYTES = 80_000
+
+  it('has only pictures that a document shows, and each is small', () => {
+    const pictures = readdirSync(join(repository, FOLDER))
+    expect(pictures.length).toBeGreaterThan(8)
+    const shown = ['README.md', 'docs/console.md']
+      .map((path) => readFileSync(join(repository, path), 'utf8'))
+      .join('\n')
+    expect(pictures.filter((name) => !shown.includes(`images/console/${name}`))).toEqual([])
+    expect(pictures.filter((name) => statSync(join(repository, FOLDER, name)).size > MAX_BYTES)).toEqual([])
+  })
+})
+
 /** The ids from `10.4 to 10.7`, or the id itself. */
 function expandRange(range: string): string[] {
   const [first = '', last] = range.split(' to ')
@@ -115,7 +130,9 @@ function expandRange(range: string): string[] {
 }
 
 function deadLinks(document: string): string[] {
-  const links = readFileSync(join(repository, document), 'utf8').matchAll(/\]\((?!https?:)([^)\s]+)\)/g)
+  const links = readFileSync(join(repository, document), 'utf8').matchAll(
+    /(?:\]\(|\b(?:src|srcset)=")(?!https?:)([^)"\s]+)[)"]/g,
+  )
   return Array.from(links, ([, link = '']) => link)
     .filter((link) => {
       const [path = '', heading] = link.split('#')

@@ -22,8 +22,6 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-const folder = process.env.CONSOLE_SHOTS
-
 /** Pages as somebody sees them: the address, and what shows that all is there. */
 const PAGES: readonly (readonly [name: string, path: () => string, sign: string])[] = [
   ['events', () => '/events', 'evt_dead'],
@@ -44,20 +42,10 @@ async function findFaults({ page }: Visit, name: string): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    if (folder !== undefined) {
-      await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${page.viewportSize()?.width}.png` })
-    }
     faults.push(...(await findBarriers(page)).map((barrier) => `${name}, ${colorScheme}: ${barrier}`))
   }
   const isTooWide = (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) === true
   return isTooWide ? [...faults, `${name} is wider than the window`] : faults
-}
-
-/** Goes to an address inside the page: the session stays. */
-async function go({ page }: Visit, path: string): Promise<void> {
-  await page.evaluate(
-    `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
 }
 
 it.each([1280, 360])('no page has a barrier in any theme, and none is wider than a window of %d px', async (width) => {
@@ -68,7 +56,7 @@ it.each([1280, 360])('no page has a barrier in any theme, and none is wider than
   const faults = await findFaults(visit, 'sign-in')
   await visit.signIn('/')
   for (const [name, path, sign] of PAGES) {
-    await go(visit, path())
+    await visit.go(path())
     await page.getByText(sign).locator('visible=true').first().waitFor()
     faults.push(...(await findFaults(visit, name)))
   }

@@ -71,6 +71,7 @@ export const texts = {
     title: 'Overview',
     oldest: 'Oldest unsettled',
     nothingWaits: 'nothing waits',
+    onlyPaused: 'only paused ones',
     pending: 'Pending',
     processing: 'Processing',
     dead: 'Dead',

@@ -18,6 +18,8 @@ export interface Visit extends AsyncDisposable {
   readonly problems: readonly string[]
   /** Goes to an address of the page and signs in there. */
   signIn(path?: string, name?: 'alice' | 'bob'): Promise<void>
+  /** Goes to an address inside the page: the session stays. */
+  go(path: string): Promise<void>
   /** Clicks and counts it. */
   click(target: Locator): Promise<void>
   /** The clicks since the last call. */
@@ -75,6 +77,10 @@ async function openVisit({ browser, url, system }: Shown, options: BrowserContex
       await page.getByLabel('Operator token').fill(system.tokens.operators[name])
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    },
+    async go(path) {
+      const change = `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`
+      await page.evaluate(change)
     },
     async click(target) {
       clicks += 1

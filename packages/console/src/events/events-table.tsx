@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'state',
     head: texts.events.state,
-    className: 'w-28',
+    className: 'w-32',
     cell: ({ state }) => <StateBadge state={state} />,
   },
   {
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'provider',
     head: texts.events.provider,
-    className: 'w-28 hidden sm:table-cell',
+    className: 'w-32 hidden sm:table-cell',
     cell: ({ provider }) => <FilterLink change={{ provider }} text={provider} />,
   },
   {
@@ -49,13 +49,13 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'order',
     head: texts.events.order,
-    className: 'w-60 hidden lg:table-cell',
+    className: 'w-56 hidden lg:table-cell',
     cell: ({ orderId }) => <OrderLink orderId={orderId} />,
   },
   {
     id: 'deliveries',
     head: texts.events.deliveries,
-    className: 'w-32 hidden xl:table-cell tabular-nums',
+    className: 'w-28 hidden xl:table-cell tabular-nums',
     cell: ({ deliveries, mismatches }) => texts.events.deliveriesOf(deliveries, mismatches),
   },
 ]

@@ -37,16 +37,18 @@ export function OverviewStrip() {
 
 const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
 
-function Numbers({
-  overview: { states, oldestUnsettledSeconds, receivedLastMinute },
-}: {
-  overview: Answers['overview']
-}) {
-  const isIdle = states.pending === 0 && states.processing === 0
-  const oldest = isIdle || oldestUnsettledSeconds === null ? null : texts.time.seconds(oldestUnsettledSeconds)
+function describeOldest({ states, oldestUnsettledSeconds: seconds, pausedProviders }: Answers['overview']): string {
+  if (seconds === null || (states.pending === 0 && states.processing === 0)) return texts.overview.nothingWaits
+  // The events of paused providers are not part of this age.
+  if (seconds === 0 && pausedProviders.length > 0) return texts.overview.onlyPaused
+  return texts.time.seconds(seconds)
+}
+
+function Numbers({ overview }: { readonly overview: Answers['overview'] }) {
+  const { states, receivedLastMinute } = overview
   return (
     <dl className="flex flex-wrap gap-x-8 gap-y-1">
-      <Figure name={texts.overview.oldest}>{oldest ?? texts.overview.nothingWaits}</Figure>
+      <Figure name={texts.overview.oldest}>{describeOldest(overview)}</Figure>
       <Figure name={texts.overview.pending}>
         <Link to="/events" search={{ state: 'pending' }}>
           {count(states.pending)}

@@ -58,14 +58,14 @@ export function DataTable<Item extends RowData>({ caption, columns, items, keyOf
           ))}
         </tr>
       </thead>
-      <Space height={before} columns={columns.length} />
+      <Space height={before} />
       <tbody ref={body}>
         {shown.map(({ index, key }) => {
           const row = rows[index]
           return row === undefined ? null : <DataRow key={key} row={row} index={index} columns={columns} />
         })}
       </tbody>
-      <Space height={after} columns={columns.length} />
+      <Space height={after} />
     </table>
   )
 }
@@ -103,12 +103,13 @@ function DataRow<Item extends RowData>(props: {
   )
 }
 
-function Space({ height, columns }: { readonly height: number; readonly columns: number }) {
+/** Takes the place of rows. Its cell spans one column: a column that is hidden on a narrow window must not come back. */
+function Space({ height }: { readonly height: number }) {
   if (height <= 0) return null
   return (
     <tbody aria-hidden="true">
       <tr>
-        <td colSpan={columns} style={{ height }} />
+        <td style={{ height }} />
       </tr>
     </tbody>
   )

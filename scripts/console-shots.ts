@@ -1,0 +1,28 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { startConsole } from '../test/support/console/open-console.ts'
+import { setup as startMongod } from '../test/support/mongod/mongod-setup.ts'
+import { makeShopProviders, seedShop } from './console/seed-shop.ts'
+import { takeShots, type WantedShots } from './console/take-shots.ts'
+
+// Without an argument, the pictures of the documents; with a folder, all of them.
+const [given] = process.argv.slice(2)
+const folder = resolve(given ?? 'docs/images/console')
+
+const ALL_LIGHT = ['events', 'event', 'refused', 'replays', 'receipts', 'providers', 'audit', 'health']
+const isInDocuments: WantedShots = (name, theme, size) => {
+  if (size === 'narrow') return theme === 'light' ? name === 'events' : name === 'event'
+  return theme === 'light' ? ALL_LIGHT.includes(name) : ['events', 'health'].includes(name)
+}
+
+const stopMongod = await startMongod()
+try {
+  const providers = await makeShopProviders(Date.now())
+  await using console = await startConsole({ PROVIDERS_FILE: '', PROVIDERS: JSON.stringify(providers.settings) })
+  const shop = await seedShop(console.system, providers)
+  await mkdir(folder, { recursive: true })
+  const files = await takeShots(console, shop, { folder, isWanted: given === undefined ? isInDocuments : () => true })
+  process.stdout.write(`${files.join('\n')}\n`)
+} finally {
+  await stopMongod?.()
+}
