@@ -60,3 +60,40 @@ it('a long list on a window of 360 px cuts no head of a column and shows the fir
   expect(await page.evaluate(`${shown}[0].clientWidth`)).toBeGreaterThan(80)
   expect(visit.problems).toEqual([])
 })
+
+it('a search that takes long shows what it has found soon, and continues', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  const isShown = Promise.withResolvers<void>()
+  const repeated = Array.from({ length: 30 }, (_, index) =>
+    sampleRecord({
+      eventId: `evt_repeated_${index}`,
+      deliveries: 2,
+      receivedAt: new Date(Date.now() - 86_400_000 + index * 1_000),
+    }),
+  )
+  await console.system.events.insertMany(repeated)
+  await page.route('**/operator/events.list*', async (route) => {
+    const { searchParams } = new URL(route.request().url())
+    const { after, ...part } = JSON.parse(searchParams.get('input') ?? '{}')
+    if (after !== undefined) {
+      await isShown.promise
+      await route.fallback()
+      return
+    }
+    searchParams.set('input', JSON.stringify({ ...part, limit: 10 }))
+    const response = await route.fetch({ url: `${console.url}/operator/events.list?${searchParams}` })
+    const answer = await response.json()
+    answer.result.data.cut = { searchedTo: answer.result.data.items.at(-1).receivedAt }
+    await route.fulfill({ response, json: answer })
+  })
+  await visit.signIn('/events?duplicates=repeated')
+  await page.getByText('The search continues').waitFor()
+  await page.getByRole('link', { name: 'evt_repeated_29', exact: true }).waitFor()
+  expect(await page.locator('tbody tr[data-row]').count()).toBe(10)
+  expect(await page.getByRole('button', { name: 'Search further back' }).count()).toBe(0)
+  isShown.resolve()
+  await page.getByText('30 events', { exact: true }).waitFor()
+  await page.getByText('The search continues').waitFor({ state: 'detached' })
+  expect(visit.problems).toEqual([])
+})

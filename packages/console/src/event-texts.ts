@@ -6,6 +6,7 @@ export const eventTexts = {
     search: 'Event, order or payment id',
     inBodies: 'text in bodies',
     inBodiesHint: 'Each search in bodies leaves an entry in the audit log.',
+    searching: 'The search continues. So far it came back to',
     cut: 'The search took too long and stopped. It came back to',
     searchOn: 'Search further back',
     duplicates: 'Duplicates',

@@ -62,27 +62,28 @@ function FeedView({ search }: { readonly search: EventSearch }) {
         <NoEvents isFiltered={Object.keys(search).length > 0} />
       )}
       {older.error !== null && <ProblemNotice error={older.error} />}
-      {data !== undefined && <Older feed={data} older={older} />}
+      {data !== undefined && <Older feed={data} older={older} isSearching={feed.isFetching} />}
     </>
   )
 }
 
-function Older({
-  feed,
-  older,
-}: {
+function Older(props: {
   readonly feed: EventFeed
   readonly older: ReturnType<typeof useEventFeed>['older']
+  readonly isSearching: boolean
 }) {
+  const { feed, older, isSearching } = props
   const { cut, next } = feed
+  // The page continues the search automatically.
+  const isGoingOn = cut !== null && isSearching
   return (
     <>
       {cut !== null && (
         <p role="status" className="pt-3 text-center">
-          {texts.events.cut} <Instant at={cut.searchedTo} />
+          {isGoingOn ? texts.events.searching : texts.events.cut} <Instant at={cut.searchedTo} />
         </p>
       )}
-      {next !== null && (
+      {next !== null && !isGoingOn && (
         <p className="py-3 text-center">
           <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate()}>
             {cut === null ? texts.frame.more : texts.events.searchOn}

@@ -3,6 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { type ListedEvent, operator } from '../api/operator-client.ts'
 import { applyChanges, type EventFeed, joinOlder, takePage } from './event-feed.ts'
 import { type EventSearch, isInSpan, isLive, toEventQuery } from './event-search.ts'
+import { readInParts, type SearchPart } from './read-in-parts.ts'
 import { type ChangedEvents, useEventTail } from './use-event-tail.ts'
 import { isFarFromTop } from './use-pinned.ts'
 
@@ -10,8 +11,8 @@ const PAGE = 100
 // The newest page is read again, which costs the gateway one search by its index.
 const REFRESH_MS = 10_000
 
-function readPage(search: EventSearch, after: string | undefined): Promise<EventFeed> {
-  return operator.events.list.query({ ...toEventQuery(search), limit: PAGE, ...(after === undefined ? {} : { after }) })
+function readPage(search: EventSearch, part: Partial<SearchPart>): Promise<EventFeed> {
+  return operator.events.list.query({ ...toEventQuery(search), ...part, limit: PAGE })
 }
 
 /** How many changes the list does not show. Null: an unknown number. */
@@ -35,7 +36,10 @@ export function useEventFeed(search: EventSearch) {
     const { times } = missed.current
     const changed: ListedEvent[] = []
     meanwhile.current = changed
-    const page = await readPage(search, undefined)
+    const page = await readInParts(
+      (part) => readPage(search, part),
+      (part) => client.setQueryData<EventFeed>(queryKey, (known) => known ?? part),
+    )
     if (signal.aborted) return page
     meanwhile.current = null
     const known = client.getQueryData<EventFeed>(queryKey)
@@ -53,6 +57,11 @@ export function useEventFeed(search: EventSearch) {
     ...(search.text === undefined ? {} : { staleTime: Number.POSITIVE_INFINITY }),
     refetchOnWindowFocus: ({ state }) => state.data?.cut === null,
   })
+  const readAgain = async (): Promise<void> => {
+    // A page that was asked for before the stream began may lack what came in between. It is shown all the same.
+    if (client.isFetching({ queryKey, exact: true }) > 0) await feed.refetch({ cancelRefetch: false })
+    await feed.refetch()
+  }
   const onChanged = ({ items, leftOut: missing, isFirst }: ChangedEvents): void => {
     const wanted = items.filter((event) => isInSpan(search, event))
     meanwhile.current?.push(...wanted)
@@ -61,8 +70,7 @@ export function useEventFeed(search: EventSearch) {
       missed.current.times += 1
       setLeftOut((known) => plus(known, missing))
     }
-    // A page that was asked for before the stream began may lack what came in between.
-    if (isFirst) void client.cancelQueries({ queryKey, exact: true }).then(() => feed.refetch())
+    if (isFirst) void readAgain()
   }
   const tail = useEventTail(search, onChanged)
   // The stream does not say which events have left the state of the filter.
@@ -76,7 +84,7 @@ export function useEventFeed(search: EventSearch) {
     return () => window.clearInterval(timer)
   }, [])
   const older = useMutation({
-    mutationFn: () => readPage(search, feed.data?.next ?? undefined),
+    mutationFn: () => readPage(search, feed.data?.next ? { after: feed.data.next } : {}),
     onSuccess: (page) =>
       client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? page : joinOlder(known, page))),
   })

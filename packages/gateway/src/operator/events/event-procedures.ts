@@ -16,7 +16,8 @@ import { resolveAbout } from './resolve-about.ts'
 import { reverifyEvent } from './reverify-event.ts'
 import { showEvent, showEventDetails } from './show-event.ts'
 
-const BUDGET: SearchBudget = { ms: 2_000, now: () => performance.now() }
+const MOST_MS = 2_000
+const BUDGET: SearchBudget = { ms: MOST_MS, now: () => performance.now() }
 
 const ids = ['eventId', 'orderId', 'paymentId'] as const
 const searchMembers = { ...eventFilterSchema.shape, about: z.string().min(1).max(255).optional() }
@@ -29,8 +30,9 @@ const searchSchema = z
   })
 
 /**
- * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s stops: `cut` then says
- * how far back it came, and the page of `next` continues there. So a page may have few items, or none, and a `next`.
+ * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s, or than `withinMs`,
+ * stops: `cut` then says how far back it came, and the page of `next` continues there. So a page may have few items, or
+ * none, and a `next`.
  * `about` finds the events with this id, otherwise those about this order, otherwise those about this payment. `text`
  * finds events whose body contains it. This requires the role `bodies`, and the audit log has an entry before the
  * search. `notReadable` is the number of bodies that could not be searched.
@@ -38,20 +40,28 @@ const searchSchema = z
 export const listEventsProcedure = procedure
   .input(
     searchSchema
-      .safeExtend({ text: z.string().min(1).max(255).optional(), ...pageMembers })
+      .safeExtend({
+        text: z.string().min(1).max(255).optional(),
+        withinMs: z.int().min(1).max(MOST_MS).default(MOST_MS),
+        ...pageMembers,
+      })
       .refine(({ about, text }) => about === undefined || text === undefined, {
         error: 'either about or text is needed',
       })
       .prefault({}),
   )
-  .query(async ({ ctx, input: { limit, after, text, ...search } }) => {
+  .query(async ({ ctx, input: { limit, after, text, withinMs, ...search } }) => {
     if (text !== undefined) {
       demandRole(ctx, 'bodies')
       await recordBodySearch(ctx, { filter: search, text })
     }
     const filter = await toEventFilter(ctx.db, search)
     const bodies = text === undefined ? null : createBodySearch(ctx, text)
-    const found = await findNewest(ctx.db, { filter, after, limit, isWanted: bodies?.matches }, BUDGET)
+    const found = await findNewest(
+      ctx.db,
+      { filter, after, limit, isWanted: bodies?.matches },
+      { ...BUDGET, ms: withinMs },
+    )
     return {
       items: found.records.map((record) => showEvent(withGone(record))),
       next: found.next,

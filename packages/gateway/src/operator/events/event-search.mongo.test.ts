@@ -100,3 +100,28 @@ describe('a search for an id', () => {
     },
   )
 })
+
+describe('a search with a time', () => {
+  const provider = 'timed'
+
+  it('finds all there is in the end, however short the time', async () => {
+    const records = Array.from({ length: 3_000 }, (_, index) =>
+      sampleRecord({ provider, type: index % 700 === 3 ? 'of.few' : 'of.many' }),
+    )
+    await system.events.insertMany(records)
+    const found: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await events.list.query({ type: 'of.few', withinMs: 1, ...(after === undefined ? {} : { after }) })
+      found.push(...page.items.map(({ id }) => id))
+      if (page.next === null) break
+      after = page.next
+    }
+    expect(found).toEqual(idsOf(records.filter(({ type }) => type === 'of.few')))
+  })
+
+  it('takes no longer time than the usual one', async () => {
+    for (const withinMs of [0, 2_001, 1.5]) {
+      expect(await refusalOf(events.list.query({ withinMs }))).toMatchObject({ code: 'BAD_REQUEST' })
+    }
+  })
+})
