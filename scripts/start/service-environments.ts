@@ -45,7 +45,13 @@ export function gatewayEnvironment(settings: SystemSettings): NodeJS.ProcessEnv 
     ...Object.fromEntries(providerSecrets),
     ...place('GATEWAY', addresses.gateway),
     ...place('ADMIN', addresses.admin),
+    // Test events may do what real ones do only where nobody else can send one.
+    ...(isOwn(settings) ? { TEST_EVENTS: 'apply' } : {}),
   })
+}
+
+function isOwn({ env, addresses: { gateway, admin } }: SystemSettings): boolean {
+  return env.NODE_ENV !== 'production' && [gateway, admin].every(({ host }) => host === '127.0.0.1')
 }
 
 /** The environment of fulfilment, in the same way. Receipts go to a file of the data folder. */

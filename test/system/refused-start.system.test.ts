@@ -217,6 +217,12 @@ describe('gateway, for its own settings,', () => {
     expect(await refusal('gateway', { PROVIDERS: value })).toEqual([complaint])
   })
 
+  it('refuses to start with test events that have effects where others can reach it', async () => {
+    expect(await refusal('gateway', { TEST_EVENTS: 'apply', GATEWAY_HOST: '0.0.0.0' })).toEqual([
+      'TEST_EVENTS can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses',
+    ])
+  })
+
   it('refuses to start with weak tokens, and names their holders', async () => {
     const tokens = { first: 'canary-too-short', second: 'changeme-changeme-changeme-changeme', third: '' }
     const settings = { API_TOKENS: JSON.stringify(tokens), OPERATOR_TOKENS: JSON.stringify(tokens) }

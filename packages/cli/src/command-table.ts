@@ -9,6 +9,7 @@ import { addEventsListCommand } from './commands/events/events-list.ts'
 import { addEventsReleaseCommand } from './commands/events/events-release.ts'
 import { addEventsReplayCommand } from './commands/events/events-replay.ts'
 import { addEventsShowCommand } from './commands/events/events-show.ts'
+import { addEventsTestCommand } from './commands/events/events-test.ts'
 import { addReplaysCancelCommand } from './commands/events/replays-cancel.ts'
 import { addReplaysShowCommand } from './commands/events/replays-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -38,6 +39,7 @@ export const commandTable: readonly AddCommand[] = [
   addEventsReplayCommand,
   addEventsCloseCommand,
   addEventsReleaseCommand,
+  addEventsTestCommand,
   addEraseCommand,
   addEncryptionRotateCommand,
   addReplaysShowCommand,

@@ -90,6 +90,12 @@ export const providerNotPaused = defineError('provider_not_paused', {
   retry: 'never',
   message: 'The provider is not paused',
 })
+/** Only the provider can sign a delivery: it keeps the key, or it has to confirm the event. Nothing was changed. */
+export const testEventNotSignable = defineError('test_event_not_signable', {
+  status: 409,
+  retry: 'never',
+  message: "The gateway cannot sign for this provider: send a test event from the provider's dashboard",
+})
 /** The data to erase is still in use: an event is not settled, or a receipt is not sent. */
 export const eraseUnsettled = defineError('erase_unsettled', {
   status: 409,

@@ -48,7 +48,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   await mongo.accepting.open((db) => ensureIndexes(db, indexes))
   await loadPauses(context)
   const dispatcher = createDispatcher(context)
-  const inbox = startInbox(context, dispatcher)
+  const { inbox, testInbox } = startInbox(context, dispatcher)
   // Added before the public listener, so that the listener is closed first.
   const stopHousekeeping = async () => void (await Promise.all((background?.housekeeping ?? []).map(stopInTime)))
   lifecycle.onStop({ name: 'housekeeping', withinMs: 1_000, stop: stopHousekeeping })
@@ -59,7 +59,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle): Pro
   if (lifecycle.isStopping) return started
   dispatcher.start()
   const { startBackground } = await import('./composition/start-background.ts')
-  background = await startBackground(context, listener)
+  background = await startBackground(context, { listener, testInbox })
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
 }

@@ -45,6 +45,18 @@ describe('readGatewaySettings', () => {
     expect(settings.API_TOKENS.size).toBe(0)
   })
 
+  it.each([
+    [{ GATEWAY_HOST: '0.0.0.0' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ ADMIN_HOST: '10.0.0.1' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ GATEWAY_HOST: '::' }, 'can be apply only if GATEWAY_HOST and ADMIN_HOST are loopback addresses'],
+    [{ NODE_ENV: 'production' }, 'cannot be apply if NODE_ENV is production'],
+  ])('refuses test events with effects outside of a development system: %o', (env, problem) => {
+    const own = { ...needed, TEST_EVENTS: 'apply', GATEWAY_HOST: 'localhost', ADMIN_HOST: '::1' }
+    expect(readGatewaySettings(own, SCHEMES).TEST_EVENTS).toBe('apply')
+    expect(problemsOf({ ...own, ...env })).toEqual([`TEST_EVENTS ${problem}`])
+    expect(problemsOf({ ...needed, ...env })).toEqual([])
+  })
+
   it('names what is missing, all at once', () => {
     expect(problemsOf({})).toEqual([
       'MONGODB_URI is not set',

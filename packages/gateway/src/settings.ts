@@ -26,6 +26,7 @@ import {
 } from '@oncehook/kernel/settings'
 import { loadSchemes, MAX_RECORD_BYTES, type Schemes } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
+import { checkTestEvents } from './check-test-events.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, readOperatorIssuer } from './operator-issuer.ts'
 import { createProvidersSource, type ProvidersSource } from './providers/providers-source.ts'
 import { namedSchemes } from './providers/read-providers.ts'
@@ -93,6 +94,7 @@ export const gatewaySchema = z.object({
   RETRY_MAX_AGE_MS: integerSetting({ min: 1_000, max: 30 * DAY_MS, fallback: 3 * DAY_MS }),
   MAX_STARTS: integerSetting({ min: 2, max: 1_000, fallback: 8 }),
   WORKERS: integerSetting({ min: 1, max: 64, fallback: 1 }),
+  TEST_EVENTS: z.enum(['store', 'apply']).default('store'),
   LOG_LEVEL: logLevelSetting,
 })
 
@@ -142,6 +144,7 @@ function readNamedSchemes(env: NodeJS.ProcessEnv): readonly string[] {
 export function readGatewaySettings(env: NodeJS.ProcessEnv, schemes: Schemes): GatewaySettings {
   const { problems, attempt } = collectProblems()
   const settings = attempt(() => readSettings(gatewaySchema.omit(READ_APART), env))
+  if (settings) attempt(() => checkTestEvents(settings, env))
   const serviceKeys = createServiceKeysSource(env, 'sign')
   attempt(() => serviceKeys.read())
   const encryptionKeys = createEncryptionKeysSource(env)

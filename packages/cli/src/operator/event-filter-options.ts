@@ -19,6 +19,7 @@ export interface EventFilter {
   readonly paymentId?: string
   readonly duplicates?: DuplicateKind
   readonly secretId?: string
+  readonly test?: boolean
   readonly from?: string
   readonly to?: string
 }
@@ -34,6 +35,7 @@ export interface EventFilterOptions {
   readonly payment?: string
   readonly duplicates?: DuplicateKind
   readonly secretId?: string
+  readonly test?: boolean
   readonly from?: Age | Date
   readonly to?: Age | Date
 }
@@ -59,15 +61,28 @@ export function addEventFilterOptions(command: Command): Command {
       ),
     )
     .option('--secret-id <id>', 'signed with the secret that has this id')
+    .option('--test', 'test events only')
+    .option('--no-test', 'without test events')
     .option('--from <time>', 'received at or after this time: ISO 8601, or an age such as 90m, 2h, 3d', readTime)
     .option('--to <time>', 'received before this time', readTime)
 }
 
 /** Converts the options to a filter. `now` is in milliseconds since 1970. */
 export function toEventFilter(options: EventFilterOptions, now: number): EventFilter {
-  const { provider, eventId, type, state, failedWith, order, payment, duplicates, secretId, from, to } = options
+  const { provider, eventId, type, state, failedWith, order, payment, duplicates, secretId, test, from, to } = options
   const members = {
-    ...{ provider, eventId, type, state, reason: failedWith, orderId: order, paymentId: payment, duplicates, secretId },
+    ...{
+      provider,
+      eventId,
+      type,
+      state,
+      reason: failedWith,
+      orderId: order,
+      paymentId: payment,
+      duplicates,
+      secretId,
+      test,
+    },
     from: from === undefined ? undefined : toInstant(from, now),
     to: to === undefined ? undefined : toInstant(to, now),
   }

@@ -3,7 +3,7 @@ import type { ListedEvent } from '../api/operator-client.ts'
 import { applyChanges, type EventFeed, joinNewest, joinOlder, takePage } from './event-feed.ts'
 
 const facts = { provider: 'acme', eventId: '', type: '', objectId: '', orderId: '', reason: null, starts: 1 } as const
-const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0 } as const
+const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0, test: false } as const
 const event = (id: string, state: ListedEvent['state'] = 'done'): ListedEvent => ({ ...facts, ...times, id, state })
 
 function feed(ids: string, next: string | null = null): EventFeed {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
 import type { Db } from 'mongodb'
 import type { FulfilmentClient } from '../fulfilment/fulfilment-client.ts'
@@ -17,6 +18,8 @@ import { createReplays } from '../operator/replays/replays.ts'
 import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
 import { createSignIns } from '../operator/sign-in/sign-ins.ts'
 import type { EventTail } from '../operator/tail/event-tail.ts'
+import { createTestEvents, type TestEvents } from '../operator/test-events/test-events.ts'
+import type { ReceiveDeps } from '../receive/receive-webhook.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
 /** What the operator's parts use beside the context. */
@@ -28,11 +31,13 @@ export interface AdminServices {
   readonly tail: EventTail
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
+  /** Receives test events. Its inbox marks them. */
+  readonly receiving: ReceiveDeps
 }
 
 /** Creates what operators use on the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
-  const { db, keyRegister, fulfilment, tail, console } = services
+  const { db, keyRegister, fulfilment, tail, console, receiving } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
@@ -46,7 +51,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), pauses: context.pauses },
-      ...{ signIns, tail, fulfilment },
+      ...{ signIns, tail, fulfilment, testEvents: openTestEvents(context, receiving) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })
@@ -56,6 +61,15 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     limits: { ofAddress: createCodeLimit(context, 10), ofAll: createCodeLimit(context, 300) },
   })
   return { operator, exchangeCode, console }
+}
+
+function openTestEvents({ settings, clock }: GatewayContext, receiving: ReceiveDeps): TestEvents {
+  return createTestEvents({
+    receiving,
+    readSigning: (provider) => settings.providers.readSigning(provider, clock.now()),
+    randomBytes,
+    limit: createRateLimit({ name: 'test_events', limit: 30, windowSeconds: 60, clock }),
+  })
 }
 
 /** The limit of wrong sign-in codes in a minute. */

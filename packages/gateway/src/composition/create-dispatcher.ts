@@ -32,7 +32,8 @@ export function createDispatcher(context: GatewayContext): Dispatcher {
     internalMs: HOUR_MS,
   }
   const recent = new RecentAnswers(() => performance.now())
-  const processing = { fulfilment: payments, limits, random, recent }
+  const appliesTests = settings.TEST_EVENTS === 'apply'
+  const processing = { fulfilment: payments, limits, random, recent, appliesTests }
   const dispatcher = new Dispatcher({
     claims: databaseErrors.watch(indexedClaims(claims, { logger, now: () => performance.now() })),
     process: async (batch) => reportMismatch(await processBatch(processing, batch), { logger, metrics }),

@@ -12,6 +12,7 @@ import type { GatewayContext } from './gateway-context.ts'
 import { mountApp } from './mount-app.ts'
 import { openConsole } from './open-console.ts'
 import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
+import type { Inboxes } from './start-inbox.ts'
 import type { PublicListener } from './start-public-listener.ts'
 
 /** The parts that run behind the deliveries. */
@@ -20,12 +21,18 @@ export interface Background {
   readonly housekeeping: Housekeeping
 }
 
+/** Where deliveries come from, and the inbox for test events. */
+interface Deliveries extends Pick<Inboxes, 'testInbox'> {
+  readonly listener: PublicListener
+}
+
 /**
  * Starts everything that no delivery needs: the application behind the public listener, the operator API and the
  * housekeeping. Resolves to null if the gateway is stopping. This file is loaded separately, so that deliveries are
  * accepted before it is loaded.
  */
-export async function startBackground(context: GatewayContext, listener: PublicListener): Promise<Background | null> {
+export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
+  const { listener, testInbox } = deliveries
   const { mongo, registry, lifecycle, fulfilment } = context
   await context.settings.providers.loadAllSchemes()
   const client = await fulfilment()
@@ -49,6 +56,9 @@ export async function startBackground(context: GatewayContext, listener: PublicL
   })
   addMissingKeysGauge(registry, keyRegister)
   const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
-  const admin = createAdminParts(context, { db, keyRegister, fulfilment: client, tail, console })
+  const admin = createAdminParts(context, {
+    ...{ db, keyRegister, fulfilment: client, tail, console },
+    receiving: { ...listener.webhooks, inbox: testInbox },
+  })
   return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit, tail] }
 }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts'
 import { isHandled } from '../dispatch/handlers.ts'
-import { createInbox, type Inbox } from '../inbox/inbox.ts'
+import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { createRedeliveryCounter, type Requeued } from '../inbox/redeliveries/redeliveries.ts'
 import { readRetention } from '../inbox/retention/retention.ts'
 import type { NewAuditEntry } from '../operator/audit/audit.ts'
@@ -9,8 +9,16 @@ import { stopInTime } from './stop-in-time.ts'
 
 const COUNT_FLUSH_MS = 1_000
 
-/** Creates the inbox. It passes the events that it stores to the dispatcher. */
-export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inbox {
+/** The two entrances of the collection of events. */
+export interface Inboxes {
+  /** For everything that is delivered. */
+  readonly inbox: Inbox
+  /** For test events only, which it marks. Nothing that is delivered comes here. */
+  readonly testInbox: Inbox
+}
+
+/** Creates the inboxes. They pass the events that they store to the dispatcher. */
+export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inboxes {
   const { settings, logger, clock, mongo, metrics, databaseErrors, lifecycle, owner, providers, audit, encryption } =
     context
   const counts = createRedeliveryCounter({
@@ -24,7 +32,7 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     onRequeued: (revivals) => audit.recordAll(revivals.map(toAuditEntry)),
   })
   lifecycle.onStop({ name: 'delivery counts', withinMs: 1_000, stop: () => stopInTime(counts) })
-  return createInbox({
+  const deps: InboxDeps = {
     db: mongo.accepting.db,
     isSharded: () => mongo.accepting.isSharded,
     owner,
@@ -37,7 +45,9 @@ export function startInbox(context: GatewayContext, dispatcher: Dispatcher): Inb
     encryption,
     paused: () => context.pauses.current,
     dispatcher,
-  })
+  }
+  const tests = { mark: { test: true }, reason: settings.TEST_EVENTS === 'apply' ? null : 'test' } as const
+  return { inbox: createInbox(deps), testInbox: createInbox({ ...deps, tests }) }
 }
 
 function toAuditEntry({ auditId, provider, ...details }: Requeued): NewAuditEntry {

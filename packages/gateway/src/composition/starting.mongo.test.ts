@@ -46,7 +46,7 @@ async function prepare() {
 async function openListener({ deps, lifecycle }: Awaited<ReturnType<typeof prepare>>) {
   const context = createContext(deps, lifecycle)
   await context.mongo.accepting.open()
-  const listener = await startPublicListener(context, startInbox(context, createDispatcher(context)))
+  const listener = await startPublicListener(context, startInbox(context, createDispatcher(context)).inbox)
   return { listener, context, url: `http://127.0.0.1:${listener.port}` }
 }
 

@@ -23,9 +23,10 @@ export type Handler = (claim: Claim) => Handled
 /**
  * Turns a claimed event into the command of the given type. It copies the known facts one by one, so that other facts,
  * stored by another release, are left out. An event without a time gets the time of its receipt, which is the same at
- * every attempt.
+ * every attempt. A test event never becomes a command, even if its mark was overlooked before.
  */
-export function toPaymentCommand({ _id, provider, event }: Claim, type: PaymentEventType): Handled {
+export function toPaymentCommand({ _id, provider, event, test }: Claim, type: PaymentEventType): Handled {
+  if (test === true) return { refused: 'test_event' }
   const { orderId, amount, currency, occurredAt, unreadable } = event.facts
   if (unreadable !== undefined) return { refused: unreadable }
   const at = occurredAt ?? timeOfReceipt(_id)

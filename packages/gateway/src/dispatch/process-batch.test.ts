@@ -48,6 +48,15 @@ describe('processBatch', () => {
     ])
   })
 
+  it('calls nobody for a test event, unless test events have effects', async () => {
+    const deps = open(['a'])
+    const claims = [claim('a', {}, { test: true })]
+    const { settled, asked } = await processBatch(deps, claims)
+    expect([asked, settled[0]?.settlement]).toEqual([false, { state: 'unhandled', reason: 'test' }])
+    const applied = await processBatch({ ...deps, appliesTests: true }, claims)
+    expect(applied.settled).toMatchObject([{ claim: { test: true }, settlement: { state: 'done' } }])
+  })
+
   it('passes on what the event says, and nothing instead of an unreadable amount', async () => {
     const deps = open(['a'])
     const received: unknown[] = []

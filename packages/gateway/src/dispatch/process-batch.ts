@@ -1,7 +1,7 @@
 import { type AppError, toAppError } from '@oncehook/kernel/errors'
-import { type UnhandledReason, unhandledReason } from '@oncehook/webhooks/providers'
+import { unhandledReason } from '@oncehook/webhooks/providers'
 import { contractMismatch } from '../errors.ts'
-import type { AttemptResult, Claim, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
+import type { AttemptResult, Claim, NoEffectReason, SettledClaim, Settlement } from '../inbox/claims/claim.ts'
 import { type ApplyResult, applyPayments, type PaymentProcedures } from './apply-payments.ts'
 import { HANDLERS } from './handlers.ts'
 import { isBrokenConnection } from './health/broken-connection.ts'
@@ -15,6 +15,8 @@ export interface ProcessDeps {
   readonly limits: RetryLimits
   readonly random: () => number
   readonly recent: RecentAnswers
+  /** Whether test events have effects. Default: no. */
+  readonly appliesTests?: boolean
 }
 
 /** A call to fulfilment that failed as a whole. */
@@ -39,7 +41,7 @@ export interface ProcessedBatch {
 /** Runs each claim's handler, sends the commands in one call and decides the result of every claim. Never throws. */
 export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]): Promise<ProcessedBatch> {
   const startedAt = performance.now()
-  const { unhandled, refused, asked } = sortClaims(claims)
+  const { unhandled, refused, asked } = sortClaims(claims, deps.appliesTests === true)
   const answer = await callFulfilment(deps, asked)
   const ms = Math.round(performance.now() - startedAt)
   const isUnread = 'results' in answer && answer.isUnread
@@ -62,29 +64,40 @@ export async function processBatch(deps: ProcessDeps, claims: readonly Claim[]):
 
 interface SortedClaims {
   /** Without an effect: a replay may find a type without a handler, or one that its provider may not cause. */
-  readonly unhandled: [Claim, UnhandledReason][]
+  readonly unhandled: [Claim, NoEffectReason][]
   /** Decided without a call to fulfilment. */
   readonly refused: [Claim, ApplyResult][]
   readonly asked: [Claim, PaymentCommand][]
 }
 
-function sortClaims(claims: readonly Claim[]): SortedClaims {
+function sortClaims(claims: readonly Claim[], appliesTests: boolean): SortedClaims {
   const sorted: SortedClaims = { unhandled: [], refused: [], asked: [] }
   for (const claim of claims) {
     const handler = HANDLERS.get(claim.event.type)
-    const reason = unhandledReason(claim.event, () => handler !== undefined)
+    const reason = noEffectReason(claim, { isHandled: handler !== undefined, appliesTests })
     if (handler === undefined || reason !== null) {
       sorted.unhandled.push([claim, reason ?? 'type_unhandled'])
       continue
     }
-    const handled = handler(claim)
+    const handled = handler(appliesTests ? withoutMark(claim) : claim)
     if ('command' in handled) sorted.asked.push([claim, handled.command])
     else sorted.refused.push([claim, { refused: handled.refused, retry: 'never' }])
   }
   return sorted
 }
 
-function toUnhandled(claim: Claim, reason: UnhandledReason, ms: number): SettledClaim {
+function noEffectReason(
+  { event, test }: Claim,
+  { isHandled, appliesTests }: { readonly isHandled: boolean; readonly appliesTests: boolean },
+): NoEffectReason | null {
+  return test === true && !appliesTests ? 'test' : unhandledReason(event, () => isHandled)
+}
+
+function withoutMark({ test: _, ...claim }: Claim): Claim {
+  return claim
+}
+
+function toUnhandled(claim: Claim, reason: NoEffectReason, ms: number): SettledClaim {
   return {
     claim,
     settlement: { state: 'unhandled', reason },
@@ -193,6 +206,7 @@ const SAYS: Readonly<Record<string, string>> = {
   amount_missing: 'The event has no amount with a currency, and its provider must send both',
   currency_mismatch: 'The currency of the event is not that of the order',
   order_unknown: 'No order has this id yet',
+  test_event: 'A test event has no effect',
   order_deleted: 'The order has been deleted',
   contract_mismatch: 'Fulfilment could not read any of the events it received',
   unavailable: 'Fulfilment could not be reached',

@@ -101,6 +101,8 @@ export interface EventDocument {
    * new.
    */
   readonly keepKey?: boolean
+  /** A test event that an operator sent. Set when it is stored, never changed: it keeps the event from having an effect. */
+  readonly test?: true
   /**
    * From this time on the body is removed. If the record will end without `expireAt`, everything except the key is
    * removed when the retention of the record ends.

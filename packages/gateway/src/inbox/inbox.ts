@@ -58,6 +58,8 @@ export interface InboxDeps extends Retention {
   readonly paused: () => PausedProviders
   /** Decides which new records are claimed on insert, and sends them. */
   readonly dispatcher: ClaimTaker
+  /** Only of the inbox for test events: marks its records, and says why they have no effect. Null: they have one. */
+  readonly tests?: { readonly mark: Pick<EventDocument, 'test'>; readonly reason: 'test' | null }
 }
 
 /** The durable entrance of the gateway. */
@@ -171,6 +173,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
     requestId: arrival.requestId,
     ...(arrival.signsTime ? {} : { keepKey: true }),
     ...newState(deps, arrival, receivedAt),
+    ...deps.tests?.mark,
     lost: 0,
     failures: 0,
     attempts: [],
@@ -182,7 +185,7 @@ function toDocument(deps: InboxDeps, arrival: Arrival, body: StoredBody): EventD
 }
 
 function newState(deps: InboxDeps, { provider, event, signsTime }: Arrival, receivedAt: Date): NewState {
-  const reason = unhandledReason(event, deps.isHandled)
+  const reason = deps.tests?.reason ?? unhandledReason(event, deps.isHandled)
   if (reason !== null) return insertUnhandled(reason, { receivedAt, signsTime, retention: deps })
   const pausedDueAt = deps.paused().get(provider)
   if (pausedDueAt !== undefined) return insertPaused(pausedDueAt)

@@ -1,7 +1,7 @@
 import { fromNow } from '@oncehook/kernel/mongo/lease'
-import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers'
+import type { WebhookEvent } from '@oncehook/webhooks/providers'
 import { type Document, type ObjectId, Timestamp } from 'mongodb'
-import { type AttemptResult, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
+import { type AttemptResult, type NoEffectReason, ORDER_UNKNOWN, type Settlement } from './claims/claim.ts'
 import { measureFailing } from './claims/failing-time.ts'
 import type { EventDocument } from './event-document.ts'
 import { FIRST_PAUSED_DUE_AT } from './pauses/paused-due-at.ts'
@@ -51,7 +51,7 @@ interface Receipt {
 }
 
 /** Inserts an event without an effect. It is settled at once. */
-export function insertUnhandled(reason: UnhandledReason, { receivedAt, signsTime, retention }: Receipt): NewState {
+export function insertUnhandled(reason: NoEffectReason, { receivedAt, signsTime, retention }: Receipt): NewState {
   const bodyMs = bodyMsOf(retention)
   const stripAt = new Date(receivedAt.getTime() + bodyMs)
   const expireAt = new Date(receivedAt.getTime() + retention.retentionMs)
@@ -282,5 +282,6 @@ export function keyOnly(reason: 'expired' | 'erased'): Document {
   return {
     ...{ _id: '$_id', provider: '$provider', eventId: '$eventId', bodyHash: '$bodyHash', receivedAt: '$receivedAt' },
     ...{ state: 'done', reason, deliveries: counterOf('deliveries'), mismatches: counterOf('mismatches') },
+    test: '$test',
   }
 }

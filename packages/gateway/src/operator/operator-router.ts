@@ -18,6 +18,7 @@ import { listRefusalsProcedure } from './refusal-procedures.ts'
 import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
 import { createCodeProcedure, endSessionProcedure, meProcedure } from './sign-in/sign-in-procedures.ts'
 import { tailProcedure } from './tail/tail-procedure.ts'
+import { sendTestProcedure } from './test-events/send-test-procedure.ts'
 
 /** All procedures of the operator, one line each. */
 export const operatorRouter = router({
@@ -31,6 +32,7 @@ export const operatorRouter = router({
     get: getEventProcedure,
     replay: replayEventsProcedure,
     reverify: reverifyEventProcedure,
+    sendTest: sendTestProcedure,
     close: closeEventProcedure,
     release: releaseEventProcedure,
   }),

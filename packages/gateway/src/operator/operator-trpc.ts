@@ -20,6 +20,7 @@ import type { Audit } from './audit/audit.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { EventTail } from './tail/event-tail.ts'
+import type { TestEvents } from './test-events/test-events.ts'
 
 /** Dependencies of the operator's procedures. */
 export interface OperatorParts {
@@ -32,6 +33,7 @@ export interface OperatorParts {
   readonly signIns: SignIns
   readonly pauses: ProviderPauses
   readonly tail: EventTail
+  readonly testEvents: TestEvents
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch

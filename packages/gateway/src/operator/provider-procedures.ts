@@ -6,11 +6,13 @@ import type { Pause } from '../inbox/pauses/provider-pauses.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { procedure, SEARCH_MS } from './operator-trpc.ts'
+import { isSignable } from './test-events/is-signable.ts'
 
 /**
  * `providers.list`: every configured provider with its secrets, never their values, and its deliveries. The age of its
  * oldest unsettled event in seconds is null if there is none, or if the database did not answer in time. For a paused
- * provider: since when, by whom, why, and how many events wait (null if the database did not answer in time).
+ * provider: since when, by whom, why, and how many events wait (null if the database did not answer in time). `takesTests`:
+ * whether the gateway can sign test events as this provider.
  */
 export const listProvidersProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const [stats, { oldest }, pauses] = await Promise.all([
@@ -27,7 +29,8 @@ export const listProvidersProcedure = procedure.input(z.strictObject({}).optiona
   }))
 })
 
-function showProvider({ name, scheme, secrets }: Provider, stats: readonly ProviderCounter[]) {
+function showProvider(provider: Provider, stats: readonly ProviderCounter[]) {
+  const { name, scheme, secrets } = provider
   const matches = new Map(stats.filter(({ _id }) => _id.kind === 'secret').map((stat) => [stat._id.name, stat]))
   const deliveries = stats.filter(({ _id }) => _id.kind === 'delivery')
   return {
@@ -40,6 +43,7 @@ function showProvider({ name, scheme, secrets }: Provider, stats: readonly Provi
       lastMatchedAt: matches.get(id)?.lastAt.toISOString() ?? null,
       matches: matches.get(id)?.count ?? 0,
     })),
+    takesTests: isSignable(provider),
     deliveries: Object.fromEntries(deliveries.map(({ _id, count }) => [_id.name, count])),
   }
 }

@@ -1,11 +1,14 @@
 import { createFileSource, type FileSource } from '@oncehook/kernel/file-source'
 import { loadSchemes, SCHEME_NAMES, type Schemes } from '@oncehook/webhooks/providers'
 import { type Providers, readProviders } from './read-providers.ts'
+import { readSigning, type SigningSource } from './read-signing.ts'
 
 /** Where the providers come from: read at the start, and again whenever a file behind them has changed. */
 export interface ProvidersSource extends FileSource<Providers> {
   /** Loads the schemes that were not named at the start: a file that has changed may name any from then on. */
   loadAllSchemes(): Promise<void>
+  /** Reads again what signs for a provider at `now` (milliseconds). Null if it cannot be read, or no secret is valid. */
+  readSigning(provider: string, now: number): SigningSource | null
 }
 
 /** What a source is made with. */
@@ -28,6 +31,7 @@ export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOpt
   )
   return {
     ...source,
+    readSigning: (provider, now) => readSigning({ readText, readEnv, provider, now }),
     async loadAllSchemes() {
       schemes = await loadSchemes(SCHEME_NAMES)
     },

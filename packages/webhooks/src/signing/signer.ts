@@ -25,6 +25,8 @@ export interface Signer {
   readonly types: PaymentTypes
   /** True if the provider has no secret, and the gateway relies only on its API. */
   readonly signsNothing?: true
+  /** True if the provider signs with a private key, of which a receiver has the public half only. */
+  readonly needsPrivateKey?: true
   /** The settings that `sign` reads. */
   readonly settings: readonly string[]
   /** The media type of the bodies, if not JSON. */

@@ -442,3 +442,21 @@ describe('events close and events release', () => {
     await system.until(held.eventId, ({ state }) => state === 'unhandled')
   })
 })
+
+describe('events test', () => {
+  it('sends a test event, which `events show` marks and `events list --test` finds', async () => {
+    const args = ['events', 'test', 'acme', '--type', 'payment.failed', '--order', 'ord_9']
+    const sent = await run([...args, '--reason', 'a test'])
+    expect(sent).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Stored: test_\w+ is unhandled \(test\)\./),
+    })
+    const [, id = ''] = /events show (\w+)/.exec(sent.stdout) ?? []
+    const { stdout } = await run(['events', 'show', id])
+    expect(stdout).toMatch(/^Type +payment\.failed$/m)
+    expect(stdout).toMatch(/^Test +yes: an operator sent it$/m)
+    expect((await runJson(['events', 'list', '--test'])).document.items).toMatchObject([{ id, orderId: 'ord_9' }])
+    expect((await runJson(['events', 'list', '--no-test', '--order', 'ord_9'])).document.items).toEqual([])
+    expect(await run(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--reason') })
+  })
+})

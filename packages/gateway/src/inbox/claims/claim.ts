@@ -2,6 +2,9 @@ import type { UnhandledReason, WebhookEvent } from '@oncehook/webhooks/providers
 import type { ObjectId } from 'mongodb'
 import type { EventDocument } from '../event-document.ts'
 
+/** Why a stored event has no effect. `test`: an operator made it, to test the way of a delivery. */
+export type NoEffectReason = UnhandledReason | 'test'
+
 /** The right to settle a record. It is valid until the lease expires or another claim raises the fence. */
 export interface Claim {
   readonly _id: ObjectId
@@ -23,6 +26,8 @@ export interface Claim {
   readonly orderUnknownForMs: number
   readonly requestId: string
   readonly event: WebhookEvent
+  /** Whether it is a test event. */
+  readonly test?: true | undefined
 }
 
 /** The result of an attempt, as stored in the record. */
@@ -43,7 +48,7 @@ export type Settlement =
       readonly internalErrors?: number
     }
   | { readonly state: 'dead'; readonly reason: string }
-  | { readonly state: 'unhandled'; readonly reason: UnhandledReason }
+  | { readonly state: 'unhandled'; readonly reason: NoEffectReason }
 
 /** A claim with the result of its attempt. */
 export interface SettledClaim {
@@ -71,7 +76,7 @@ export type FailingTimes = Pick<Claim, 'failedForMs' | 'orderUnknownForMs'>
 
 /** The claim of a record that was claimed on insert. */
 export function initialClaimOf(document: EventDocument): Claim {
-  const { _id, provider, eventId, type, objectId, orderId, facts, fence, requestId } = document
+  const { _id, provider, eventId, type, objectId, orderId, facts, fence, requestId, test } = document
   return {
     _id,
     provider,
@@ -84,6 +89,7 @@ export function initialClaimOf(document: EventDocument): Claim {
     orderUnknownForMs: 0,
     requestId,
     event: { id: eventId, type, objectId, facts: { ...facts, orderId } },
+    test,
   }
 }
 
@@ -100,7 +106,7 @@ export function toClaim(record: EventDocument & FailingTimes): Claim {
   const internalErrors = numberOf(record.internalErrors)
   const [provider, requestId] = [textOf(record.provider), textOf(record.requestId)]
   const counts = { fence, lost, failedCalls, internalErrors, failures, failedForMs, orderUnknownForMs }
-  return { _id, provider, ...counts, requestId, event }
+  return { _id, provider, ...counts, requestId, event, test: record.test === true || undefined }
 }
 
 function numberOf(stored: unknown): number {

@@ -27,6 +27,7 @@ export interface AuditEntry {
     | 'events.replay'
     | 'events.revive'
     | 'events.search-bodies'
+    | 'events.send-test'
     | 'orders.create'
     | 'orders.delete'
     | 'orders.patch'

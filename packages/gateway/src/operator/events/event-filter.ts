@@ -18,6 +18,8 @@ export const eventFilterSchema = z.strictObject({
   /** `repeated`: received more than once. `changed`: also received with another body. `any`: one of them. */
   duplicates: z.enum(['any', 'repeated', 'changed']).optional(),
   secretId: text.optional(),
+  /** Only test events, or only others. */
+  test: z.boolean().optional(),
   from: instant.optional(),
   to: instant.optional(),
 })
@@ -58,11 +60,12 @@ export async function toMongoFilter(db: Db, filter: EventFilter): Promise<Filter
   }
 }
 
-function toPlainFilter({ from, to, paymentId, duplicates, ...equal }: EventFilter): Filter<EventDocument> {
+function toPlainFilter({ from, to, paymentId, duplicates, test, ...equal }: EventFilter): Filter<EventDocument> {
   const wanted = Object.entries({ ...equal, objectId: paymentId }).filter(([, value]) => value !== undefined)
   return {
     ...Object.fromEntries(wanted.map(([name, value]) => [name, { $eq: value }])),
     ...(duplicates === undefined ? {} : DUPLICATES[duplicates]),
+    ...(test === undefined ? {} : { test: test ? { $eq: true } : { $ne: true } }),
     ...receivedWithin(from, to),
     ...idRangeOf({ from, to }),
   }

@@ -15,6 +15,8 @@ export interface ShownEvent {
   readonly starts: number
   readonly deliveries: number
   readonly mismatches: number
+  /** Whether an operator sent it as a test. Then it has no effect. */
+  readonly test: boolean
   readonly receivedAt: string
   readonly dueAt: string | null
   readonly settledAt: string | null
@@ -38,6 +40,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
     starts,
     deliveries,
     mismatches,
+    test: record.test === true,
     receivedAt: instantOf(record.receivedAt) ?? idTimeOf(_id),
     dueAt: dueAtOf(record),
     settledAt: instantOf(record.settledAt),
@@ -121,7 +124,8 @@ interface ShownParts {
 export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
   return {
     ...showEvent(record),
-    headers: withBody ? withoutReusable(record.headers) : harmless(record.headers),
+    // The signature of a test event is of use to nobody but a forger.
+    headers: withBody && record.test !== true ? withoutReusable(record.headers) : harmless(record.headers),
     raw: withBody ? Buffer.from(record.raw.value()).toString('base64') : null,
     bytes: record.raw.length(),
     notReadable,

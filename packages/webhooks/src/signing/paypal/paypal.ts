@@ -15,6 +15,7 @@ const types: PaymentTypes = { succeeded: 'PAYMENT.CAPTURE.COMPLETED', failed: 'P
  * The gateway needs the certificate of the key in its setting `certificates`.
  */
 export const paypal = jsonSigner(types, toBody, {
+  needsPrivateKey: true,
   settings: ['webhookId'],
   sign: signPaypal,
 })

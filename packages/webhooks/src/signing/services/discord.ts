@@ -11,6 +11,7 @@ const types: PaymentTypes = { succeeded: 'ENTITLEMENT_CREATE', failed: 'ENTITLEM
  * secret is the PEM private key. The event is an entitlement, which is a purchased item.
  */
 export const discord = jsonSigner(types, toBody, {
+  needsPrivateKey: true,
   mapping: mapToPayments(types, '/event/data/sku_id'),
   sign({ body, secret, now }) {
     const timestamp = toSeconds(now)

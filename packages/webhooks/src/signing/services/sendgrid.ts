@@ -15,6 +15,7 @@ const types: PaymentTypes = { succeeded: 'delivered', failed: 'dropped' }
 export const sendgrid: Signer = {
   types,
   settings: [],
+  needsPrivateKey: true,
   mapping: mapToPayments(types, '/order_id'),
   writeEvent: (event) => writeEvents([event]),
   batch: { most: 5_000, writeEvents },

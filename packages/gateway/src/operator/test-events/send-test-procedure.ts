@@ -1,0 +1,48 @@
+import { notFound } from '@oncehook/kernel/error-codes'
+import { toAppError } from '@oncehook/kernel/errors'
+import { PAYMENT_EVENT_TYPES } from '@oncehook/webhooks/providers'
+import { z } from 'zod'
+import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
+import { AS_WRITTEN } from '../events/as-written.ts'
+import { changingProcedure } from '../operator-trpc.ts'
+import { reasonSchema } from '../replays/replay-procedures.ts'
+
+const sendTestSchema = z.strictObject({
+  provider: z.string().min(1).max(255),
+  type: z.enum(PAYMENT_EVENT_TYPES).default('payment.succeeded'),
+  /** Default: an order that does not exist. */
+  orderId: z.string().min(1).max(128).optional(),
+  /** Minor units of EUR. */
+  amount: z.int().min(1).max(1_000_000_000).default(1_000),
+  reason: reasonSchema,
+})
+
+/**
+ * `events.sendTest`: signs an event as its provider does, and receives it like a delivery. Its record is marked as a test,
+ * and so it has no effect, also not by a replay. Every call for a known provider leaves an entry in the audit log.
+ */
+export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutation(async ({ ctx, input }) => {
+  const { reason, ...event } = input
+  const provider = ctx.providers().get(input.provider)
+  if (provider === undefined) throw notFound({}, { message: 'No provider has this name' })
+  const { limit } = ctx.testEvents
+  const allowance = limit.count(ctx.operator)
+  if (allowance.remaining < 0) throw limit.refusal(allowance)
+  const record = (result: object): Promise<void> =>
+    ctx.audit.record({ by: ctx.operator, action: 'events.send-test', reason, details: { ...event, ...result } })
+  // The entry of the audit log comes first. After a crash in between, no event is sent without an entry.
+  await record({})
+  const eventId = await ctx.testEvents
+    .send({ ...event, provider, currency: 'EUR', requestId: ctx.requestId })
+    .catch(async (error: unknown) => {
+      await record({ refused: toAppError(error).code })
+      throw error
+    })
+  const projection = { state: 1, reason: 1 }
+  const key = { provider: provider.name, eventId }
+  const found = await ctx.db.collection<EventDocument>(EVENTS).findOne(key, { projection, ...AS_WRITTEN })
+  if (found === null) throw notFound({}, { message: 'The test event was erased' })
+  const id = String(found._id)
+  ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, provider: provider.name, id }, 'event.test-sent')
+  return { id, eventId, state: found.state, reason: found.reason }
+})

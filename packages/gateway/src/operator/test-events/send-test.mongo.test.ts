@@ -1,0 +1,230 @@
+import { createHmac } from 'node:crypto'
+import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
+import { testDatabase } from '@oncehook/kernel/testing/test-database'
+import { SCHEMES } from '@oncehook/webhooks/testing/schemes'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { simulateProvider } from '../../../../../test/support/providers/simulated-provider.ts'
+import type { EventDocument } from '../../inbox/event-document.ts'
+import { sampleRecord } from '../../testing/sample-record.ts'
+import { startGateway } from '../../testing/start-gateway.ts'
+import { createOperatorClient, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
+
+// Other tests may keep the machine busy.
+vi.setConfig({ testTimeout: 60_000 })
+
+const stack = new AsyncDisposableStack()
+afterAll(() => stack.disposeAsync())
+const database = stack.use(await testDatabase(process.env))
+const system = stack.use(await startOperatedSystem(database))
+const operator = system.operator()
+const reason = 'to see whether it arrives'
+const IS_TEST = { state: 'unhandled', reason: 'test' }
+
+/** What fulfilment has for an order. */
+async function statusOf(orderId: string): Promise<unknown> {
+  const response = await fetch(`${system.gateway.url}/api/orders/${orderId}`, {
+    headers: { authorization: `Bearer ${system.tokens.api}` },
+  })
+  return ((await response.json()) as { status: unknown }).status
+}
+
+/** Waits until an event that was delivered after all others has its effect: by then the others have had theirs. */
+async function untilLaterIsPaid(): Promise<void> {
+  const [eventId, orderId] = [crypto.randomUUID(), await system.order()]
+  expect(await system.deliver(paymentEvent(eventId, { orderId }))).toBe(200)
+  await system.until(eventId, ({ state }) => state === 'done')
+  expect(await statusOf(orderId)).toBe('paid')
+}
+
+/** Posts stored bytes to the public listener, as somebody could who has read them. */
+async function postCopy(record: EventDocument): Promise<number> {
+  const response = await fetch(`${system.gateway.url}/api/webhooks/${record.provider}`, {
+    method: 'POST',
+    headers: record.headers,
+    body: Buffer.from(record.raw.value()),
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+describe('events.sendTest', () => {
+  it('stores an event that is shown like any other, is marked, and has no effect', async () => {
+    const orderId = await system.order()
+    const sent = await operator.events.sendTest.mutate({ provider: 'acme', orderId, amount: 300, reason })
+    expect(sent).toEqual({ id: expect.any(String), eventId: expect.stringMatching(/^test_[0-9a-f]{32}$/), ...IS_TEST })
+    const shown = await operator.events.get.query({ id: sent.id, body: true, reason })
+    expect(shown).toMatchObject({ ...IS_TEST, test: true, type: 'payment.succeeded', orderId, secretId: 'newer' })
+    expect(shown.headers).not.toHaveProperty('stripe-signature')
+    const { valid } = await operator.events.reverify.query({ id: sent.id })
+    expect(valid).toBe(true)
+    await untilLaterIsPaid()
+    expect(await statusOf(orderId)).toBe('pending')
+    const { items } = await operator.audit.list.query({ limit: 20 })
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        by: 'alice',
+        action: 'events.send-test',
+        reason,
+        details: expect.objectContaining({ orderId }),
+      }),
+    )
+  })
+
+  it('has no effect by a replay, and keeps its mark', async () => {
+    const orderId = await system.order()
+    const { id, eventId } = await operator.events.sendTest.mutate({ provider: 'acme', orderId, amount: 300, reason })
+    expect(await operator.events.replay.mutate({ ids: [id], reason })).toMatchObject({ matched: 1 })
+    const replayed = await system.until(eventId, ({ attempts }) => attempts.length === 1)
+    expect(replayed).toMatchObject({ ...IS_TEST, test: true, starts: 1, orderId })
+    expect(await statusOf(orderId)).toBe('pending')
+  })
+
+  it('has no effect if somebody delivers a copy of it', async () => {
+    const orderId = await system.order()
+    const { eventId } = await operator.events.sendTest.mutate({ provider: 'acme', orderId, amount: 300, reason })
+    expect(await postCopy(await system.record(eventId))).toBe(200)
+    const twice = await system.until(eventId, ({ deliveries }) => deliveries === 2)
+    expect(twice).toMatchObject({ ...IS_TEST, test: true, mismatches: 0 })
+    await untilLaterIsPaid()
+    expect(await statusOf(orderId)).toBe('pending')
+  })
+
+  it('is found by the filter for tests', async () => {
+    const { id } = await operator.events.sendTest.mutate({ provider: 'shop', type: 'payment.failed', reason })
+    const real = crypto.randomUUID()
+    expect(await system.deliver(paymentEvent(real, { orderId: 'ord_0' }), { provider: 'shop' })).toBe(200)
+    const tests = (await operator.events.list.query({ provider: 'shop', test: true })).items
+    expect(tests.map((event) => event.id)).toEqual([id])
+    const others = (await operator.events.list.query({ provider: 'shop', test: false })).items
+    expect(others.map((event) => [event.eventId, event.test])).toEqual([[real, false]])
+  })
+
+  it('is refused for an unknown provider and without a reason', async () => {
+    const unknown = operator.events.sendTest.mutate({ provider: 'nobody', reason })
+    expect(await refusalOf(unknown)).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await refusalOf(operator.events.sendTest.mutate({ provider: 'acme', reason: '' }))).toMatchObject({
+      code: 'BAD_REQUEST',
+    })
+  })
+})
+
+describe('a delivery that calls itself a test', () => {
+  it('is none: only the caller inside the gateway can mark an event', async () => {
+    const [eventId, orderId] = [`test_${crypto.randomUUID()}`, await system.order()]
+    const text = JSON.stringify({ ...paymentEvent(eventId, { orderId, test: true }), test: true, mark: { test: true } })
+    const timestamp = Math.floor(Date.now() / 1_000)
+    const mac = createHmac('sha256', system.secrets.newer).update(`${timestamp}.${text}`).digest('hex')
+    const headers = { 'stripe-signature': `t=${timestamp},v1=${mac}`, test: 'true', 'x-oncehook-test': 'true' }
+    const response = await fetch(`${system.gateway.url}/api/webhooks/acme?test=true`, {
+      ...{ method: 'POST', body: text },
+      headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'oncehook-test' },
+    })
+    expect([response.status, await response.json()]).toEqual([200, { received: true }])
+    const record = await system.until(eventId, ({ state }) => state === 'done')
+    expect(record).not.toHaveProperty('test')
+    expect(await statusOf(orderId)).toBe('paid')
+  })
+})
+
+describe('a pending test event of a development system', () => {
+  it('is settled without an effect by a gateway that does not apply tests', async () => {
+    const orderId = await system.order()
+    const record = sampleRecord({
+      ...{ state: 'pending', type: 'payment.succeeded', orderId, facts: { amount: 300, currency: 'EUR' }, test: true },
+    })
+    await system.events.insertOne(record)
+    expect(
+      await system.until(record.eventId, ({ state }) => state !== 'pending' && state !== 'processing'),
+    ).toMatchObject({
+      ...IS_TEST,
+      test: true,
+    })
+    expect(await statusOf(orderId)).toBe('pending')
+  })
+})
+
+describe('TEST_EVENTS=apply', () => {
+  it('lets a test event pay an order, and marks it all the same', async () => {
+    await using other = await testDatabase(process.env)
+    await using own = await startOperatedSystem(other, { settings: { TEST_EVENTS: 'apply' } })
+    const orderId = await own.order()
+    const { eventId } = await own.operator().events.sendTest.mutate({ provider: 'shop', orderId, amount: 300, reason })
+    const done = await own.until(eventId, ({ state }) => state !== 'pending' && state !== 'processing')
+    expect(done).toMatchObject({ state: 'done', test: true, outcome: { kind: 'applied' } })
+  })
+})
+
+describe('a test event of every scheme', () => {
+  it('is accepted by the verifier, or refused with what to do instead', async () => {
+    await using other = await testDatabase(process.env)
+    const place = { publicUrl: 'https://pay.example.com/api/webhooks/p', apiUrl: 'http://127.0.0.1:9', now: Date.now() }
+    const made = [...SCHEMES.keys()].map(async (scheme) => {
+      const { settings } = await simulateProvider(scheme, {
+        ...place,
+        apiToken: 'a-token-of-a-provider-api-0123456789',
+      })
+      return [scheme, settings] as const
+    })
+    const providers = Object.fromEntries(await Promise.all(made))
+    await using gateway = await startGateway({
+      ...{ database: other, providers },
+      settings: { OPERATOR_TOKENS: JSON.stringify(system.tokens.operators) },
+    })
+    const client = createOperatorClient(gateway.adminUrl, system.tokens.operators.alice)
+    const clients = [client, createOperatorClient(gateway.adminUrl, system.tokens.operators.bob)]
+    const listed = await client.providers.list.query()
+    const signable = listed.filter(({ takesTests }) => takesTests).map(({ name }) => name)
+    const refused = listed.map(({ name }) => name).filter((name) => !signable.includes(name))
+    expect(refused.toSorted()).toEqual([
+      'discord',
+      'flutterwave',
+      'mercadopago',
+      'mollie-classic',
+      'paypal',
+      'sendgrid',
+    ])
+    for (const provider of refused) {
+      const refusal = await refusalOf(client.events.sendTest.mutate({ provider, reason }))
+      expect({ provider, refusal }).toMatchObject({ provider, refusal: { reason: 'test_event_not_signable' } })
+    }
+    const ids = new Map<string, string[]>()
+    for (const each of clients) {
+      for (const [index, provider] of signable.entries()) {
+        const type = index % 2 === 0 ? 'payment.succeeded' : 'payment.failed'
+        const sent = await each.events.sendTest.mutate({ provider, type, orderId: 'ord_1', reason })
+        expect({ provider, sent }).toMatchObject({ provider, sent: IS_TEST })
+        const { orderId } = await client.events.get.query({ id: sent.id })
+        expect({ provider, orderId }).toEqual({ provider, orderId: 'ord_1' })
+        ids.set(provider, [...(ids.get(provider) ?? []), sent.eventId])
+      }
+    }
+    // About the same order, and yet never the same event: no later event of a provider is taken for a copy of a test.
+    for (const [provider, [one, second]] of ids) expect([provider, one]).not.toEqual([provider, second])
+  })
+})
+
+describe('a token that sends test events all the time', () => {
+  it('is limited, and others are not', async () => {
+    const at = Date.now()
+    await using other = await testDatabase(process.env)
+    await using gateway = await startGateway({
+      ...{ database: other, clock: { now: () => at } },
+      providers: {
+        asked: {
+          scheme: 'mollie-classic',
+          fetch: { baseUrl: 'http://127.0.0.1:9', token: 'test_0123456789abcdefghij' },
+        },
+      },
+      settings: { OPERATOR_TOKENS: JSON.stringify(system.tokens.operators) },
+    })
+    const sendAs = (name: 'alice' | 'bob') =>
+      refusalOf(
+        createOperatorClient(gateway.adminUrl, system.tokens.operators[name]).events.sendTest.mutate({
+          ...{ provider: 'asked', reason },
+        }),
+      )
+    for (let sent = 0; sent < 30; sent += 1) expect(await sendAs('alice')).toMatchObject({ httpStatus: 409 })
+    expect(await sendAs('alice')).toMatchObject({ httpStatus: 429, reason: 'rate_limited' })
+    expect(await sendAs('bob')).toMatchObject({ httpStatus: 409 })
+  })
+})

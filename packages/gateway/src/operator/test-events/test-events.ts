@@ -1,0 +1,91 @@
+import type { PaymentEventType, Provider } from '@oncehook/webhooks/providers'
+import { type SignedDelivery, SigningError, signDelivery } from '@oncehook/webhooks/signing/signer'
+import { signers } from '@oncehook/webhooks/signing/signers'
+import { signatureInvalid, testEventNotSignable } from '../../errors.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { SigningSource } from '../../providers/read-signing.ts'
+import { type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
+import { isSignable } from './is-signable.ts'
+
+/** A payment that never happened. */
+interface TestEvent {
+  readonly provider: Provider
+  readonly type: PaymentEventType
+  /** Default: an order that does not exist. */
+  readonly orderId?: string | undefined
+  /** Minor units. */
+  readonly amount: number
+  /** ISO 4217. */
+  readonly currency: string
+  readonly requestId: string
+}
+
+/** Sends test events. */
+export interface TestEvents {
+  /** How many each operator may send. */
+  readonly limit: RateLimit
+  /**
+   * Signs an event as its provider does, and receives it like a delivery, except that its record is marked. Resolves to the
+   * id of the event when it is stored.
+   * @throws testEventNotSignable, notStored
+   */
+  send(event: TestEvent): Promise<string>
+}
+
+/** Dependencies of test events. */
+export interface TestEventsDeps {
+  readonly limit: RateLimit
+  /** Receives deliveries into the inbox that marks its records. */
+  readonly receiving: ReceiveDeps
+  readonly readSigning: (provider: string) => SigningSource | null
+  readonly randomBytes: (length: number) => Buffer
+}
+
+const WITHIN_MS = 10_000
+// 128 bits: no event of a provider ever has the id of a test event, so none is taken for its repetition.
+const ID_BYTES = 16
+
+/** Creates the sender of test events. */
+export function createTestEvents(deps: TestEventsDeps): TestEvents {
+  return {
+    limit: deps.limit,
+    async send(event) {
+      const { headers, body, query, contentType } = signTestEvent(deps, event)
+      const lines = [['content-type', contentType], ['user-agent', 'oncehook-test'], ...headers]
+      try {
+        const accepted = await receiveWebhook(deps.receiving, {
+          provider: event.provider,
+          delivery: { rawBody: Buffer.from(body), rawHeaders: lines.flat(), query },
+          requestId: event.requestId,
+          endsAt: performance.now() + WITHIN_MS,
+          askFor: () => Promise.reject(testEventNotSignable({ reason: 'confirmed_by_provider' })),
+        })
+        const [stored] = 'events' in accepted ? accepted.events : []
+        if (stored === undefined) throw testEventNotSignable({ reason: 'no_event' })
+        return stored.event.id
+      } catch (error) {
+        throw signatureInvalid.is(error) ? testEventNotSignable({ ...error.details }) : error
+      }
+    },
+  }
+}
+
+/** The id is part of what is signed, so a copy of the delivery is the same event, and as effectless, forever. */
+function signTestEvent({ receiving, readSigning, randomBytes }: TestEventsDeps, event: TestEvent): SignedDelivery {
+  const { provider, type, amount, currency } = event
+  const signer = signers.get(provider.scheme)
+  const signing = isSignable(provider) ? readSigning(provider.name) : null
+  if (signer === undefined || signing === null) throw testEventNotSignable({ reason: 'no_key' })
+  const now = receiving.clock.now()
+  const id = `test_${randomBytes(ID_BYTES).toString('hex')}`
+  const orderId = event.orderId ?? `${id}_order`
+  const written = { id, type, paymentId: `${id}_payment`, orderId, amount, currency, occurredAt: now }
+  try {
+    const body = signer.writeEvent(written)
+    const { settings, secret } = signing
+    return signDelivery(signer, { body, secret: secret.reveal(), now, eventId: id, settings })
+  } catch (error) {
+    if (error instanceof SigningError) throw testEventNotSignable({ reason: 'no_key' }, { cause: error })
+    throw error
+  }
+}
