@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AppError } from '@oncehook/kernel/errors'
+import { toAppError } from '@oncehook/kernel/errors'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
+import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
 import { Secret } from '@oncehook/kernel/secret'
 import { handleRpc } from '@oncehook/kernel/trpc/handle-rpc'
 import type { FailedLogins } from '../http/authentication/failed-logins.ts'
@@ -36,7 +37,9 @@ export function createOperatorApi(deps: OperatorApiDeps): OperatorApi {
     try {
       return await identify(request.headers.authorization, request)
     } catch (error) {
-      throw error instanceof AppError ? failedLogins.refuse(request, error) : error
+      const known = toUnavailable(error) ?? toAppError(error)
+      // Nobody failed to sign in if the database or the issuer did not answer.
+      throw known.status >= 500 ? known : failedLogins.refuse(request, known)
     }
   }
   return async (request, response) => {

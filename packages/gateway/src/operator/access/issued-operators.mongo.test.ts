@@ -132,6 +132,7 @@ it('without its issuer a gateway starts, takes the tokens of its settings, and a
   })
   const client = createOperatorClient(other.gateway.adminUrl, token)
   expect(await refusalOf(client.overview.query())).toMatchObject({ httpStatus: 503, reason: 'unavailable' })
+  expect((await other.call('/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
   await other.operator().overview.query()
   const failures = other.gateway.logs.filter(({ msg }) => msg === 'operator.issuer-failed')
   expect(failures).toMatchObject([{ issuer: issuer.issuer }])

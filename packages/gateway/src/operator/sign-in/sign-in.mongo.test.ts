@@ -220,6 +220,24 @@ describe('a session', () => {
   })
 })
 
+describe('a session whose database is unavailable', () => {
+  it('gets 503, and counts as no failed sign-in', async () => {
+    await using other = await testDatabase(process.env)
+    await using away = await startOperatedSystem(other, { clock, settings })
+    const { code } = await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})
+    const { answer } = await exchange({ code }, {}, away.gateway.adminUrl)
+    const client = createOperatorClient(away.gateway.adminUrl, answer.token)
+    expect(await client.me.query()).toMatchObject({ operator: 'reader' })
+    // A view with the same name replaces the collection, so that reading it fails.
+    await other.db.collection('operator_sessions').drop()
+    const pipeline = [{ $set: { a: { $divide: [1, 0] } } }]
+    await other.db.createCollection('operator_sessions', { viewOn: 'sign_in_codes', pipeline })
+    await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})
+    expect(await refusalOf(client.me.query())).toMatchObject({ httpStatus: 503, reason: 'unavailable' })
+    expect((await away.call('/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
+  })
+})
+
 describe('the audit log', () => {
   it('has an entry for each code, each session and each end of one, and none for a refusal', async () => {
     await audit.deleteMany({})
