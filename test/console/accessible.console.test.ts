@@ -28,7 +28,7 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['no-events', () => '/events?provider=nobody', 'No event matches these filters'],
   ['event', () => `/events/${deadId}`, 'Attempts'],
   ['no-event', () => '/events/000000000000000000000000', 'No event has this id'],
-  ['replays', () => '/replays', 'for the test'],
+  ['replays', () => '/replays', 'finished'],
   ['receipts', () => '/receipts', 'sent'],
   ['providers', () => '/providers', 'Rotate a secret without a gap'],
   ['audit', () => '/audit', 'events.replay'],

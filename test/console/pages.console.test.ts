@@ -122,6 +122,24 @@ it('a pause that somebody else was faster with is refused, with the id of the re
   expect(visit.problems).toEqual([])
 })
 
+it('the replays of all operators are one click away, with their progress', async () => {
+  const { system } = console
+  await system.deliver(paymentEvent('evt_replayed', { orderId: await system.order(), amount: 1 }))
+  const { _id } = await system.until('evt_replayed', ({ state }) => state === 'dead')
+  const asked = { ids: [String(_id)], reason: 'asked for by bob' }
+  await system.operator('bob').events.replay.mutate(asked)
+  await system.until('evt_replayed', ({ state, replays }) => state === 'dead' && replays?.length === 1)
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await visit.click(page.getByRole('link', { name: 'Replays' }))
+  const row = page.getByRole('row').filter({ hasText: 'asked for by bob' })
+  await row.getByText('finished').waitFor()
+  const cells = await row.getByRole('cell').allTextContents()
+  expect(cells.slice(2)).toEqual(['finished', 'bob', '1', '1', '0', '1', 'asked for by bob'])
+  expect([visit.clicks(), visit.problems]).toEqual([1, []])
+})
+
 it('who did what is one click away, and the chain is verified again with another', async () => {
   await console.system.operator().events.replay.mutate({ filter: { state: 'dead' }, reason: 'to be seen here' })
   await using visit = await console.open()

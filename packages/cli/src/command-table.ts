@@ -11,6 +11,7 @@ import { addEventsReplayCommand } from './commands/events/events-replay.ts'
 import { addEventsShowCommand } from './commands/events/events-show.ts'
 import { addEventsTestCommand } from './commands/events/events-test.ts'
 import { addReplaysCancelCommand } from './commands/events/replays-cancel.ts'
+import { addReplaysListCommand } from './commands/events/replays-list.ts'
 import { addReplaysShowCommand } from './commands/events/replays-show.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addOverviewCommand } from './commands/overview.ts'
@@ -42,6 +43,7 @@ export const commandTable: readonly AddCommand[] = [
   addEventsTestCommand,
   addEraseCommand,
   addEncryptionRotateCommand,
+  addReplaysListCommand,
   addReplaysShowCommand,
   addReplaysCancelCommand,
   addReceiptsListCommand,

@@ -131,7 +131,7 @@ export const eventTexts = {
   },
   replay: {
     title: 'Replay events',
-    listHint: 'The replays that the audit log names, newest first.',
+    listHint: 'The replays of all operators, newest first.',
     emptyTitle: 'No replay yet',
     emptyHint: 'Filter the events, then choose “Replay these…”. The events are counted first.',
     counting: 'Counting…',

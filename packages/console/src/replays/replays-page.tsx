@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { useAudit } from '../audit/use-audit.ts'
+import { type Answers, operator } from '../api/operator-client.ts'
+import { usePages } from '../api/use-pages.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
@@ -8,12 +9,13 @@ import { MoreButton } from '../parts/more-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts.ts'
 
-interface ReplayRow {
-  readonly replayId: string
-  readonly at: string
-  readonly by: string
-  readonly reason: string
-  readonly matched: string
+type ReplayRow = Answers['replays']['list']['items'][number]
+
+const REFRESH_MS = 5_000
+
+function numbers(id: 'matched' | 'started' | 'done' | 'failed', head: string): Column<ReplayRow> {
+  const cell = (row: ReplayRow): string => row[id]?.toLocaleString('en') ?? texts.overview.unknown
+  return { id, head, className: 'w-24 hidden lg:table-cell tabular-nums', cell }
 }
 
 const COLUMNS: readonly Column<ReplayRow>[] = [
@@ -27,37 +29,48 @@ const COLUMNS: readonly Column<ReplayRow>[] = [
     ),
   },
   {
-    id: 'at',
+    id: 'started-at',
     head: texts.replay.startedAt,
     className: 'w-32 sm:w-48',
-    cell: ({ at }) => <Instant at={at} isShortWhenNarrow />,
+    cell: ({ startedAt }) => <Instant at={startedAt} isShortWhenNarrow />,
   },
-  { id: 'by', head: texts.event.by, className: 'w-32 hidden sm:table-cell', cell: ({ by }) => by },
-  { id: 'matched', head: texts.replay.matched, className: 'w-24 hidden sm:table-cell', cell: ({ matched }) => matched },
-  { id: 'reason', head: texts.action.reason, cell: ({ reason }) => <span title={reason}>{reason}</span> },
+  { id: 'state', head: texts.events.state, className: 'w-24', cell: ({ state }) => texts.replay.state[state] },
+  {
+    id: 'by',
+    head: texts.event.by,
+    className: 'w-28 hidden sm:table-cell',
+    cell: ({ by }) => <span title={by}>{by}</span>,
+  },
+  numbers('matched', texts.replay.matched),
+  numbers('started', texts.replay.startedCount),
+  numbers('done', texts.replay.done),
+  numbers('failed', texts.replay.failed),
+  {
+    id: 'reason',
+    head: texts.action.reason,
+    className: 'hidden sm:table-cell',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
 ]
 
 const keyOf = ({ replayId }: ReplayRow): string => replayId
 
-/** The replays that the audit log names, newest first. */
+/** The replays of all operators with their progress, newest first. */
 export function ReplaysPage() {
-  const audit = useAudit()
-  const rows = audit.data?.pages
-    .flatMap(({ items }) => items)
-    .flatMap(({ action, at, by, reason, details }) => {
-      const { replayId, matched } = details
-      if (action !== 'events.replay' || typeof replayId !== 'string') return []
-      return [{ replayId, at, by, reason: reason ?? '', matched: String(matched) }]
-    })
+  const replays = usePages({
+    ...{ key: ['replays', 'list'], refreshMs: REFRESH_MS },
+    read: (page) => operator.replays.list.query(page),
+  })
+  const items = replays.data?.pages.flatMap((page) => page.items)
   return (
     <PageFrame title={texts.pages.replays}>
       <p className="mb-2 text-quiet">{texts.replay.listHint}</p>
-      {audit.error !== null && <ProblemNotice error={audit.error} />}
-      {rows !== undefined && rows.length > 0 && (
-        <DataTable caption={texts.pages.replays} columns={COLUMNS} items={rows} keyOf={keyOf} />
+      {replays.error !== null && <ProblemNotice error={replays.error} />}
+      {items !== undefined && items.length > 0 && (
+        <DataTable caption={texts.pages.replays} columns={COLUMNS} items={items} keyOf={keyOf} />
       )}
-      {rows?.length === 0 && <EmptyNotice title={texts.replay.emptyTitle} hint={texts.replay.emptyHint} />}
-      <MoreButton query={audit} />
+      {items?.length === 0 && <EmptyNotice title={texts.replay.emptyTitle} hint={texts.replay.emptyHint} />}
+      <MoreButton query={replays} />
     </PageFrame>
   )
 }

@@ -15,7 +15,12 @@ import { pauseProviderProcedure, resumeProviderProcedure } from './pause-procedu
 import { listProvidersProcedure } from './provider-procedures.ts'
 import { listReceiptsProcedure, releaseReceiptProcedure } from './receipt-procedures.ts'
 import { listRefusalsProcedure } from './refusal-procedures.ts'
-import { cancelReplayProcedure, getReplayProcedure, replayEventsProcedure } from './replays/replay-procedures.ts'
+import {
+  cancelReplayProcedure,
+  getReplayProcedure,
+  listReplaysProcedure,
+  replayEventsProcedure,
+} from './replays/replay-procedures.ts'
 import { createCodeProcedure, endSessionProcedure, meProcedure } from './sign-in/sign-in-procedures.ts'
 import { tailProcedure } from './tail/tail-procedure.ts'
 import { sendTestProcedure } from './test-events/send-test-procedure.ts'
@@ -36,7 +41,7 @@ export const operatorRouter = router({
     close: closeEventProcedure,
     release: releaseEventProcedure,
   }),
-  replays: router({ get: getReplayProcedure, cancel: cancelReplayProcedure }),
+  replays: router({ list: listReplaysProcedure, get: getReplayProcedure, cancel: cancelReplayProcedure }),
   erase: eraseProcedure,
   encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
   providers: router({

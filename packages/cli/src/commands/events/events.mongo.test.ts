@@ -281,6 +281,10 @@ describe('events replay', () => {
     const { stdout } = await run(['replays', 'show', replayId])
     expect(stdout).toMatch(/^State {5}finished\nStarted {3}.+Z by alice: the cause is fixed\nEnded {5}.+Z\n/)
     expect(stdout).toContain('Events    2 matched, 2 made due again: 2 settled, 0 dead again\n')
+    const [head, ...lines] = (await run(['replays', 'list'])).stdout.split('\n')
+    expect(head).toMatch(/^REPLAY +STARTED +BY +STATE +MATCHED +DUE AGAIN +SETTLED +DEAD AGAIN +REASON$/)
+    const line = lines.find((one) => one.startsWith(replayId))
+    expect(line?.split(/ {2,}/).slice(2)).toEqual(['alice', 'finished', '2', '2', '2', '0', 'the cause is fixed'])
   })
 
   /** Presses Ctrl-C as soon as somebody listens and one of the events has been made due. */

@@ -8,6 +8,7 @@ import type { EventDocument } from '../../inbox/event-document.ts'
 import { sampleRecord } from '../../testing/sample-record.ts'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '../../testing/start-operated-system.ts'
 import type { AuditEntry } from '../audit/audit.ts'
+import { listReplays } from './list-replays.ts'
 import { REPLAYS } from './replay-document.ts'
 import type { ReplayProgress } from './replays.ts'
 
@@ -122,7 +123,7 @@ describe('events.replay', () => {
   it('is dead again, with its reason, when the cause is not fixed', async () => {
     const { id, eventId } = await deadEvent()
     const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
-    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 0, failed: 1 })
+    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 1, failed: 0 })
     expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
   })
 
@@ -325,5 +326,38 @@ describe('replays.cancel', () => {
     expect(await refusalOf(alice.replays.get.query({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
     expect(await refusalOf(alice.replays.cancel.mutate({ replayId }))).toMatchObject({ code: 'NOT_FOUND' })
     expect(await audit.countDocuments()).toBe(0)
+  })
+})
+
+describe('replays.list', () => {
+  it('shows the replays of all operators, newest first, each with what `replays.get` shows, page by page', async () => {
+    const asked: string[] = []
+    for (const operator of [alice, bob, alice]) {
+      const [event] = await insertDead(1, { provider: 'another' })
+      const { replayId } = await operator.events.replay.mutate({ ids: [String(event?._id)], reason })
+      await finished(replayId)
+      asked.unshift(String(replayId))
+    }
+    const first = await bob.replays.list.query({ limit: 2 })
+    expect(first).toMatchObject({ items: [{ by: 'alice' }, { by: 'bob' }], next: asked[1] })
+    const second = await bob.replays.list.query({ limit: 2, after: asked[1] })
+    expect(second).toMatchObject({ items: [{ by: 'alice' }], next: null })
+    const items = [...first.items, ...second.items]
+    expect(items.map(({ replayId }) => replayId)).toEqual(asked)
+    for (const { replayId, ...item } of items) expect(item).toEqual(await alice.replays.get.query({ replayId }))
+  })
+
+  it('leaves the events of a replay uncounted once the time for counting is over', async () => {
+    const ids = (await insertDead(1, { provider: 'another' })).map(({ _id }) => String(_id))
+    for (let repeated = 0; repeated < 2; repeated += 1) {
+      await finished((await alice.events.replay.mutate({ ids, reason })).replayId)
+    }
+    const times = [0, 0, 5_000]
+    const clock = { now: () => times.shift() ?? 0 }
+    const listed = await listReplays({ db: database.db, clock }, { limit: 10, after: null })
+    expect(listed).toMatchObject([
+      { state: 'finished', matched: 1, started: 1, done: 1, failed: 0 },
+      { state: 'finished', matched: 1, started: null, done: null, failed: null },
+    ])
   })
 })

@@ -1,8 +1,9 @@
 import { toAppError } from '@oncehook/kernel/errors'
 import { ObjectId } from 'mongodb'
 import { z } from 'zod'
-import { eventFilterSchema, idSchema, toMongoFilter } from '../events/event-filter.ts'
+import { eventFilterSchema, idSchema, pageMembers, toMongoFilter } from '../events/event-filter.ts'
 import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
+import { listReplays } from './list-replays.ts'
 import type { ReplayRequest } from './replays.ts'
 
 /** Why an operator does something: 3 to 200 characters, for readers of the audit log. */
@@ -51,6 +52,16 @@ export const replayEventsProcedure = changingProcedure.input(replaySchema).mutat
 function audit(ctx: OperatorContext, reason: string, details: Record<string, unknown>): Promise<void> {
   return ctx.audit.record({ by: ctx.operator, action: 'events.replay', reason, details })
 }
+
+/** `replays.list`: the replays of all operators with their progress, newest first. */
+export const listReplaysProcedure = procedure
+  .input(z.strictObject(pageMembers).prefault({}))
+  .query(async ({ ctx, input: { limit, after } }) => {
+    const page = { limit: limit + 1, after: after === undefined ? null : new ObjectId(after) }
+    const found = await listReplays(ctx, page)
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? (items.at(-1)?.replayId ?? null) : null }
+  })
 
 const oneReplay = z.strictObject({ replayId: idSchema })
 
