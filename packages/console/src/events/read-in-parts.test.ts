@@ -4,7 +4,7 @@ import type { EventFeed } from './event-feed.ts'
 import { readInParts, type SearchPart } from './read-in-parts.ts'
 
 const facts = { provider: 'acme', eventId: '', type: '', objectId: '', orderId: '', reason: null, starts: 1 } as const
-const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0 } as const
+const times = { receivedAt: '', dueAt: null, settledAt: null, deliveries: 1, mismatches: 0, test: false } as const
 const event = (id: string): ListedEvent => ({ ...facts, ...times, id, state: 'done' })
 const feed = (ids: string, next: string | null, searchedTo?: string): EventFeed => ({
   ...{ items: [...ids].map(event), next, cut: searchedTo === undefined ? null : { searchedTo } },
