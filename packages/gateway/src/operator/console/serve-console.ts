@@ -3,6 +3,7 @@ import { parseEntityTagList } from '@oncehook/kernel/entity-tag'
 import { methodNotAllowed } from '@oncehook/kernel/error-codes'
 import { isConsolePage } from './console-pages.ts'
 import { type ConsoleFile, type ConsoleFiles, INDEX } from './read-console.ts'
+import { takesGzip } from './takes-gzip.ts'
 
 /**
  * The headers of every response of the private listener. The page loads nothing from elsewhere, runs no code inside the
@@ -62,10 +63,4 @@ function isKnownToClient(header: string | undefined, { etag }: ConsoleFile): boo
   if (header === undefined) return false
   const list = parseEntityTagList(header)
   return list === '*' || list.some(({ value }) => etag === `W/"${value}"`)
-}
-
-/** Whether the last word on gzip in an `Accept-Encoding` allows it (RFC 9110 section 12.5.3). */
-function takesGzip(header: string | undefined): boolean {
-  const gzip = /(?:^|,)[ \t]*gzip[ \t]*(?:;[ \t]*q=([\d.]+))?[ \t]*(?=,|$)/i.exec(header ?? '')
-  return gzip !== null && Number(gzip[1] ?? 1) > 0
 }
