@@ -29,7 +29,7 @@ export function EventPage() {
       </p>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
-      {data !== undefined && <Details event={data} />}
+      {data !== undefined && <Details key={data.id} event={data} />}
     </PageFrame>
   )
 }

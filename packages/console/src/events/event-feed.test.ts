@@ -43,8 +43,16 @@ describe('joinNewest', () => {
 
 describe('joinOlder', () => {
   it('adds a page, no event twice', () => {
-    const joined = joinOlder(feed('987', '7'), feed('765', '5'))
+    const joined = joinOlder(feed('987', '7'), feed('765', '5'), '7')
     expect([idsOf(joined), joined.next]).toEqual(['98765', '5'])
+  })
+
+  it.each([
+    ['is known already', feed('98765', '5')],
+    ['no longer follows what is known', feed('ed', 'd')],
+    ['is older than all there is', feed('9')],
+  ])('leaves out a page that %s', (_, known) => {
+    expect(joinOlder(known, feed('65', '5'), '7')).toBe(known)
   })
 })
 

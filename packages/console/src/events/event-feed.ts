@@ -66,8 +66,12 @@ function withBound(feed: EventFeed): EventFeed {
   return { items, next: items.at(-1)?.id ?? null, cut: null }
 }
 
-/** Adds a page of older events to what is known. */
-export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed): EventFeed {
+/**
+ * Adds the page of older events that was asked for with `after`. If what is known has got another end in the meantime, the
+ * page is left out, or events in between would be missing.
+ */
+export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed, after: string): EventFeed {
+  if (known.next !== after) return known
   const seen = new Set(known.items.map(({ id }) => id))
   return { items: [...known.items, ...items.filter(({ id }) => !seen.has(id))], next, cut }
 }

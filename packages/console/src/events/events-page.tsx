@@ -85,7 +85,7 @@ function Older(props: {
       )}
       {next !== null && !isGoingOn && (
         <p className="py-3 text-center">
-          <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate()}>
+          <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate(next)}>
             {cut === null ? texts.frame.more : texts.events.searchOn}
           </button>
         </p>

@@ -21,5 +21,5 @@ export async function readInParts(
   const first = await read({ withinMs: SOON_MS })
   if (first.cut === null || first.next === null) return first
   onPart(first)
-  return joinOlder(first, await read({ after: first.next, withinMs: REST_MS }))
+  return joinOlder(first, await read({ after: first.next, withinMs: REST_MS }), first.next)
 }

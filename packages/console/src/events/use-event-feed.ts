@@ -30,18 +30,23 @@ export function useEventFeed(search: EventSearch) {
   // How often changes were missed, and how many of these times the list has made up for.
   const missed = useRef({ times: 0, healed: 0 })
   // What changes while a page is read may be newer than the page.
-  const meanwhile = useRef<ListedEvent[] | null>(null)
+  const meanwhile = useRef(new Set<ListedEvent[]>())
+  const watched = async (read: () => Promise<EventFeed>) => {
+    const changed: ListedEvent[] = []
+    meanwhile.current.add(changed)
+    const page = await read().finally(() => meanwhile.current.delete(changed))
+    return { page, changed }
+  }
   const readNewest = async ({ signal }: { readonly signal: AbortSignal }): Promise<EventFeed> => {
     const before = client.getQueryData<EventFeed>(queryKey)
     const { times } = missed.current
-    const changed: ListedEvent[] = []
-    meanwhile.current = changed
-    const page = await readInParts(
-      (part) => readPage(search, part),
-      (part) => client.setQueryData<EventFeed>(queryKey, (known) => known ?? part),
+    const { page, changed } = await watched(() =>
+      readInParts(
+        (part) => readPage(search, part),
+        (part) => client.setQueryData<EventFeed>(queryKey, (known) => known ?? part),
+      ),
     )
     if (signal.aborted) return page
-    meanwhile.current = null
     const known = client.getQueryData<EventFeed>(queryKey)
     const isBroken = times !== missed.current.healed
     const { feed: taken, isWhole } = takePage({ page, before, known, isBroken, isKept: isFarFromTop() })
@@ -64,7 +69,7 @@ export function useEventFeed(search: EventSearch) {
   }
   const onChanged = ({ items, leftOut: missing, isFirst }: ChangedEvents): void => {
     const wanted = items.filter((event) => isInSpan(search, event))
-    meanwhile.current?.push(...wanted)
+    for (const changed of meanwhile.current) changed.push(...wanted)
     client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? known : applyChanges(known, wanted)))
     if (missing !== 0) {
       missed.current.times += 1
@@ -84,9 +89,10 @@ export function useEventFeed(search: EventSearch) {
     return () => window.clearInterval(timer)
   }, [])
   const older = useMutation({
-    mutationFn: () => readPage(search, feed.data?.next ? { after: feed.data.next } : {}),
-    onSuccess: (page) =>
-      client.setQueryData<EventFeed>(queryKey, (known) => (known === undefined ? page : joinOlder(known, page))),
+    mutationFn: async (after: string) => {
+      const { page, changed } = await watched(() => readPage(search, { after }))
+      client.setQueryData<EventFeed>(queryKey, (known) => known && applyChanges(joinOlder(known, page, after), changed))
+    },
   })
   return { feed, older, tail, leftOut }
 }

@@ -1,0 +1,64 @@
+import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ConsoleUnderTest, startConsole } from '../support/console/open-console.ts'
+
+const STORED = 120
+
+let console: ConsoleUnderTest
+beforeAll(async () => {
+  console = await startConsole()
+  const at = Date.now() - 86_400_000
+  const records = Array.from({ length: STORED }, (_, index) =>
+    sampleRecord({
+      eventId: `evt_${index}`,
+      receivedAt: new Date(at + index * 1_000),
+    }),
+  )
+  await console.system.events.insertMany(records)
+})
+afterAll(() => console[Symbol.asyncDispose]())
+
+it('an event that changes while its page of older events is on its way is shown as it is then', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/')
+  await page.getByRole('status').getByText('Live').waitFor()
+  const isChanged = Promise.withResolvers<void>()
+  const isRead = Promise.withResolvers<void>()
+  await page.route('**/operator/events.list*after*', async (route) => {
+    const response = await route.fetch()
+    isRead.resolve()
+    await isChanged.promise
+    await route.fulfill({ response })
+  })
+  await page.getByRole('button', { name: 'Load more' }).click()
+  await isRead.promise
+  await console.system.events.updateOne({ eventId: 'evt_0' }, { $set: { state: 'closed' } })
+  await console.system.events.insertOne(sampleRecord({ eventId: 'evt_later' }))
+  await page.getByRole('button', { name: 'Show 1 newer event' }).waitFor()
+  isChanged.resolve()
+  await page.getByText(`${STORED + 1} events`).waitFor()
+  await page.keyboard.press('End')
+  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'evt_0', exact: true }) })
+  await row.waitFor()
+  expect(await row.textContent()).toContain('closed')
+  expect(visit.problems).toEqual([])
+})
+
+it('what a check says about one event is not shown as if it were about another', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/events')
+  await page.getByRole('link', { name: 'evt_118', exact: true }).click()
+  await page.getByRole('heading', { name: 'evt_118' }).waitFor()
+  await page.getByRole('link', { name: 'All events' }).click()
+  await page.getByRole('link', { name: 'evt_119', exact: true }).click()
+  await page.getByRole('heading', { name: 'evt_119' }).waitFor()
+  const verdict = page.getByText('The signature is not valid today')
+  await page.getByRole('button', { name: 'Check the signature again' }).click()
+  await verdict.waitFor()
+  await page.evaluate('history.go(-2)')
+  await page.getByRole('heading', { name: 'evt_118' }).waitFor()
+  expect(await verdict.count()).toBe(0)
+  expect(visit.problems).toEqual([])
+})
