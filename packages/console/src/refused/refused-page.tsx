@@ -92,6 +92,7 @@ function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[
       {
         id: 'reason',
         head: texts.events.reason,
+        className: 'md:w-64',
         cell: (refusal) => (
           <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(refusal)}>
             {refusal.why ?? refusal.reason}
@@ -107,13 +108,13 @@ function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[
       {
         id: 'provider',
         head: texts.events.provider,
-        className: 'w-24 hidden sm:table-cell',
-        cell: ({ provider }) => provider,
+        className: 'w-32 hidden sm:table-cell',
+        cell: ({ provider }) => <span title={provider}>{provider}</span>,
       },
       {
         id: 'cause',
         head: texts.refused.likely,
-        className: 'w-96 hidden md:table-cell',
+        className: 'hidden md:table-cell',
         cell: ({ causes: [likely] }) => {
           const text = likely === undefined ? texts.frame.none : `${likely.message}. ${texts.refused.fix(likely.fix)}`
           return <span title={text}>{text}</span>
@@ -134,8 +135,8 @@ function useColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[
       {
         id: 'secrets',
         head: texts.refused.tried,
-        className: 'w-32 hidden lg:table-cell',
-        cell: ({ secretIds }) => secretIds.join(', '),
+        className: 'w-40 hidden lg:table-cell',
+        cell: ({ secretIds }) => <span title={secretIds.join(', ')}>{secretIds.join(', ')}</span>,
       },
     ],
     [show],
