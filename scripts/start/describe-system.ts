@@ -33,7 +33,7 @@ export function describeSystem({ env, data, addresses }: SystemSettings, found: 
   const lines = [
     '',
     `  Public API    ${gateway.url}`,
-    `  Console       ${shownLink(admin.url, found.link)}`,
+    `  Console       ${shownLink(admin.url, found.link, env)}`,
     `  Operator API  ${admin.url}`,
     `  Fulfilment    ${fulfilment.url}`,
     `  MongoDB       ${found.mongo}`,
@@ -50,8 +50,11 @@ export function describeSystem({ env, data, addresses }: SystemSettings, found: 
   return { running, lines }
 }
 
-function shownLink(adminUrl: string, link: string | null): string {
-  if (link === null) return `${adminUrl} (npm run oncehook -- sign-in prints a link)`
+function shownLink(adminUrl: string, link: string | null, env: NodeJS.ProcessEnv): string {
+  if (link === null) {
+    const whose = isSet(env, 'OPERATOR_TOKENS') ? ', with one of your OPERATOR_TOKENS in ONCEHOOK_OPERATOR_TOKEN' : ''
+    return `${adminUrl} (npm run oncehook -- sign-in prints a link${whose})`
+  }
   return `${link} (signs in once, within 10 minutes)`
 }
 

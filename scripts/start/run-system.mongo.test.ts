@@ -100,7 +100,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     await using system = start(folder.path, { OPERATOR_TOKENS: '{"alice":"a-token-of-somebody-else-0123456789"}' })
     await system.ready
     expect(system.lines.find((line) => line.startsWith('  Console '))).toMatch(
-      /^ {2}Console {7}http:\/\/127\.0\.0\.1:\d+ \(npm run oncehook -- sign-in prints a link\)$/,
+      /^ {2}Console {7}http:\/\/127\.0\.0\.1:\d+ \(npm run oncehook -- sign-in prints a link, with one of your OPERATOR_TOKENS in ONCEHOOK_OPERATOR_TOKEN\)$/,
     )
   })
 

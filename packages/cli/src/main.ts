@@ -6,6 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from './exit-code.ts'
 import { runCli } from './run-cli.ts'
 
+process.stdout.on('error', leave)
+process.stderr.on('error', leave)
+
 process.exitCode = await runCli(process.argv.slice(2), {
   fetch,
   now: () => performance.timeOrigin + performance.now(),
@@ -29,6 +32,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
     return () => process.off('SIGINT', listener)
   },
 })
+
+/** Ends the command when nobody reads its output any more, as `head` does, or when the output cannot be written. */
+function leave(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'EPIPE') process.stderr.write(`The output cannot be written: ${error.code ?? error.message}\n`)
+  process.exit(1)
+}
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
