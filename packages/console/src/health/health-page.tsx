@@ -8,6 +8,7 @@ import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts.ts'
+import { AnswersOverTime } from './answers-over-time.tsx'
 import { useAnswerTimes } from './use-answer-times.ts'
 import { useProviderHealth } from './use-provider-health.ts'
 
@@ -20,6 +21,9 @@ export function HealthPage() {
       <OverviewStrip />
       <Section title={texts.health.answers}>
         <Answered />
+      </Section>
+      <Section title={texts.health.overTime}>
+        <AnswersOverTime />
       </Section>
       <Section title={texts.health.deadByReason}>
         <DeadByReason />

@@ -13,6 +13,7 @@ import { createIssuerKeys } from '../operator/access/issuer-keys.ts'
 import type { TokenChecks } from '../operator/access/limit-token-checks.ts'
 import type { AdminParts } from '../operator/admin-app.ts'
 import type { ConsoleFiles } from '../operator/console/read-console.ts'
+import type { AnswerHistory } from '../operator/health/answer-history.ts'
 import { createOperatorApi } from '../operator/operator-api.ts'
 import { createReplays } from '../operator/replays/replays.ts'
 import { createExchangeCode } from '../operator/sign-in/exchange-code.ts'
@@ -29,6 +30,7 @@ export interface AdminServices {
   readonly keyRegister: KeyRegister
   readonly fulfilment: FulfilmentClient
   readonly tail: EventTail
+  readonly answers: AnswerHistory
   /** The files of the operator's page. Null if it is not built. */
   readonly console: ConsoleFiles | null
   /** Receives test events. Its inbox marks them. */
@@ -37,7 +39,7 @@ export interface AdminServices {
 
 /** Creates what operators use on the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
-  const { db, keyRegister, fulfilment, tail, console, receiving } = services
+  const { db, keyRegister, fulfilment, tail, answers, console, receiving } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
   const signIns = createSignIns(db, clock)
   const failedLogins = createOperatorLogins(context)
@@ -51,7 +53,7 @@ export function createAdminParts(context: GatewayContext, services: AdminService
     errors: databaseErrors,
     parts: {
       ...{ db, encryption, keyRegister, audit, replays: createReplays(db), pauses: context.pauses },
-      ...{ signIns, tail, fulfilment, testEvents: openTestEvents(context, receiving) },
+      ...{ signIns, tail, answers, fulfilment, testEvents: openTestEvents(context, receiving) },
       ...{ providers: providers.current, fetch, retention: readRetention(settings), clock, logger },
     },
   })

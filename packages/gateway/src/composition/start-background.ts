@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { addClockSkewGauge } from '@oncehook/kernel/mongo/clock-skew'
 import { createKeyRegister } from '@oncehook/kernel/mongo/key-register'
 import { addMissingKeysGauge } from '@oncehook/kernel/mongo/missing-keys'
+import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { addInboxGauges } from '../metrics.ts'
 import type { AdminParts } from '../operator/admin-app.ts'
 import { createOrderAudit } from '../operator/audit/order-audit.ts'
+import { createAnswerHistory, SPAN_MS } from '../operator/health/answer-history.ts'
 import { createEventTail } from '../operator/tail/event-tail.ts'
 import { createAdminParts } from './create-admin-parts.ts'
 import type { GatewayContext } from './gateway-context.ts'
@@ -56,9 +58,14 @@ export async function startBackground(context: GatewayContext, deliveries: Deliv
   })
   addMissingKeysGauge(registry, keyRegister)
   const tail = createEventTail({ db, clock: context.clock, now: () => performance.now(), logger: context.logger })
+  const answers = createAnswerHistory(registry, context.clock)
   const admin = createAdminParts(context, {
-    ...{ db, keyRegister, fulfilment: client, tail, console },
+    ...{ db, keyRegister, fulfilment: client, tail, answers, console },
     receiving: { ...listener.webhooks, inbox: testInbox },
   })
-  return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit, tail] }
+  const sampling = runPeriodically({
+    ...{ task: answers.sample, everyMs: SPAN_MS, random: context.random },
+    onError: (error) => context.logger.warn({ error }, 'housekeeping.failed'),
+  })
+  return { admin, housekeeping: [...startHousekeeping(context, keyRegister), orderAudit, tail, sampling] }
 }

@@ -8,6 +8,7 @@ import {
   listEventsProcedure,
   reverifyEventProcedure,
 } from './events/event-procedures.ts'
+import { answersProcedure } from './health/answers-procedure.ts'
 import { providerHealthProcedure } from './health/provider-health-procedure.ts'
 import { router } from './operator-trpc.ts'
 import { overviewProcedure } from './overview-procedures.ts'
@@ -30,6 +31,7 @@ export const operatorRouter = router({
   me: meProcedure,
   signIn: router({ createCode: createCodeProcedure, end: endSessionProcedure }),
   overview: overviewProcedure,
+  answers: answersProcedure,
   events: router({
     list: listEventsProcedure,
     counts: countEventsProcedure,

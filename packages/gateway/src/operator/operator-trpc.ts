@@ -17,6 +17,7 @@ import type { Providers } from '../providers/read-providers.ts'
 import type { Role } from '../token-holders.ts'
 import type { Operator } from './access/identify-operator.ts'
 import type { Audit } from './audit/audit.ts'
+import type { AnswerHistory } from './health/answer-history.ts'
 import type { Replays } from './replays/replays.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import type { EventTail } from './tail/event-tail.ts'
@@ -34,6 +35,7 @@ export interface OperatorParts {
   readonly pauses: ProviderPauses
   readonly tail: EventTail
   readonly testEvents: TestEvents
+  readonly answers: Pick<AnswerHistory, 'points'>
   readonly providers: () => Providers
   /** Fetches the certificates that a check needs. */
   readonly fetch: typeof globalThis.fetch

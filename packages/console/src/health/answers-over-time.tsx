@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo } from 'react'
+import { operator } from '../api/operator-client.ts'
+import { Instant } from '../parts/instant.tsx'
+import { PlainTable } from '../parts/plain-table.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { texts } from '../texts.ts'
+import { type AnswerPoint, toMinutes } from './answers-by-minute.ts'
+import type { LinePlotProps } from './line-plot.tsx'
+
+const REFRESH_MS = 10_000
+
+/** A plot is loaded when it is wanted. If its file is gone, as after an upgrade, the table is still there. */
+const LinePlot = lazy(() =>
+  import('./line-plot.tsx').then(
+    (loaded) => ({ default: loaded.LinePlot }),
+    () => ({ default: NoPlot }),
+  ),
+)
+
+function NoPlot({ title }: LinePlotProps) {
+  return (
+    <p className="mt-2">
+      {title}: {texts.health.noPlot}
+    </p>
+  )
+}
+
+/** How this process of the gateway answered during the last hour: plots, and the same as a table. */
+export function AnswersOverTime() {
+  const { data, error } = useQuery({
+    queryKey: ['answers'],
+    queryFn: () => operator.answers.query(),
+    refetchInterval: REFRESH_MS,
+  })
+  if (error !== null) return <ProblemNotice error={error} />
+  if (data === undefined) return <p role="status">{texts.frame.loading}</p>
+  if (data.points.length === 0) return <p>{texts.health.noPoints}</p>
+  return (
+    <>
+      <p className="text-quiet">{texts.health.scope}</p>
+      <Suspense fallback={<p role="status">{texts.frame.loading}</p>}>
+        <Plots points={data.points} />
+      </Suspense>
+      <details className="mt-2">
+        <summary>{texts.health.asTable}</summary>
+        <Minutes points={data.points} />
+      </details>
+    </>
+  )
+}
+
+function Plots({ points }: { readonly points: readonly AnswerPoint[] }) {
+  const { times, rates, slowest } = useMemo(() => linesOf(points), [points])
+  return (
+    <div className="grid gap-x-8 lg:grid-cols-2">
+      <LinePlot title={texts.health.rates} times={times} lines={rates} />
+      <LinePlot title={texts.health.slowest} times={times} lines={slowest} />
+    </div>
+  )
+}
+
+function linesOf(points: readonly AnswerPoint[]) {
+  const { acceptedRate, refusedRate, p99 } = texts.health
+  return {
+    times: points.map(({ at }) => Date.parse(at) / 1_000),
+    rates: [
+      { label: acceptedRate, colour: 'text-link', values: points.map((point) => point.accepted / point.seconds) },
+      { label: refusedRate, colour: 'text-bad', values: points.map((point) => point.refused / point.seconds) },
+    ],
+    slowest: [{ label: p99, colour: 'text-wait', values: points.map(({ p99Ms }) => p99Ms) }],
+  }
+}
+
+const count = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 1 })
+
+function Minutes({ points }: { readonly points: readonly AnswerPoint[] }) {
+  const { until, acceptedRate, refusedRate, p99, byMinute } = texts.health
+  return (
+    <PlainTable
+      caption={byMinute}
+      heads={[until, acceptedRate, refusedRate, p99]}
+      rows={toMinutes(points).map((minute) => ({
+        key: minute.at,
+        cells: [
+          <Instant key="at" at={minute.at} isShortWhenNarrow />,
+          count(minute.accepted / minute.seconds),
+          count(minute.refused / minute.seconds),
+          minute.p99Ms === null ? texts.frame.none : count(minute.p99Ms),
+        ],
+      }))}
+    />
+  )
+}

@@ -1,0 +1,104 @@
+import { useEffect, useRef } from 'react'
+import Plot from 'uplot'
+
+/** A line of a plot. A value that is null leaves a gap. */
+export interface PlotLine {
+  readonly label: string
+  /** The class of its colour, which names a value of both themes. */
+  readonly colour: string
+  readonly values: readonly (number | null)[]
+}
+
+/** What a plot shows. */
+export interface LinePlotProps {
+  readonly title: string
+  /** Seconds since 1970, one for each value. */
+  readonly times: readonly number[]
+  readonly lines: readonly PlotLine[]
+}
+
+const HEIGHT_PX = 160
+const GRID_PX = 1
+const LINE_PX = 1.5
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const DARK = '(prefers-color-scheme: dark)'
+
+/** Lines over time. It is a picture: the same numbers must stand beside it as text. */
+export function LinePlot({ title, times, lines }: LinePlotProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const names = useRef<HTMLUListElement>(null)
+  const plot = useRef<Plot>(null)
+  const kinds = lines.map(({ label }) => label).join()
+  useEffect(() => {
+    if (place.current === null || names.current === null) return
+    const drawn = openPlot(place.current, names.current, kinds.split(','))
+    plot.current = drawn
+    const stop = followSurroundings(place.current, drawn)
+    return () => {
+      stop()
+      drawn.destroy()
+      plot.current = null
+    }
+  }, [kinds])
+  useEffect(() => {
+    plot.current?.setData([[...times], ...lines.map(({ values }) => [...values])])
+  }, [times, lines])
+  return (
+    <figure className="mt-2">
+      <figcaption>
+        {title}
+        <ul ref={names} className="flex flex-wrap gap-x-4">
+          {lines.map(({ label, colour }) => (
+            <li key={label} className={colour}>
+              <span aria-hidden="true">━ </span>
+              {label}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div ref={place} role="img" aria-label={title} className="text-quiet" />
+    </figure>
+  )
+}
+
+/** Opens an empty plot. Its colours are those of the place and of the names, as they are at the time of drawing. */
+function openPlot(place: HTMLElement, names: HTMLElement, labels: readonly string[]): Plot {
+  const colourOf = (element: Element | null): string => getComputedStyle(element ?? place).color
+  const axis = {
+    stroke: () => colourOf(place),
+    grid: { stroke: () => colourOf(place), width: GRID_PX, dash: [1, 4] },
+    ticks: { show: false },
+  }
+  const options = {
+    ...{ width: place.clientWidth, height: HEIGHT_PX, legend: { show: false }, cursor: { show: false } },
+    scales: { y: { range: (_: Plot, __: number, most: number): [number, number] => [0, Math.max(most, 1) * 1.1] } },
+    axes: [
+      { ...axis, values: (_: Plot, at: number[]) => at.map((seconds) => CLOCK.format(seconds * 1_000)) },
+      { ...axis, values: (_: Plot, at: number[]) => at.map((value) => value.toLocaleString('en')) },
+    ],
+    series: [
+      {},
+      ...labels.map((label, index) => ({
+        ...{ label, width: LINE_PX, points: { show: false } },
+        stroke: () => colourOf(names.children.item(index)),
+      })),
+    ],
+  }
+  return new Plot(options, [[], ...labels.map(() => [])], place)
+}
+
+/** Draws the plot again when its place gets another width or the theme changes. */
+function followSurroundings(place: HTMLElement, plot: Plot): () => void {
+  const sizes = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT_PX }))
+  sizes.observe(place)
+  const draw = (): void => plot.redraw(false)
+  const chosen = new MutationObserver(draw)
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  const ofSystem = window.matchMedia(DARK)
+  ofSystem.addEventListener('change', draw)
+  return () => {
+    sizes.disconnect()
+    chosen.disconnect()
+    ofSystem.removeEventListener('change', draw)
+  }
+}
