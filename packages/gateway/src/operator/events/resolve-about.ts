@@ -23,9 +23,11 @@ export async function resolveAbout(
   const options = { projection: { provider: 1, eventId: 1 } }
   const own = _id === null ? null : await db.collection<EventDocument>(EVENTS).findOne({ _id, ...from }, options)
   if (own !== null) return { provider: own.provider, eventId: own.eventId }
-  for (const one of [{ eventId: about }, { orderId: about }]) {
-    const { records } = await findNewest(db, { filter: { ...one, ...from }, after: undefined, limit: 1 }, budget)
-    if (records.length > 0) return { ...one, ...from }
-  }
-  return { paymentId: about, ...from }
+  // Both have an index, so asking for both at once costs less time than asking in turn.
+  const kinds = [{ eventId: about }, { orderId: about }]
+  const found = await Promise.all(
+    kinds.map((one) => findNewest(db, { filter: { ...one, ...from }, after: undefined, limit: 1 }, budget)),
+  )
+  const kind = kinds.find((_, index) => found[index]?.records.length !== 0)
+  return { ...(kind ?? { paymentId: about }), ...from }
 }
