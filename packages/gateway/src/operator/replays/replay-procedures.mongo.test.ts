@@ -123,7 +123,7 @@ describe('events.replay', () => {
   it('is dead again, with its reason, when the cause is not fixed', async () => {
     const { id, eventId } = await deadEvent()
     const { replayId } = await alice.events.replay.mutate({ ids: [id], reason })
-    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 1, failed: 0 })
+    expect(await finished(replayId)).toMatchObject({ state: 'finished', started: 1, done: 0, failed: 1 })
     expect(await system.record(eventId)).toMatchObject({ state: 'dead', reason: 'amount_mismatch' })
   })
 
