@@ -99,7 +99,7 @@ export const eventTexts = {
     noBody: 'No body is stored.',
     pretty: 'Pretty',
     raw: 'Raw',
-    notJson: 'This is not JSON: only the raw form is shown.',
+    notJson: 'Only the raw form is shown: this is not JSON, or too long to be indented.',
     notReadable: (code: string): string => `Body and headers cannot be read: ${code}.`,
     actions: 'Actions',
     replay: 'Replay…',

@@ -17,6 +17,14 @@ describe('indentJson', () => {
     expect(indentJson('a=1&b=2')).toBeNull()
   })
 
+  // The page would freeze while the browser lays the lines out.
+  it.each([
+    ['many short values, deep inside', `${'['.repeat(60)}${'0,'.repeat(500_000)}0${']'.repeat(60)}`],
+    ['one text of 20 MB', JSON.stringify('a'.repeat(20_000_000))],
+  ])('answers null for what would become too long: %s', (_, text) => {
+    expect(indentJson(text)).toBeNull()
+  })
+
   it('indents as JSON.stringify does', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

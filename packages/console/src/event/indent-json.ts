@@ -1,19 +1,24 @@
+/** The longest text to show indented, in characters. A browser lays out more of them only slowly. */
+const MOST_WRITTEN = 1_000_000
+
 /**
  * Indents JSON without reading its values: numbers keep every digit, names their order, doubled names stay. Null if the
- * text is not JSON.
+ * text is not JSON, or would be longer than a million characters.
  */
 export function indentJson(text: string): string | null {
-  if (!isJson(text)) return null
+  if (text.length > MOST_WRITTEN || !isJson(text)) return null
   let depth = 0
   let previous = ''
-  const written = (text.match(TOKEN) ?? []).map((part) => {
-    if (CLOSING.has(part)) depth -= 1
+  let written = ''
+  for (const [part] of text.matchAll(TOKEN)) {
+    depth -= Number(CLOSING.has(part))
     const line = startsLine(previous, part) ? `\n${'  '.repeat(depth)}` : ''
-    if (OPENING.has(part)) depth += 1
+    depth += Number(OPENING.has(part))
     previous = part
-    return line + (part === ':' ? ': ' : part)
-  })
-  return written.join('')
+    written += line + (part === ':' ? ': ' : part)
+    if (written.length > MOST_WRITTEN) return null
+  }
+  return written
 }
 
 function startsLine(previous: string, part: string): boolean {
