@@ -18,7 +18,7 @@ const SIGHTS: readonly Sight[] = [
   { name: 'replays', path: () => '/replays', sign: 'finished' },
   { name: 'replay', path: ({ replay }) => `/replays/${replay}`, sign: 'finished' },
   { name: 'receipts', path: () => '/receipts', sign: 'Release…' },
-  { name: 'providers', path: () => '/providers', sign: 'Rotate a secret without a gap' },
+  { name: 'providers', path: () => '/providers', sign: '/api/webhooks/stripe' },
   { name: 'audit', path: () => '/audit', sign: 'providers.pause' },
   { name: 'health', path: () => '/health', sign: 'Dead events by reason' },
 ]

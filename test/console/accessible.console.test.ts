@@ -30,7 +30,7 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['no-event', () => '/events/000000000000000000000000', 'No event has this id'],
   ['replays', () => '/replays', 'finished'],
   ['receipts', () => '/receipts', 'sent'],
-  ['providers', () => '/providers', 'Rotate a secret without a gap'],
+  ['providers', () => '/providers', '/api/webhooks/acme'],
   ['audit', () => '/audit', 'events.replay'],
   ['refused', () => '/refused', 'signature_mismatch'],
   ['health', () => '/health', 'Dead events by reason'],
@@ -76,5 +76,10 @@ it.each([1280, 360])('no dialog and no body has a barrier in any theme at %d px'
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   faults.push(...(await findFaults(visit, 'keys')))
+  await page.keyboard.press('Escape')
+  await visit.go('/providers')
+  await page.getByRole('button', { name: 'Rotate a secret…' }).first().click()
+  await page.getByRole('dialog', { name: 'Rotate a secret of acme' }).waitFor()
+  faults.push(...(await findFaults(visit, 'rotation')))
   expect([...faults, ...visit.problems]).toEqual([])
 })

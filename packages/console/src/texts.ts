@@ -1,6 +1,8 @@
 import { eventTexts } from './event-texts.ts'
 import { plural } from './plural.ts'
 
+const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
+
 /** Every text of the page, in English. A translation replaces this file and `event-texts.ts`. */
 export const texts = {
   product: 'Oncehook',
@@ -129,14 +131,29 @@ export const texts = {
       count === null ? 'waiting events not counted in time' : plural(count, 'event waits', 'events wait'),
     pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
     pausedMeans: 'Their events wait.',
-    rotation: 'Rotate a secret without a gap',
-    steps: [
-      'Add the new secret to the provider in PROVIDERS_FILE, before the old one. The gateway reads the file again within seconds.',
-      'Enter the new secret at the provider. Watch above: both match for a while.',
-      'Remove the old secret when it “can be removed”.',
-    ],
     emptyTitle: 'No provider is configured',
     emptyHint: 'Name one in PROVIDERS or PROVIDERS_FILE: docs/providers.md has every scheme.',
+  },
+  rotation: {
+    open: 'Rotate a secret…',
+    title: (provider: string): string => `Rotate a secret of ${provider} without a gap`,
+    add: 'Add the new secret to the settings, before the old one.',
+    addHint: (provider: string): string =>
+      `Put this line at the beginning of "secrets" of "${provider}" in PROVIDERS_FILE, and the secret into the file that it names. The gateway reads both again within seconds. Never enter a secret on this page.`,
+    clear: (id: string): string => `A provider has three secrets at most: remove the line of “${id}”, which has ended.`,
+    switchTo: 'Enter the new secret at the provider.',
+    watch: 'Watch below until only the new secret matches.',
+    remove: 'Remove the old secret from the settings when it has been silent for 3 days.',
+    removeHint: (ids: readonly string[]): string =>
+      `Remove the line with the id ${quote(ids)} now. To check or replay what it signed, keep the line and add "notAfter" with the time of now.`,
+    now: {
+      add: 'Now: one secret is in use.',
+      switch: (newest: string): string => `Now: “${newest}” is in the settings and has not matched yet.`,
+      watch: (newest: string, older: readonly string[]): string =>
+        `Now: “${newest}” matches. Wait for ${quote(older)} to be silent for 3 days.`,
+      remove: (newest: string, silent: readonly string[]): string =>
+        `Now: “${newest}” matches, and ${quote(silent)} can be removed.`,
+    },
   },
   audit: {
     action: 'Action',

@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { Answers } from '../api/operator-client.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
-import { Instant } from '../parts/instant.tsx'
-import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts.ts'
-import { adviseOnSecret, type SecretAdvice } from './advise-on-secret.ts'
 import { ProviderPause } from './provider-pause.tsx'
+import { RotationDialog } from './rotation-dialog.tsx'
+import { SecretsTable } from './secrets-table.tsx'
 import { useProviders } from './use-providers.ts'
 
 type Provider = Answers['providers']['list'][number]
@@ -23,12 +23,12 @@ export function ProvidersPage() {
       {data?.map((provider) => (
         <ProviderPart key={provider.name} provider={provider} />
       ))}
-      {data !== undefined && data.length > 0 && <RotationSteps />}
     </PageFrame>
   )
 }
 
 function ProviderPart({ provider }: { readonly provider: Provider }) {
+  const [isRotating, setIsRotating] = useState(false)
   const { name, scheme, path, deliveries, oldestUnsettledSeconds } = provider
   const counts = Object.entries(deliveries).map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)
   return (
@@ -52,55 +52,13 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
         </Link>
       </p>
       <ProviderPause provider={name} paused={provider.paused} />
-      <Secrets provider={provider} />
-    </Section>
-  )
-}
-
-const LOOKS: Readonly<Record<SecretAdvice, string>> = {
-  inUse: 'text-good',
-  neverMatched: 'text-quiet',
-  stillMatches: 'text-wait',
-  removable: 'text-link',
-  expiresSoon: 'text-bad',
-  expired: 'text-bad',
-}
-
-function Secrets({ provider: { name, secrets } }: { readonly provider: Provider }) {
-  const { secret, matches, lastMatch, ends, advice } = texts.providers
-  return (
-    <PlainTable
-      caption={texts.providers.secretsOf(name)}
-      heads={[secret, matches, lastMatch, ends, texts.providers.state]}
-      rows={secrets.map((one) => {
-        const advised = adviseOnSecret(one, secrets, Date.now())
-        return {
-          key: one.id,
-          cells: [
-            <code key="id" className="font-mono">
-              {one.id}
-            </code>,
-            one.matches.toLocaleString('en'),
-            <Instant key="last" at={one.lastMatchedAt} />,
-            <Instant key="ends" at={one.notAfter} />,
-            <span key="advice" className={LOOKS[advised]}>
-              {advice[advised]}
-            </span>,
-          ],
-        }
-      })}
-    />
-  )
-}
-
-function RotationSteps() {
-  return (
-    <Section title={texts.providers.rotation}>
-      <ol className="list-decimal pl-6">
-        {texts.providers.steps.map((step) => (
-          <li key={step}>{step}</li>
-        ))}
-      </ol>
+      <SecretsTable provider={provider} />
+      <p className="mt-2">
+        <button type="button" className="button" onClick={() => setIsRotating(true)}>
+          {texts.rotation.open}
+        </button>
+      </p>
+      {isRotating && <RotationDialog provider={provider} onClose={() => setIsRotating(false)} />}
     </Section>
   )
 }
