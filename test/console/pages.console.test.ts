@@ -8,6 +8,14 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
+it('a filter that no refused delivery matches does not say that none was refused', async () => {
+  await using visit = await console.open()
+  const { page } = visit
+  await visit.signIn('/refused?reason=timestamp_outside_window')
+  await page.getByText('No refused delivery matches these filters').waitFor()
+  expect([await page.getByText('No delivery was refused').count(), visit.problems]).toEqual([0, []])
+})
+
 it('why a delivery was refused is shown after two clicks, without its body', async () => {
   const { system } = console
   expect(await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })).toBe(401)

@@ -109,7 +109,8 @@ export const eventTexts = {
     valid: (secretId: string): string => `The signature is valid today, by the secret “${secretId}”.`,
     invalid: (failure: string): string => `The signature is not valid today: ${failure}.`,
     closeTitle: 'Close this dead event',
-    closeHint: 'It stays dead, and no delivery revives it. A replay that names it still does.',
+    closeHint:
+      'It becomes closed, and no delivery revives it. A replay of this event, or of closed events, still does.',
     closeSubmit: 'Close the event',
     releaseTitle: 'Release this event',
     releaseHint: 'It is due at once. What its present holder still writes has no effect.',

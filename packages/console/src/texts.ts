@@ -182,6 +182,8 @@ export const texts = {
     header: (name: string, isPresent: boolean): string => `${name} ${isPresent ? 'present' : 'missing'}`,
     notKept: (count: number, provider: string, reason: string): string =>
       `${plural(count, 'more delivery', 'more deliveries')} of ${provider} (${reason}) without a record, since`,
+    noMatchTitle: 'No refused delivery matches these filters',
+    noMatchHint: 'Choose another provider or another reason.',
     emptyTitle: 'No delivery was refused',
     emptyHint: 'The last 1,000 of each provider stand here with the reason. Bodies and signatures are never kept.',
   },

@@ -29,15 +29,16 @@ export function RefusedPage() {
   const [shown, setShown] = useState<Refusal | null>(null)
   const columns = useColumns(setShown)
   const items = refusals.data?.pages.flatMap((page) => page.items)
+  const notKept = refusals.data?.pages[0]?.notKept ?? []
   return (
     <PageFrame title={texts.pages.refused}>
       <Filters reasons={items?.map(({ reason, why }) => why ?? reason) ?? []} />
       {refusals.error !== null && <ProblemNotice error={refusals.error} />}
-      <NotKept counts={refusals.data?.pages[0]?.notKept ?? []} />
+      <NotKept counts={notKept} />
       {items !== undefined && items.length > 0 && (
         <DataTable caption={texts.pages.refused} columns={columns} items={items} keyOf={({ id }) => id} />
       )}
-      {items?.length === 0 && <EmptyNotice title={texts.refused.emptyTitle} hint={texts.refused.emptyHint} />}
+      {items?.length === 0 && notKept.length === 0 && <NoRefusals />}
       <MoreButton query={refusals} />
       {shown !== null && <RefusalDialog refusal={shown} onClose={() => setShown(null)} />}
     </PageFrame>
@@ -71,6 +72,12 @@ function Filters({ reasons }: { readonly reasons: readonly string[] }) {
       />
     </search>
   )
+}
+
+function NoRefusals() {
+  const isFiltered = Object.keys(useSearch({ from: '/refused' })).length > 0
+  if (isFiltered) return <EmptyNotice title={texts.refused.noMatchTitle} hint={texts.refused.noMatchHint} />
+  return <EmptyNotice title={texts.refused.emptyTitle} hint={texts.refused.emptyHint} />
 }
 
 function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
