@@ -117,7 +117,7 @@ describe('clicks for each task', () => {
     })
     await visit.signIn('/events?text=canary')
     await count.take()
-    await page.getByText('The search took too long and stopped. It came back to').waitFor()
+    await page.getByText('The search took too long and stopped. It has searched back to').waitFor()
     await page.getByRole('status').getByText('02/11/2026, 19:00:00').waitFor()
     expect(await count.take()).toBe(0)
     await page.unroute('**/operator/events.list*')

@@ -108,7 +108,7 @@ describe('the list of events', () => {
     await page.waitForURL((url) => url.searchParams.get('text') === '"id":"pay_evt_text"')
     await page.getByText('1 event', { exact: true }).waitFor()
     await row(visit, 'evt_text').waitFor()
-    await page.getByText('Not live: a search').waitFor()
+    await page.getByText('Not live: search results').waitFor()
     const { items } = await console.system.operator().audit.list.query()
     expect(items.filter(({ details }) => JSON.stringify(details).includes('pay_evt_text')).length).toBeLessThanOrEqual(
       1,
@@ -165,7 +165,7 @@ describe('an event', () => {
     await page.getByRole('region', { name: 'Raw' }).getByText('"id":"pay_evt_body"').waitFor()
     await page.getByRole('cell', { name: 'content-type' }).waitFor()
     await page.getByRole('cell', { name: 'stripe-signature' }).waitFor()
-    await page.getByText('Opening this page has left an entry in the audit log').waitFor()
+    await page.getByText('The audit log has recorded that you opened this page').waitFor()
     const { items } = await console.system.operator().audit.list.query()
     expect(items.filter(({ details }) => details.id === id)).toEqual([
       expect.objectContaining({ by: 'alice', action: 'events.read-body' }),
@@ -207,7 +207,7 @@ describe('an event', () => {
     await using visit = await console.open()
     await visit.signIn(`/events/${id}`)
     await visit.click(visit.page.getByRole('button', { name: 'Check the signature again' }))
-    await visit.page.getByText('The signature is valid today, by the secret “newer”.').waitFor()
+    await visit.page.getByText('The signature is valid now, with the secret “newer”.').waitFor()
     expect([visit.clicks(), visit.problems]).toEqual([1, []])
   })
 

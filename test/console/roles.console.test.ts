@@ -31,7 +31,7 @@ it('who may only read can use no action, and each says why', async () => {
     ])
   }
   await page.getByText('Your token does not have the role “bodies”.').waitFor()
-  await page.getByText('Only headers that prove nothing').waitFor()
+  await page.getByText('Signatures and other credentials are left out').waitFor()
   expect(await page.getByRole('region', { name: 'Raw' }).count()).toBe(0)
   await page.getByRole('link', { name: 'All events' }).click()
   await page.getByRole('link', { name: 'evt_read_only' }).waitFor()

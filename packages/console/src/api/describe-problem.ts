@@ -1,5 +1,5 @@
 import { TRPCClientError } from '@trpc/client'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { ProblemAnswer } from './problem-answer.ts'
 
 /** What went wrong, for a person: what it is, what to do next, and how to find it in the log. */

@@ -6,7 +6,7 @@ import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { useAudit } from './use-audit.ts'
 
 type Entry = Answers['audit']['list']['items'][number]

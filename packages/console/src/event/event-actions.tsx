@@ -7,7 +7,7 @@ import { GuardedButton } from '../parts/guarded-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { ReasonDialog, type ReasonedAction } from '../parts/reason-dialog.tsx'
 import { ReplayDialog } from '../replays/replay-dialog.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 type Asked = 'replay' | 'close' | 'release'
 

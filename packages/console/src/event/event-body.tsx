@@ -4,7 +4,7 @@ import { useMayDo } from '../api/use-may-do.ts'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { indentJson } from './indent-json.ts'
 import { useEventBody } from './use-event-body.ts'
 

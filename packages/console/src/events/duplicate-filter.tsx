@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { operator } from '../api/operator-client.ts'
 import { Choice } from '../parts/choice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { DUPLICATES, type EventSearch, toEventQuery, withFilter } from './event-search.ts'
 
 const REFRESH_MS = 30_000
@@ -27,7 +27,7 @@ export function DuplicateFilter({ search }: { readonly search: EventSearch }) {
       options={DUPLICATES.map((kind) => {
         const count = counts[kind]
         const text = texts.events.duplicateKinds[kind]
-        return [kind, count === undefined ? text : `${text} (${count.toLocaleString('en')}${atLeast})`]
+        return [kind, count === undefined ? text : `${text} (${texts.number(count)}${atLeast})`]
       })}
       onChoose={(duplicates) => void navigate({ to: '/events', search: withFilter(search, { duplicates }) })}
     />

@@ -3,7 +3,7 @@ import type { ListedEvent } from '../api/operator-client.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type EventSearch, readEventSearch, withFilter } from './event-search.ts'
 
 const COLUMNS: readonly Column<ListedEvent>[] = [

@@ -1,4 +1,4 @@
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import type { TailState } from './use-event-tail.ts'
 
 type Shown = TailState | 'broken'

@@ -5,7 +5,7 @@ import { type Answers, operator } from '../api/operator-client.ts'
 import { useAnswerTimes } from '../health/use-answer-times.ts'
 import { useProviderHealth } from '../health/use-provider-health.ts'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
 // Counting what a provider sent costs the gateway up to a second.
@@ -35,8 +35,6 @@ export function OverviewStrip() {
   )
 }
 
-const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
-
 function describeOldest({ states, oldestUnsettledSeconds: seconds, pausedProviders }: Answers['overview']): string {
   if (seconds === null || (states.pending === 0 && states.processing === 0)) return texts.overview.nothingWaits
   // The events of paused providers are not part of this age.
@@ -51,15 +49,15 @@ function Numbers({ overview }: { readonly overview: Answers['overview'] }) {
       <Figure name={texts.overview.oldest}>{describeOldest(overview)}</Figure>
       <Figure name={texts.overview.pending}>
         <Link to="/events" search={{ state: 'pending' }}>
-          {count(states.pending)}
+          {texts.overview.count(states.pending)}
         </Link>
       </Figure>
       <Figure name={texts.overview.dead}>
         <Link to="/events" search={{ state: 'dead' }} className={states.dead === 0 ? '' : 'font-semibold text-bad'}>
-          {count(states.dead)}
+          {texts.overview.count(states.dead)}
         </Link>
       </Figure>
-      <Figure name={texts.overview.rate}>{count(receivedLastMinute)}</Figure>
+      <Figure name={texts.overview.rate}>{texts.overview.count(receivedLastMinute)}</Figure>
       <Answered />
       <Warnings />
     </dl>

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type EventSearch, withFilter } from './event-search.ts'
 
 const MINUTE_MS = 60_000

@@ -1,4 +1,4 @@
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { HintedField } from './hinted-field.tsx'
 
 /** The field for the reason of an action. Its name in the form is `reason`. */

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { CloseRow } from '../parts/close-row.tsx'
 import { Modal } from '../parts/modal.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { areKeysActive, setKeysActive } from './use-keys.ts'
 
 /** Shows the keys, and switches them off for who needs these keys for something else. */
@@ -10,7 +10,7 @@ export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Modal title={texts.keys.title} onClose={onClose}>
       <dl className="grid grid-cols-[5rem_1fr] gap-y-1">
-        {texts.keys.list.map(([key, meaning]) => (
+        {Object.entries(texts.keys.list).map(([key, meaning]) => (
           <div key={key} className="contents">
             <dt>
               <kbd className="font-mono">{key}</kbd>

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** A page: its title in the window and as a heading, and its content. */
 export function PageFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {

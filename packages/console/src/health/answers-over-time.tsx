@@ -4,7 +4,7 @@ import { operator } from '../api/operator-client.ts'
 import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { type AnswerPoint, toMinutes } from './answers-by-minute.ts'
 import type { LinePlotProps } from './line-plot.tsx'
 

@@ -7,7 +7,7 @@ import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { AnswersOverTime } from './answers-over-time.tsx'
 import { useAnswerTimes } from './use-answer-times.ts'
 import { useProviderHealth } from './use-provider-health.ts'
@@ -54,7 +54,7 @@ function DeadByReason() {
       items={reasons.map(([reason, count]) => [
         reason,
         <Link key={reason} to="/events" search={{ state: 'dead', reason }}>
-          {count.toLocaleString('en')}
+          {texts.number(count)}
         </Link>,
       ])}
     />
@@ -82,21 +82,20 @@ function Providers() {
   )
 }
 
-const count = (value: number | null): string => value?.toLocaleString('en') ?? texts.overview.unknown
-
 function toCells(provider: ProviderHealth, isPaused: boolean) {
   const { name, refused, oldestUnsettledSeconds, secretsEnding } = provider
-  const waits = oldestUnsettledSeconds === 0 ? texts.overview.nothingWaits : count(oldestUnsettledSeconds)
+  const waits =
+    oldestUnsettledSeconds === 0 ? texts.overview.nothingWaits : texts.overview.count(oldestUnsettledSeconds)
   return [
     <span key="name">
       {name}
       {isPaused && <strong className="block text-wait">{texts.providers.paused}</strong>}
     </span>,
     <LastDelivery key="last" provider={provider} />,
-    count(provider.lastMinute),
-    count(provider.lastHour),
+    texts.overview.count(provider.lastMinute),
+    texts.overview.count(provider.lastHour),
     <Link key="refused" to="/refused" search={{ provider: name }}>
-      {count(refused.reduce((sum, one) => sum + one.count, 0))}
+      {texts.overview.count(refused.reduce((sum, one) => sum + one.count, 0))}
     </Link>,
     oldestUnsettledSeconds ? texts.time.seconds(oldestUnsettledSeconds) : waits,
     secretsEnding.length === 0 ? texts.health.noneEnds : secretsEnding.map(({ id }) => id).join(', '),

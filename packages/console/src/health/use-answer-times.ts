@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { readAnswerTimes } from './read-answer-times.ts'
 
 const REFRESH_MS = 5_000

@@ -1,4 +1,4 @@
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** The last row of a dialog that only shows something: the button that closes it. */
 export function CloseRow({ onClose }: { readonly onClose: () => void }) {

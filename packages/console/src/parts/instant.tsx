@@ -1,4 +1,4 @@
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const LOCAL = new Intl.DateTimeFormat(undefined, {
   ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
@@ -15,7 +15,7 @@ export function Instant(props: { readonly at: string | null; readonly isShortWhe
   if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
   const date = new Date(at)
   return (
-    <time dateTime={at} title={`${at.slice(0, 19).replace('T', ' ')} UTC`} className="whitespace-nowrap tabular-nums">
+    <time dateTime={at} title={texts.time.utc(at)} className="whitespace-nowrap tabular-nums">
       {isShortWhenNarrow && <span className="sm:hidden">{SHORT.format(date)}</span>}
       <span className={isShortWhenNarrow ? 'max-sm:hidden' : ''}>{LOCAL.format(date)}</span>
     </time>

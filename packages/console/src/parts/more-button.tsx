@@ -1,4 +1,4 @@
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** A query whose pages are read one after the other. */
 interface Paged {

@@ -1,5 +1,5 @@
 import { describeProblem } from '../api/describe-problem.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** Says what went wrong, what to do next, and the id of the request. */
 export function ProblemNotice({

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { Modal } from './modal.tsx'
 import { ProblemNotice } from './problem-notice.tsx'
 

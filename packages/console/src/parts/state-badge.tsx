@@ -1,5 +1,5 @@
 import type { ListedEvent } from '../api/operator-client.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const LOOKS: Readonly<Record<ListedEvent['state'], { readonly mark: string; readonly colour: string }>> = {
   pending: { mark: '◔', colour: 'text-wait' },

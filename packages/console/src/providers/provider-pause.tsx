@@ -5,7 +5,7 @@ import { useMayDo } from '../api/use-may-do.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { ReasonDialog, type ReasonedAction } from '../parts/reason-dialog.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 type Pause = Answers['providers']['list'][number]['paused']
 

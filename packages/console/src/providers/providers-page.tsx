@@ -5,7 +5,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { ProviderPause } from './provider-pause.tsx'
 import { RotationDialog } from './rotation-dialog.tsx'
 import { SecretsTable } from './secrets-table.tsx'
@@ -30,7 +30,7 @@ export function ProvidersPage() {
 function ProviderPart({ provider }: { readonly provider: Provider }) {
   const [isRotating, setIsRotating] = useState(false)
   const { name, scheme, path, deliveries, oldestUnsettledSeconds } = provider
-  const counts = Object.entries(deliveries).map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)
+  const counts = Object.entries(deliveries).map(([kind, count]) => `${kind} ${texts.number(count)}`)
   return (
     <Section title={name}>
       <p className="my-1 flex flex-wrap gap-x-6">

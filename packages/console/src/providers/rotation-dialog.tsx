@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Answers } from '../api/operator-client.ts'
 import { CloseRow } from '../parts/close-row.tsx'
 import { Modal } from '../parts/modal.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { planRotation, type RotationPlan } from './plan-rotation.ts'
 import { SecretsTable } from './secrets-table.tsx'
 

@@ -1,7 +1,7 @@
 import type { Answers } from '../api/operator-client.ts'
 import { Instant } from '../parts/instant.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { adviseOnSecret, type SecretAdvice } from './advise-on-secret.ts'
 
 type Provider = Answers['providers']['list'][number]
@@ -30,7 +30,7 @@ export function SecretsTable({ provider: { name, secrets } }: { readonly provide
             <code key="id" className="font-mono">
               {one.id}
             </code>,
-            one.matches.toLocaleString('en'),
+            texts.number(one.matches),
             <Instant key="last" at={one.lastMatchedAt} />,
             <Instant key="ends" at={one.notAfter} />,
             <span key="advice" className={LOOKS[advised]}>

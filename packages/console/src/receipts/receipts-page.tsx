@@ -14,7 +14,7 @@ import { Instant } from '../parts/instant.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { ReasonDialog } from '../parts/reason-dialog.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { RECEIPT_STATES, type ReceiptSearch } from './receipt-search.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]

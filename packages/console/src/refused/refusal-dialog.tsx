@@ -2,7 +2,7 @@ import type { Answers } from '../api/operator-client.ts'
 import { CloseRow } from '../parts/close-row.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { Modal } from '../parts/modal.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** All that is kept about a refused delivery: nothing of its body, and no signature. */
 export function RefusalDialog(props: {

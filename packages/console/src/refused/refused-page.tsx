@@ -10,7 +10,7 @@ import { Instant } from '../parts/instant.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { useProviders } from '../providers/use-providers.ts'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { RefusalDialog } from './refusal-dialog.tsx'
 
 type Refusals = Answers['refusals']['list']

@@ -8,7 +8,7 @@ import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { DialogButtons } from '../parts/reason-dialog.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 /** The events of a replay: a filter, or ids. */
 export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> } | { readonly ids: string[] }

@@ -7,7 +7,7 @@ import { Facts } from '../parts/facts.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 1_000
 

@@ -7,14 +7,14 @@ import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 
 type ReplayRow = Answers['replays']['list']['items'][number]
 
 const REFRESH_MS = 5_000
 
 function numbers(id: 'matched' | 'started' | 'done' | 'failed', head: string): Column<ReplayRow> {
-  const cell = (row: ReplayRow): string => row[id]?.toLocaleString('en') ?? texts.overview.unknown
+  const cell = (row: ReplayRow): string => texts.overview.count(row[id])
   return { id, head, className: 'w-24 hidden lg:table-cell tabular-nums', cell }
 }
 

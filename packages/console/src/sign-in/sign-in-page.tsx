@@ -4,7 +4,7 @@ import { setSession } from '../api/session.ts'
 import { HintedField } from '../forms/hinted-field.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
-import { texts } from '../texts.ts'
+import { texts } from '../texts/texts.ts'
 import { exchangeSignInCode, hasSignInCode } from './sign-in-code.ts'
 
 async function signIn(token: string): Promise<void> {

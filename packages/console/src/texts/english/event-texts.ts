@@ -1,17 +1,17 @@
-import { plural } from './plural.ts'
+import { number, plural } from './plural.ts'
 
 /** The texts about events and their replays, in English. */
 export const eventTexts = {
   events: {
     search: 'Event, order or payment id',
     inBodies: 'text in bodies',
-    inBodiesHint: 'Each search in bodies leaves an entry in the audit log.',
-    searching: 'The search continues. So far it came back to',
-    cut: 'The search took too long and stopped. It came back to',
+    inBodiesHint: 'The audit log records each search in bodies.',
+    searching: 'The search continues. So far it has searched back to',
+    cut: 'The search took too long and stopped. It has searched back to',
     searchOn: 'Search further back',
     duplicates: 'Duplicates',
     anyDeliveries: 'Any deliveries',
-    duplicateKinds: { repeated: 'Repeated', changed: 'Repeated with another body', any: 'One of both' },
+    duplicateKinds: { repeated: 'Repeated', changed: 'Repeated with another body', any: 'Either' },
     orMore: ' or more',
     state: 'State',
     anyState: 'All',
@@ -39,11 +39,11 @@ export const eventTexts = {
     shown: (count: number, more: boolean): string =>
       `${plural(count, 'event', 'events')}${more ? ', and older ones' : ''}`,
     tail: {
-      off: 'Not live: a search shows what there was',
+      off: 'Not live: search results are not updated',
       starting: 'Connecting…',
       live: 'Live',
-      reconnecting: 'Reconnecting… Read every 10 seconds until then',
-      crowded: 'Read every 10 seconds: too many pages are live already',
+      reconnecting: 'Reconnecting… Updated every 10 seconds until then',
+      crowded: 'Updated every 10 seconds: too many pages are live already',
       broken: 'Not live: the gateway does not answer',
     },
     leftOut: (count: number | null): string =>
@@ -93,9 +93,9 @@ export const eventTexts = {
     headerName: 'Name',
     headerValue: 'Value',
     noHeaders: 'No headers are stored.',
-    partHeaders: 'Only headers that prove nothing: the others are shown with the body.',
+    partHeaders: 'Signatures and other credentials are left out: they are shown with the body.',
     body: 'Body',
-    bodyHint: 'Opening this page has left an entry in the audit log, because it shows the body.',
+    bodyHint: 'The audit log has recorded that you opened this page, because it shows the body.',
     noBody: 'No body is stored.',
     pretty: 'Pretty',
     raw: 'Raw',
@@ -106,14 +106,14 @@ export const eventTexts = {
     close: 'Close…',
     release: 'Release…',
     reverify: 'Check the signature again',
-    valid: (secretId: string): string => `The signature is valid today, by the secret “${secretId}”.`,
-    invalid: (failure: string): string => `The signature is not valid today: ${failure}.`,
+    valid: (secretId: string): string => `The signature is valid now, with the secret “${secretId}”.`,
+    invalid: (failure: string): string => `The signature is not valid now: ${failure}.`,
     closeTitle: 'Close this dead event',
     closeHint:
       'It becomes closed, and no delivery revives it. A replay of this event, or of closed events, still does.',
     closeSubmit: 'Close the event',
     releaseTitle: 'Release this event',
-    releaseHint: 'It is due at once. What its present holder still writes has no effect.',
+    releaseHint: 'The event is due at once. The process that holds it can no longer change it.',
     releaseSubmit: 'Release the event',
     back: 'All events',
     ofOrder: 'Events of this order',
@@ -138,7 +138,7 @@ export const eventTexts = {
     counting: 'Counting…',
     counted: (count: number): string => `${plural(count, 'event', 'events')} will be due again.`,
     zero: 'No event would be due again. Done events are left out unless you include them.',
-    includeDone: 'Include done events (an effect that took place does not take place again)',
+    includeDone: 'Include done events (no effect takes place twice)',
     rate: 'Events per second',
     rateHint: 'empty: as fast as possible',
     submit: (count: number): string => `Replay ${plural(count, 'event', 'events')}`,
@@ -146,7 +146,7 @@ export const eventTexts = {
     show: 'Show its progress',
     state: { running: 'running', finished: 'finished', cancelled: 'cancelled' },
     progress: (started: number, matched: number): string =>
-      `${started.toLocaleString('en')} of ${plural(matched, 'event', 'events')} due again`,
+      `${number(started)} of ${plural(matched, 'event', 'events')} due again`,
     matched: 'Selected',
     startedCount: 'Due again',
     done: 'Done',
@@ -156,4 +156,4 @@ export const eventTexts = {
     finishedAt: 'Ended',
     cancel: 'Cancel the replay',
   },
-} as const
+}

@@ -1,10 +1,11 @@
 import { eventTexts } from './event-texts.ts'
-import { plural } from './plural.ts'
+import { number, plural } from './plural.ts'
 
 const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 
-/** Every text of the page, in English. A translation replaces this file and `event-texts.ts`. */
-export const texts = {
+/** Every text of the page, in English. */
+export const english = {
+  number,
   product: 'Oncehook',
   pages: {
     events: 'Events',
@@ -35,7 +36,7 @@ export const texts = {
   signIn: {
     title: 'Sign in',
     token: 'Operator token',
-    hint: 'A token of OPERATOR_TOKENS, or an access token of the issuer. It stays in the memory of this page: after a reload you are asked again.',
+    hint: 'Enter a token from OPERATOR_TOKENS, or an access token of the issuer. The page keeps it in memory only: after a reload, sign in again.',
     submit: 'Sign in',
     checking: 'Checking…',
     link: 'Without a token: run “oncehook sign-in” where the gateway runs, and open the link that it prints.',
@@ -43,23 +44,23 @@ export const texts = {
   keys: {
     title: 'Keys',
     active: 'Use these keys',
-    list: [
-      ['?', 'show the keys'],
-      ['/', 'go to the search box'],
-      ['j', 'next row'],
-      ['k', 'previous row'],
-      ['Enter', 'open the row'],
-      ['Esc', 'close a dialog'],
-      ['r', 'replay what is shown'],
-      ['c', 'close the dead event that is shown'],
-      ['g e', 'go to events'],
-      ['g f', 'go to refused deliveries'],
-      ['g s', 'go to replays'],
-      ['g c', 'go to receipts'],
-      ['g p', 'go to providers'],
-      ['g a', 'go to the audit log'],
-      ['g h', 'go to health'],
-    ],
+    list: {
+      '?': 'show the keys',
+      '/': 'go to the search box',
+      j: 'next row',
+      k: 'previous row',
+      Enter: 'open the row',
+      Esc: 'close a dialog',
+      r: 'replay what is shown',
+      c: 'close the dead event that is shown',
+      'g e': 'go to events',
+      'g f': 'go to refused deliveries',
+      'g s': 'go to replays',
+      'g c': 'go to receipts',
+      'g p': 'go to providers',
+      'g a': 'go to the audit log',
+      'g h': 'go to health',
+    },
   },
   time: {
     seconds: (seconds: number): string => {
@@ -68,6 +69,7 @@ export const texts = {
       if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
       return `${Math.round(seconds / 86_400)} days`
     },
+    utc: (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`,
   },
   overview: {
     title: 'Overview',
@@ -84,7 +86,7 @@ export const texts = {
     silent: 'Silent providers',
     ending: 'Secrets that expire soon',
     nothing: 'none',
-    unknown: 'not counted in time',
+    count: (value: number | null): string => (value === null ? 'not counted in time' : number(value)),
   },
   ...eventTexts,
   receipts: {
@@ -94,7 +96,7 @@ export const texts = {
     sent: 'Sent',
     release: 'Release…',
     releaseTitle: 'Release this parked receipt',
-    releaseHint: 'It is sent after all. Nobody knows whether it was sent before: you answer for a second copy.',
+    releaseHint: 'The receipt may have been sent before. If so, the customer gets it twice.',
     releaseSubmit: 'Release the receipt',
     emptyTitle: 'No receipt is in this state',
     emptyHint: 'A receipt is owed as soon as an order is paid.',
@@ -112,7 +114,7 @@ export const texts = {
       inUse: 'in use',
       neverMatched: 'has not matched yet',
       stillMatches: 'still matches: wait before you remove it',
-      removable: 'silent for 3 days: can be removed',
+      removable: 'no match for 3 days: can be removed',
       expiresSoon: 'in use and ends within 7 days',
       expired: 'has ended',
     },
@@ -123,7 +125,7 @@ export const texts = {
     pauseSubmit: (provider: string): string => `Pause ${provider}`,
     resume: 'Resume…',
     resumeTitle: (provider: string): string => `Resume ${provider}`,
-    resumeHint: 'The events that wait are handed on, the oldest first.',
+    resumeHint: 'The waiting events are sent to fulfilment, the oldest first.',
     resumeSubmit: (provider: string): string => `Resume ${provider}`,
     paused: 'Paused',
     pausedBy: (by: string, reason: string): string => `by ${by}: ${reason}`,
@@ -132,7 +134,7 @@ export const texts = {
     pausedOnes: (providers: readonly string[]): string => `Paused: ${providers.join(', ')}`,
     pausedMeans: 'Their events wait.',
     emptyTitle: 'No provider is configured',
-    emptyHint: 'Name one in PROVIDERS or PROVIDERS_FILE: docs/providers.md has every scheme.',
+    emptyHint: 'Add one to PROVIDERS or PROVIDERS_FILE. docs/providers.md describes every scheme.',
   },
   rotation: {
     open: 'Rotate a secret…',
@@ -162,9 +164,9 @@ export const texts = {
     verifying: 'Verifying the chain…',
     unchanged: (entries: number): string => `${plural(entries, 'entry', 'entries')}: unchanged, none is missing.`,
     broken: (entries: number, at: string | null): string =>
-      `${plural(entries, 'entry', 'entries')} fit. ${at === null ? 'The newest ones are gone.' : `The entry ${at} does not.`}`,
+      `${plural(entries, 'entry', 'entries')} fit. ${at === null ? 'The newest entries are missing.' : `The entry ${at} does not.`}`,
     emptyTitle: 'Nobody has done anything yet',
-    emptyHint: 'Each action on this page and of the command “oncehook” leaves an entry here.',
+    emptyHint: 'Each action on this page or with the command “oncehook” adds an entry.',
   },
   refused: {
     title: 'Refused delivery',
@@ -175,7 +177,7 @@ export const texts = {
     size: 'Size',
     tried: 'Secrets tried',
     likely: 'Likely cause',
-    triedNone: 'none: it came to no comparison',
+    triedNone: 'none: no signature was compared',
     answer: 'Answer',
     why: 'Why',
     signature: 'Signature headers',
@@ -185,11 +187,11 @@ export const texts = {
     noMatchTitle: 'No refused delivery matches these filters',
     noMatchHint: 'Choose another provider or another reason.',
     emptyTitle: 'No delivery was refused',
-    emptyHint: 'The last 1,000 of each provider stand here with the reason. Bodies and signatures are never kept.',
+    emptyHint: 'The last 1,000 of each provider are listed here with the reason. Bodies and signatures are never kept.',
   },
   health: {
     answers: 'Answers to deliveries',
-    noAnswers: 'This gateway has not taken a delivery since it started.',
+    noAnswers: 'This gateway has not answered a delivery since it started.',
     within: (count: number, ms: number | null): string =>
       `99 % of ${plural(count, 'delivery', 'deliveries')} were answered within ${ms === null ? 'more than 10 s' : `${ms} ms`}, since this gateway started.`,
     overTime: 'Deliveries over time',
@@ -205,7 +207,7 @@ export const texts = {
     byMinute: 'Deliveries by minute',
     noPlot: 'the plot could not be loaded. The table has the same numbers.',
     deadByReason: 'Dead events by reason',
-    noneDead: 'None is dead.',
+    noneDead: 'No event is dead.',
     lastDelivery: 'Last delivery',
     lastMinute: 'Last minute',
     lastHour: 'Last hour',
@@ -226,17 +228,17 @@ export const texts = {
         'A link works once and for 10 minutes. Run “oncehook sign-in” for a fresh one, or enter a token.',
       role_missing: 'Ask for a token that has this role.',
       search_too_wide: 'Add a filter or choose a shorter time.',
-      unavailable: 'The database or fulfilment does not answer. The page tries again by itself.',
+      unavailable: 'The database or fulfilment does not answer. The page tries again automatically.',
       rate_limited: 'Wait a minute, then try again.',
       not_found: 'Check the address, or search for the event.',
       invalid_request: 'Correct the input.',
       events_busy: 'Wait until the event is settled, or release it.',
-      event_not_dead: 'Somebody was faster. Look at its state now.',
-      provider_paused: 'Somebody was faster. Look at the provider now.',
-      provider_not_paused: 'Somebody was faster. Look at the provider now.',
-      event_not_processing: 'Somebody was faster. Look at its state now.',
-      unreachable: 'Check that it runs and that this machine reaches it. The page tries again by itself.',
+      event_not_dead: 'Somebody else was faster. Check its current state.',
+      provider_paused: 'Somebody else was faster. Check the provider.',
+      provider_not_paused: 'Somebody else was faster. Check the provider.',
+      event_not_processing: 'Somebody else was faster. Check its current state.',
+      unreachable: 'Check that it runs and that this machine can reach it. The page tries again automatically.',
       other: 'Search the log of the gateway for this request.',
     },
   },
-} as const
+}

@@ -1,3 +1,0 @@
-/** A number with its noun: `1 event`, `2,000 events`. */
-export const plural = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
