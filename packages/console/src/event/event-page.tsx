@@ -11,6 +11,7 @@ import { StateBadge } from '../parts/state-badge.tsx'
 import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
 import { EventBody } from './event-body.tsx'
+import { TestTag } from './test-tag.tsx'
 import { useEvent } from './use-event.ts'
 
 /** One event: all that is stored about it, and what can be done with it. */
@@ -39,6 +40,7 @@ function Details({ event }: { readonly event: EventDetails }) {
     <>
       <p className="flex flex-wrap items-center gap-x-4">
         <StateBadge state={event.state} />
+        {event.test && <TestTag />}
         {event.reason !== null && <code className="font-mono">{event.reason}</code>}
       </p>
       <EventActions event={event} />

@@ -8,6 +8,7 @@ import { texts } from '../texts/texts.ts'
 import { DuplicateFilter } from './duplicate-filter.tsx'
 import { EVENT_STATES, type EventSearch, readEventSearch, withFilter } from './event-search.ts'
 import { useOverview } from './overview-strip.tsx'
+import { TestFilter } from './test-filter.tsx'
 import { TimeFilter } from './time-filter.tsx'
 
 /** The filters of the list. Each change is in the address bar at once. */
@@ -21,6 +22,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
       <ProviderFilter search={search} />
       <ReasonFilter search={search} />
       <DuplicateFilter search={search} />
+      <TestFilter search={search} />
       <TimeFilter search={search} />
       {hasFilter && (
         <Link to="/events" className="chip">

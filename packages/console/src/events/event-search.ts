@@ -13,6 +13,9 @@ export const EVENT_STATES = [
 /** Which events to select by their deliveries: received again, also with another body, or one of both. */
 export const DUPLICATES = ['repeated', 'changed', 'any'] as const
 
+/** Whether to select test events only, or all others. */
+export const TESTS = ['only', 'without'] as const
+
 /** The filters of the list of events, as the address bar has them. */
 export interface EventSearch {
   /** An id of an event, an order or a payment. */
@@ -20,6 +23,7 @@ export interface EventSearch {
   /** A text in the body. */
   readonly text?: string
   readonly duplicates?: (typeof DUPLICATES)[number]
+  readonly tests?: (typeof TESTS)[number]
   readonly state?: ListedEvent['state']
   readonly provider?: string
   readonly reason?: string
@@ -38,9 +42,9 @@ export function readEventSearch(search: Readonly<Record<string, unknown>>): Even
   const times = TIMES.map((name) => [name, timeOf(search[name])])
   const state = EVENT_STATES.find((one) => one === search.state)
   const duplicates = DUPLICATES.find((one) => one === search.duplicates)
-  const found = [...texts, ...times, ['state', state], ['duplicates', duplicates]].filter(
-    ([, value]) => value !== undefined,
-  )
+  const tests = TESTS.find((one) => one === search.tests)
+  const chosen = { state, duplicates, tests }
+  const found = [...texts, ...times, ...Object.entries(chosen)].filter(([, value]) => value !== undefined)
   return Object.fromEntries(found)
 }
 
@@ -55,30 +59,38 @@ function timeOf(value: unknown): string | undefined {
 }
 
 /** The filter of the operator API for the filters of an address. What is searched in the box is not part of it. */
-export function toEventFilter({ find: _, text: __, order, ...others }: EventSearch) {
-  return { ...others, ...(order === undefined ? {} : { orderId: order }) }
+export function toEventFilter({ find: _, text: __, ...search }: EventSearch) {
+  return toApiNames(search)
+}
+
+function toApiNames<Rest extends EventSearch>({ order, tests, ...others }: Rest) {
+  return {
+    ...others,
+    ...(order === undefined ? {} : { orderId: order }),
+    ...(tests === undefined ? {} : { test: tests === 'only' }),
+  }
 }
 
 /** What the operator API is asked for the filters of an address. */
 export function toEventQuery(search: EventSearch) {
-  const { find, text, order, ...others } = search
+  const { find, text, order: _, ...others } = search
   if (text !== undefined) return { ...toEventFilter(search), text }
   // An id in the box replaces the filter for one kind of id.
-  return find === undefined ? toEventFilter(search) : { ...others, about: find }
+  return find === undefined ? toEventFilter(search) : { ...toApiNames(others), about: find }
 }
 
 /**
- * Whether the stream of changes can say what belongs to the list. It knows no searches by id, text or duplicates; and
- * each search in bodies leaves an entry in the audit log.
+ * Whether the stream of changes can say what belongs to the list. It knows no searches by id, text, duplicates or tests;
+ * and each search in bodies leaves an entry in the audit log.
  */
-export function isLive({ find, text, duplicates }: EventSearch): boolean {
-  return find === undefined && text === undefined && duplicates === undefined
+export function isLive({ find, text, duplicates, tests }: EventSearch): boolean {
+  return [find, text, duplicates, tests].every((filter) => filter === undefined)
 }
 
 /** What the stream of changes is asked for. It knows no times: see `isInSpan`. */
 export function toTailInput(search: EventSearch) {
-  const { from: _, to: __, duplicates: ___, ...filter } = toEventFilter(search)
-  return filter
+  const { from: _, to: __, duplicates: ___, tests: ____, ...others } = search
+  return toEventFilter(others)
 }
 
 /** Whether an event was received in the time of the filters. */

@@ -8,6 +8,8 @@ import { EmptyNotice } from '../parts/empty-notice.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { SendTest } from '../providers/send-test.tsx'
+import { useProviders } from '../providers/use-providers.ts'
 import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 import type { EventFeed } from './event-feed.ts'
@@ -99,7 +101,22 @@ function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
     <EmptyNotice title={noMatchTitle} hint={noMatchHint} />
   ) : (
-    <EmptyNotice title={emptyTitle} hint={emptyHint} />
+    <>
+      <EmptyNotice title={emptyTitle} hint={emptyHint} />
+      <TestOfFirst />
+    </>
+  )
+}
+
+/** The button for a test event of the first provider that takes one. */
+function TestOfFirst() {
+  const provider = useProviders().data?.find(({ takesTests }) => takesTests)
+  if (provider === undefined) return null
+  const { name } = provider
+  return (
+    <p className="flex flex-wrap justify-center gap-2">
+      <SendTest provider={name} takesTests text={texts.test.sendOf(name)} />
+    </p>
   )
 }
 

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ListedEvent } from '../api/operator-client.ts'
+import { TestTag } from '../event/test-tag.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Instant } from '../parts/instant.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
@@ -10,10 +11,17 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   {
     id: 'event',
     head: texts.events.event,
-    cell: ({ id, eventId }) => (
-      <Link to="/events/$id" params={{ id }} className="font-mono" title={eventId}>
-        {eventId}
-      </Link>
+    cell: ({ id, eventId, test }) => (
+      <>
+        {test && (
+          <>
+            <TestTag />{' '}
+          </>
+        )}
+        <Link to="/events/$id" params={{ id }} className="font-mono" title={eventId}>
+          {eventId}
+        </Link>
+      </>
     ),
   },
   {

@@ -9,6 +9,7 @@ import { texts } from '../texts/texts.ts'
 import { ProviderPause } from './provider-pause.tsx'
 import { RotationDialog } from './rotation-dialog.tsx'
 import { SecretsTable } from './secrets-table.tsx'
+import { SendTest } from './send-test.tsx'
 import { useProviders } from './use-providers.ts'
 
 type Provider = Answers['providers']['list'][number]
@@ -52,6 +53,9 @@ function ProviderPart({ provider }: { readonly provider: Provider }) {
         </Link>
       </p>
       <ProviderPause provider={name} paused={provider.paused} />
+      <p className="my-1 flex flex-wrap items-center gap-x-4 gap-y-1">
+        <SendTest provider={name} takesTests={provider.takesTests} text={texts.test.send} />
+      </p>
       <SecretsTable provider={provider} />
       <p className="mt-2">
         <button type="button" className="button" onClick={() => setIsRotating(true)}>

@@ -234,6 +234,7 @@ export const english = {
       invalid_request: 'Correct the input.',
       events_busy: 'Wait until the event is settled, or release it.',
       event_not_dead: 'Somebody else was faster. Check its current state.',
+      test_event_not_signable: 'Only the provider can sign: send a test event from its dashboard.',
       provider_paused: 'Somebody else was faster. Check the provider.',
       provider_not_paused: 'Somebody else was faster. Check the provider.',
       event_not_processing: 'Somebody else was faster. Check its current state.',
