@@ -21,7 +21,7 @@ const PLANTED = {
   fulfilment: 'durable-read.ts',
   gateway: 'settings.ts',
   kernel: 'clock.ts',
-  simulator: 'payment-event.ts',
+  simulator: 'development-secret.ts',
 }
 
 it('the check for dead code sees exports and files of each package that nobody uses', async () => {

@@ -10,9 +10,11 @@ import { applyTheme } from './frame/theme.ts'
 import { followKeys } from './frame/use-keys.ts'
 import { takeSignInCode } from './sign-in/sign-in-code.ts'
 
-/** A token that has ended ends the session: the page asks for another one. */
+/** A token that has ended ends the session: the page forgets what it has read, and asks for another token. */
 function onError(error: Error): void {
-  if (codeOf(error) === 'unauthenticated') setSession(null)
+  if (codeOf(error) !== 'unauthenticated') return
+  setSession(null)
+  queries.clear()
 }
 
 const queries = new QueryClient({
