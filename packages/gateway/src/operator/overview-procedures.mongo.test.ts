@@ -66,7 +66,14 @@ describe('providers.list', () => {
       .poll(() => operator.providers.list.query())
       .toEqual([
         {
-          ...{ name: 'acme', scheme: 'stripe', path: '/api/webhooks/acme', oldestUnsettledSeconds: null, paused: null, takesTests: true },
+          ...{
+            name: 'acme',
+            scheme: 'stripe',
+            path: '/api/webhooks/acme',
+            oldestUnsettledSeconds: null,
+            paused: null,
+            takesTests: true,
+          },
           secrets: [
             { id: 'newer', notAfter: null, ...matched(2) },
             { id: 'older', notAfter, ...matched(1) },
@@ -74,7 +81,14 @@ describe('providers.list', () => {
           deliveries: { recorded: 1, duplicate: 1, unhandled: 1, signature_invalid: 1, invalid_body: 1 },
         },
         {
-          ...{ name: 'shop', scheme: 'hmac', path: '/api/webhooks/shop', oldestUnsettledSeconds: null, paused: null, takesTests: true },
+          ...{
+            name: 'shop',
+            scheme: 'hmac',
+            path: '/api/webhooks/shop',
+            oldestUnsettledSeconds: null,
+            paused: null,
+            takesTests: true,
+          },
           secrets: [{ id: 'only', notAfter: null, matches: 0, lastMatchedAt: null }],
           deliveries: {},
         },
