@@ -1,15 +1,26 @@
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { useSession } from '../api/session.ts'
 import { texts } from '../texts/texts.ts'
 
-/** A page: its title in the window and as a heading, and its content. */
+/**
+ * A page: its title in the window and as a heading, and its content. The heading takes the focus if what had it is not on
+ * this page, so that keys and screen readers begin there.
+ */
 export function PageFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const isSignedIn = useSession() !== null
   useEffect(() => {
     document.title = `${title} · ${texts.product}`
   }, [title])
+  useEffect(() => {
+    if (isSignedIn && document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
+  }, [isSignedIn])
   return (
     <main id="content" className="mx-auto w-full max-w-[110rem] px-3 pb-10">
-      <h1 className="my-2 text-xl font-semibold break-all">{title}</h1>
+      <h1 ref={heading} tabIndex={-1} className="my-2 text-xl font-semibold break-all">
+        {title}
+      </h1>
       {children}
     </main>
   )

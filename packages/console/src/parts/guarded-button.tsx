@@ -1,29 +1,28 @@
 import { useId } from 'react'
 
-/** A button that says why it cannot be used now. `why` null means that it can. */
+/**
+ * A button that says why it cannot be used now. `why` null means that it can. It keeps the focus when that changes, and who
+ * uses keys finds the reason too.
+ */
 export function GuardedButton(props: {
   readonly text: string
   readonly why: string | null
   readonly onClick: () => void
   readonly isMain?: boolean
 }) {
+  const { text, why, onClick, isMain = false } = props
   const id = useId()
-  const look = props.isMain === true ? 'button button-main' : 'button'
-  if (props.why === null) {
-    return (
-      <button type="button" className={look} onClick={props.onClick}>
-        {props.text}
-      </button>
-    )
-  }
+  const guard = why === null ? { onClick } : { 'aria-disabled': true, 'aria-describedby': id, title: why }
   return (
     <span>
-      <button type="button" className={look} disabled aria-describedby={id} title={props.why}>
-        {props.text}
+      <button type="button" className={isMain ? 'button button-main' : 'button'} {...guard}>
+        {text}
       </button>
-      <span id={id} className="sr-only">
-        {props.why}
-      </span>
+      {why !== null && (
+        <span id={id} className="sr-only">
+          {why}
+        </span>
+      )}
     </span>
   )
 }

@@ -1,12 +1,16 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 
-/** A dialog of the browser: the focus stays inside, and Escape closes it. */
+/** A dialog of the browser: the focus stays inside, Escape closes it, and the focus then returns to where it came from. */
 export function Modal(props: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
   const { title, onClose, children } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
+    const opener = document.activeElement
     ref.current?.showModal()
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
     <dialog
