@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
@@ -84,9 +85,9 @@ function Verification() {
   })
   return (
     <div className="my-2 flex flex-wrap items-center gap-3">
-      <button type="button" className="button" disabled={isFetching} onClick={() => void refetch()}>
+      <BusyButton isBusy={isFetching} onClick={() => void refetch()}>
         {texts.audit.verify}
-      </button>
+      </BusyButton>
       <span role="status" className={data?.isUnchanged === false ? 'text-bad' : 'text-good'}>
         {isFetching && texts.audit.verifying}
         {!isFetching && data !== undefined && sayVerified(data)}

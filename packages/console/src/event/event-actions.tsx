@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type EventDetails, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { BusyButton } from '../forms/busy-button.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
@@ -66,9 +67,9 @@ function Reverify({ id }: { readonly id: string }) {
   const { data, error } = checking
   return (
     <>
-      <button type="button" className="button" disabled={checking.isPending} onClick={() => checking.mutate()}>
+      <BusyButton isBusy={checking.isPending} onClick={() => checking.mutate()}>
         {texts.event.reverify}
-      </button>
+      </BusyButton>
       <div role="status" className="basis-full">
         {data?.valid === true && <p className="text-good">{texts.event.valid(data.secretId ?? '')}</p>}
         {data?.valid === false && <p className="text-bad">{texts.event.invalid(data.failure ?? '')}</p>}

@@ -2,6 +2,7 @@ import { useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { BusyButton } from '../forms/busy-button.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { EmptyNotice } from '../parts/empty-notice.tsx'
@@ -87,9 +88,9 @@ function Older(props: {
       )}
       {next !== null && !isGoingOn && (
         <p className="py-3 text-center">
-          <button type="button" className="button" disabled={older.isPending} onClick={() => older.mutate(next)}>
+          <BusyButton isBusy={older.isPending} onClick={() => older.mutate(next)}>
             {cut === null ? texts.frame.more : texts.events.searchOn}
-          </button>
+          </BusyButton>
         </p>
       )}
     </>

@@ -1,3 +1,4 @@
+import { BusyButton } from '../forms/busy-button.tsx'
 import { texts } from '../texts/texts.ts'
 
 /** A query whose pages are read one after the other. */
@@ -12,14 +13,9 @@ export function MoreButton({ query }: { readonly query: Paged }) {
   if (!query.hasNextPage) return null
   return (
     <p className="py-3 text-center">
-      <button
-        type="button"
-        className="button"
-        disabled={query.isFetchingNextPage}
-        onClick={() => void query.fetchNextPage()}
-      >
+      <BusyButton isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
         {texts.frame.more}
-      </button>
+      </BusyButton>
     </p>
   )
 }

@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
+import { useSingleAction } from '../api/use-single-action.ts'
 import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
 import { texts } from '../texts/texts.ts'
 import { Modal } from './modal.tsx'
@@ -12,32 +12,32 @@ export interface ReasonedAction {
   readonly act: (reason: string) => Promise<unknown>
 }
 
-/** Asks for a reason, acts, and closes when the action is done. */
+/** Asks for a reason, acts once, and closes when the action is done. */
 export function ReasonDialog(props: {
   readonly action: ReasonedAction
   readonly onDone: () => void
   readonly onClose: () => void
 }) {
   const { action, onDone, onClose } = props
-  const acting = useMutation({ mutationFn: action.act, onSuccess: onDone })
+  const acting = useSingleAction({ act: action.act, onDone })
   return (
     <Modal title={action.title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          acting.mutate(reasonOf(event.currentTarget))
+          acting.start(reasonOf(event.currentTarget))
         }}
       >
         <p>{action.hint}</p>
         <ReasonField />
         {acting.error !== null && <ProblemNotice error={acting.error} />}
-        <DialogButtons submit={action.submit} isBusy={acting.isPending} onClose={onClose} />
+        <DialogButtons submit={action.submit} isBusy={acting.isBusy} onClose={onClose} />
       </form>
     </Modal>
   )
 }
 
-/** The two buttons of a dialog with a form. */
+/** The two buttons of a dialog with a form. The form must not be sent while it is busy. */
 export function DialogButtons(props: {
   readonly submit: string
   readonly isBusy: boolean
@@ -48,7 +48,7 @@ export function DialogButtons(props: {
       <button type="button" className="button" onClick={props.onClose}>
         {texts.frame.cancel}
       </button>
-      <button type="submit" className="button button-main" disabled={props.isBusy}>
+      <button type="submit" className="button button-main" aria-disabled={props.isBusy}>
         {props.submit}
       </button>
     </p>

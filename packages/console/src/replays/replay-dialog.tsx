@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
+import { useSingleAction } from '../api/use-single-action.ts'
 import type { toEventFilter } from '../events/event-search.ts'
 import { HintedField } from '../forms/hinted-field.tsx'
 import { ReasonField, reasonOf } from '../forms/reason-field.tsx'
@@ -20,7 +21,7 @@ interface ReplayDialogProps {
   readonly onClose: () => void
 }
 
-/** Counts the events of a replay first, asks for a reason and a rate, and starts it. */
+/** Counts the events of a replay first, asks for a reason and a rate, and starts it once. */
 export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProps) {
   const [includeDone, setIncludeDone] = useState(includesDone)
   const navigate = useNavigate()
@@ -30,15 +31,16 @@ export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProp
     gcTime: 0,
     retry: false,
   })
-  const starting = useMutation({
-    mutationFn: (asked: { reason: string; ratePerSecond?: number }) =>
+  const starting = useSingleAction({
+    act: (asked: { reason: string; ratePerSecond?: number }) =>
       operator.events.replay.mutate({ ...target, includeDone, ...asked }),
-    onSuccess: ({ replayId }) => {
+    onDone: ({ replayId }) => {
       onClose()
       if (replayId !== null) void navigate({ to: '/replays/$id', params: { id: replayId } })
     },
   })
   const count = counting.data?.matched
+  const isBusy = starting.isBusy || count === undefined || count === 0
   const error = starting.error ?? counting.error
   return (
     <Modal title={texts.replay.title} onClose={onClose}>
@@ -46,7 +48,7 @@ export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProp
         onSubmit={(event) => {
           event.preventDefault()
           const form = event.currentTarget
-          starting.mutate({ reason: reasonOf(form), ...rateOf(form) })
+          if (!isBusy) starting.start({ reason: reasonOf(form), ...rateOf(form) })
         }}
       >
         <p role="status" className="font-semibold">
@@ -59,11 +61,7 @@ export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProp
           {texts.replay.includeDone}
         </label>
         {error !== null && <ProblemNotice error={error} />}
-        <DialogButtons
-          submit={texts.replay.submit(count ?? 0)}
-          isBusy={starting.isPending || count === undefined || count === 0}
-          onClose={onClose}
-        />
+        <DialogButtons submit={texts.replay.submit(count ?? 0)} isBusy={isBusy} onClose={onClose} />
       </form>
     </Modal>
   )

@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/use-may-do.ts'
+import { useSingleAction } from '../api/use-single-action.ts'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { GuardedButton } from '../parts/guarded-button.tsx'
@@ -35,9 +36,9 @@ function Progress(props: {
 }) {
   const { replayId, replay, onCancelled } = props
   const mayOperate = useMayDo('operate')
-  const cancelling = useMutation({
-    mutationFn: () => operator.replays.cancel.mutate({ replayId }),
-    onSuccess: onCancelled,
+  const cancelling = useSingleAction({
+    act: (id: string) => operator.replays.cancel.mutate({ replayId: id }),
+    onDone: onCancelled,
   })
   const progress = texts.replay.progress(replay.started, replay.matched)
   return (
@@ -56,7 +57,7 @@ function Progress(props: {
           <GuardedButton
             text={texts.replay.cancel}
             why={mayOperate ? null : texts.why.operate}
-            onClick={() => cancelling.mutate()}
+            onClick={() => cancelling.start(replayId)}
           />
         </p>
       )}
