@@ -37,7 +37,7 @@ const PAGES: readonly (readonly [name: string, path: () => string, sign: string]
   ['replay', () => `/replays/${replayId}`, 'finished'],
 ]
 
-/** What is wrong with what is shown, in both themes: what axe finds, and whether the page is wider than the window. */
+/** The problems of the current page in both themes: those that axe finds, and whether it is wider than the window. */
 async function findFaults({ page }: Visit, name: string): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -48,7 +48,7 @@ async function findFaults({ page }: Visit, name: string): Promise<string[]> {
   return isTooWide ? [...faults, `${name} is wider than the window`] : faults
 }
 
-it.each([1280, 360])('no page has a barrier in any theme, and none is wider than a window of %d px', async (width) => {
+it.each([1280, 360])('no page has an accessibility problem or is too wide for %d px, in any theme', async (width) => {
   await using visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit
   await page.goto(`${console.url}/`)
@@ -63,7 +63,7 @@ it.each([1280, 360])('no page has a barrier in any theme, and none is wider than
   expect([...faults, ...visit.problems]).toEqual([])
 })
 
-it.each([1280, 360])('no dialog and no body has a barrier in any theme at %d px', async (width) => {
+it.each([1280, 360])('no dialog and no body has an accessibility problem in any theme at %d px', async (width) => {
   await using visit = await console.open({ viewport: { width, height: 760 } })
   const { page } = visit
   await visit.signIn(`/events/${deadId}`)

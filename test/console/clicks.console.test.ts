@@ -106,7 +106,7 @@ describe('clicks for each task', () => {
     expect([await visit.count.take(), visit.problems]).toEqual([2, []])
   })
 
-  it('0: a search in bodies that was cut says how far it came, and 1: continues from there', async () => {
+  it('0: a search in bodies that was cut says how far back it has searched, and 1: continues from there', async () => {
     await using visit = await console.open()
     const { page } = visit
     const count = await countClicks(page)
@@ -126,12 +126,12 @@ describe('clicks for each task', () => {
     expect([await count.take(), visit.problems]).toEqual([1, []])
   })
 
-  it('1: body, headers and attempts of an event, pretty and raw, on one page', async () => {
+  it('1: body, headers and attempts of an event, formatted and raw, on one page', async () => {
     await pay('evt_whole')
     await using visit = await open('/')
     await row(visit, 'evt_whole').click()
     const { page } = visit
-    await page.getByRole('region', { name: 'Pretty' }).getByText('"id": "pay_evt_whole"').waitFor()
+    await page.getByRole('region', { name: 'Formatted' }).getByText('"id": "pay_evt_whole"').waitFor()
     await page.getByRole('region', { name: 'Raw' }).getByText('"id":"pay_evt_whole"').waitFor()
     await page.getByRole('region', { name: 'Headers' }).getByText('stripe-signature').waitFor()
     await page.getByRole('region', { name: 'Attempts' }).getByText('applied').waitFor()
@@ -226,7 +226,7 @@ describe('clicks for each task', () => {
     expect(
       await system.deliver(paymentEvent('evt_new', {}, 'customer.created'), { secret: system.secrets.newer }),
     ).toBe(200)
-    await dialog.getByText('Wait for “older” to be silent for 3 days').waitFor()
+    await dialog.getByText('Wait until “older” has not matched for 3 days').waitFor()
     const lastAt = new Date(Date.now() - 4 * 86_400_000)
     const stats = system.events.db.collection('tallies')
     // The gateway writes what it counted from time to time, and the newest match wins.
@@ -299,7 +299,7 @@ describe('clicks for each task', () => {
       .getByText(/\d+ ms$|10 s$/)
       .waitFor()
     await figure('Oldest unsettled')
-      .getByText(/nothing waits|^\d+ (?:s|min)$/)
+      .getByText(/nothing is waiting|^\d+ (?:s|min)$/)
       .waitFor()
     await figure('Last minute').getByText(/^\d+$/).waitFor()
     await figure('Dead')

@@ -20,7 +20,7 @@ async function pay(eventId: string, amount = 300): Promise<{ id: string; orderId
 const row = ({ page }: Visit, eventId: string) => page.getByRole('link', { name: eventId, exact: true })
 
 describe('the list of events', () => {
-  it('is what the page opens on, newest first, and a new event appears without a click', async () => {
+  it('is the first page, newest first, and a new event appears without a click', async () => {
     await pay('evt_live_1')
     await using visit = await console.open()
     await visit.signIn('/')
@@ -134,7 +134,7 @@ describe('the list of events', () => {
     expect(visit.problems).toEqual([])
   })
 
-  it('is walked with j and k, and Enter opens an event', async () => {
+  it('is navigated with j and k, and Enter opens an event', async () => {
     await pay('evt_key_1')
     await pay('evt_key_2')
     await using visit = await console.open()
@@ -154,14 +154,14 @@ describe('the list of events', () => {
 })
 
 describe('an event', () => {
-  it('shows facts, headers, attempts and its body, pretty and raw, at once, which is audited once', async () => {
+  it('shows facts, headers, attempts and its body, formatted and raw, at once, which is audited once', async () => {
     const { id } = await pay('evt_body')
     await using visit = await console.open()
     const { page } = visit
     await visit.signIn(`/events/${id}`)
     await page.getByText('applied').first().waitFor()
     await page.getByText('newer', { exact: true }).waitFor()
-    await page.getByRole('region', { name: 'Pretty' }).getByText('"id": "pay_evt_body"').waitFor()
+    await page.getByRole('region', { name: 'Formatted' }).getByText('"id": "pay_evt_body"').waitFor()
     await page.getByRole('region', { name: 'Raw' }).getByText('"id":"pay_evt_body"').waitFor()
     await page.getByRole('cell', { name: 'content-type' }).waitFor()
     await page.getByRole('cell', { name: 'stripe-signature' }).waitFor()

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-it('an event that changes while its page of older events is on its way is shown as it is then', async () => {
+it('an event that changes while its page of older events is loading is shown in its new state', async () => {
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/')
@@ -45,7 +45,7 @@ it('an event that changes while its page of older events is on its way is shown 
   expect(visit.problems).toEqual([])
 })
 
-it('what a check says about one event is not shown as if it were about another', async () => {
+it('the result of a check of one event is not shown for another event', async () => {
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/events')
@@ -63,7 +63,7 @@ it('what a check says about one event is not shown as if it were about another',
   expect(visit.problems).toEqual([])
 })
 
-it('what one operator has read is not shown to the next, after a token has ended', async () => {
+it('after a token has expired, data that one operator has read is not shown to the next', async () => {
   await using visit = await console.open()
   const { page } = visit
   const event = page.getByRole('link', { name: 'evt_119', exact: true })

@@ -27,7 +27,7 @@ const message = (id: number, skipped: number): string =>
   `id: ${id}\ndata: ${JSON.stringify({ items: [], counts: [], lagging: skipped > 0, skipped })}\n\n`
 
 // The first test: nobody else follows the events of this gateway.
-it('says when too many follow the events already, and is live when they have left', async () => {
+it('says when too many pages are live already, and becomes live when they have closed', async () => {
   const { tokens, gateway } = console.system
   const headers = { authorization: `Bearer ${tokens.operators.bob}` }
   const open = () => fetch(`${gateway.adminUrl}/operator/events.tail`, { headers })
@@ -57,7 +57,7 @@ it('new events and new states are shown without reading the list again', async (
   expect(visit.problems).toEqual([])
 })
 
-it('a stream that breaks is opened again, and what came meanwhile is shown', async () => {
+it('a stream that breaks is opened again, and events from the meantime are shown', async () => {
   await using visit = await console.open()
   const { page } = visit
   await page.route(TAIL, (route) => route.abort())
@@ -70,7 +70,7 @@ it('a stream that breaks is opened again, and what came meanwhile is shown', asy
   expect(visit.problems).toEqual([])
 })
 
-it('changes that are left out are counted, and rows that somebody reads stay until they are read again', async () => {
+it('changes that are not shown are counted, and rows that somebody reads stay until the list is refreshed', async () => {
   await using visit = await console.open()
   const { page } = visit
   const isScrolled = Promise.withResolvers<void>()
@@ -90,12 +90,12 @@ it('changes that are left out are counted, and rows that somebody reads stay unt
   isScrolled.resolve()
   await page.getByText('450 changes are not shown').waitFor({ state: 'attached' })
   await row(visit, eventId).waitFor()
-  await visit.click(page.getByRole('button', { name: 'Read again' }))
+  await visit.click(page.getByRole('button', { name: 'Refresh' }))
   await page.getByText('450 changes are not shown').waitFor({ state: 'detached' })
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
-it('what came before the stream began is counted, too, while somebody reads further down', async () => {
+it('events from before the stream began are also counted while somebody reads further down', async () => {
   await using visit = await console.open()
   const { page } = visit
   const isStored = Promise.withResolvers<void>()
@@ -114,14 +114,14 @@ it('what came before the stream began is counted, too, while somebody reads furt
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
-it('a search by id and one for duplicates say that they are not live, and are read again on request', async () => {
+it('a search by id and one for duplicates say that they are not live, and are refreshed on request', async () => {
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/events?find=evt_later')
   await page.getByText('No event matches these filters').waitFor()
   await status(visit, 'Not live').waitFor()
   await console.system.events.insertOne(sampleRecord({ eventId: 'evt_later' }))
-  await visit.click(page.getByRole('button', { name: 'Read again' }))
+  await visit.click(page.getByRole('button', { name: 'Refresh' }))
   await row(visit, 'evt_later').waitFor()
   await page.getByLabel('Duplicates').selectOption('changed')
   await status(visit, 'Not live').waitFor()

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-it('a long list keeps few rows in the document, and older events follow on request', async () => {
+it('a long list keeps few rows in the document, and loads older events on request', async () => {
   await using visit = await console.open()
   const { page } = visit
   await visit.signIn('/')
@@ -61,7 +61,7 @@ it('a long list on a window of 360 px cuts no head of a column and shows the fir
   expect(visit.problems).toEqual([])
 })
 
-it('a search that takes long shows what it has found soon, and continues', async () => {
+it('a long search shows its first results soon, and continues', async () => {
   await using visit = await console.open()
   const { page } = visit
   const isShown = Promise.withResolvers<void>()

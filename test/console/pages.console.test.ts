@@ -16,7 +16,7 @@ it('a filter that no refused delivery matches does not say that none was refused
   expect([await page.getByText('No delivery was refused').count(), visit.problems]).toEqual([0, []])
 })
 
-it('why a delivery was refused is shown after two clicks, without its body', async () => {
+it('two clicks show why a delivery was refused, without its body', async () => {
   const { system } = console
   expect(await system.deliver(paymentEvent('evt_forged'), { secret: 'not-the-secret-of-anybody' })).toBe(401)
   await using visit = await console.open()
@@ -56,7 +56,7 @@ it('a parked receipt is released with two clicks and a reason', async () => {
   expect([visit.clicks(), visit.problems]).toEqual([2, []])
 })
 
-it('what a rotation of a secret still waits for is shown for each secret', async () => {
+it('each secret shows what its rotation still waits for', async () => {
   const { system } = console
   for (const secret of [system.secrets.newer, system.secrets.older]) {
     expect(await system.deliver(paymentEvent(`evt_${secret.slice(-6)}`), { secret })).toBe(200)
@@ -112,7 +112,7 @@ it('a provider is paused and resumed with two clicks and a reason each, and ever
   expect([visit.clicks(), visit.problems]).toEqual([2, []])
 })
 
-it('a pause that somebody else was faster with is refused, with the id of the request', async () => {
+it('a pause is refused if somebody else has already paused the provider, with the id of the request', async () => {
   const { system } = console
   await using visit = await console.open()
   const { page } = visit
@@ -148,7 +148,7 @@ it('the replays of all operators are one click away, with their progress', async
   expect([visit.clicks(), visit.problems]).toEqual([1, []])
 })
 
-it('who did what is one click away, and the chain is verified again with another', async () => {
+it('one click shows who did what, and another verifies the chain again', async () => {
   await console.system.operator().events.replay.mutate({ filter: { state: 'dead' }, reason: 'to be seen here' })
   await using visit = await console.open()
   const { page } = visit

@@ -69,7 +69,7 @@ it.each([1_280, 360])('the plots fit into a window of %d px, and axe finds nothi
   expect(visit.problems).toEqual([])
 })
 
-it('the numbers are there if the file of the plots is not', async () => {
+it('the numbers are shown even if the file of the plots is missing', async () => {
   await using visit = await console.open()
   const { page } = visit
   await showAnswers(page)
@@ -80,12 +80,12 @@ it('the numbers are there if the file of the plots is not', async () => {
   await page.getByRole('region', { name: 'Deliveries by minute' }).waitFor()
 })
 
-it('a gateway that has just started says when its first numbers come, and then shows them', async () => {
+it('a gateway that has just started says when its first numbers appear, and then shows them', async () => {
   await using visit = await console.open()
   const { page, problems } = visit
   await page.route(ANSWERS, (route) => route.fulfill({ json: { result: { data: { points: [] } } } }))
   await visit.signIn('/health')
-  await page.getByText('The first numbers come').waitFor()
+  await page.getByText('The first numbers appear').waitFor()
   await page.unroute(ANSWERS)
   await console.system.deliver(paymentEvent('evt_plotted'))
   await page.getByRole('img', { name: 'Deliveries per second' }).waitFor()

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => console[Symbol.asyncDispose]())
 
-it('who may only read can use no action, and each says why', async () => {
+it('an operator who may only read can use no action, and each action says why', async () => {
   const { system } = console
   await system.deliver(paymentEvent('evt_read_only', { orderId: await system.order(), amount: 1 }))
   const { _id } = await system.until('evt_read_only', ({ state }) => state === 'dead')
@@ -31,7 +31,7 @@ it('who may only read can use no action, and each says why', async () => {
     ])
   }
   await page.getByText('Your token does not have the role “bodies”.').waitFor()
-  await page.getByText('Signatures and other credentials are left out').waitFor()
+  await page.getByText('Signatures and other credentials are hidden').waitFor()
   expect(await page.getByRole('region', { name: 'Raw' }).count()).toBe(0)
   await page.getByRole('link', { name: 'All events' }).click()
   await page.getByRole('link', { name: 'evt_read_only' }).waitFor()
