@@ -45,10 +45,7 @@ it('a configuration of release 0.1.0 stops the gateway with the lines to add, an
   const lines = await refusal('gateway', former.gateway)
   const asked = ['acme', 'shop', 'documented-shop', 'hook0', 'documented-standard']
   expect(lines).toEqual(
-    asked.map(
-      (name) =>
-        `oncehook: PROVIDERS.${name}: the effects of its events must be said: add ${ADDED}, or "effects": [] for none`,
-    ),
+    asked.map((name) => `oncehook: PROVIDERS.${name}: effects is required: add ${ADDED}, or "effects": [] for none`),
   )
   expect(upgrading).toContain(ADDED)
 

@@ -143,7 +143,7 @@ describe.each(SERVICES)('%s', (service) => {
     const { db, setting, collection, index, twice } = ownDatabase(service, 'twice')
     await db.collection<{ _id: string }>(collection).insertMany(['a', 'b'].map((_id) => ({ _id, ...twice })))
     const problems = await refusal(service, setting)
-    expect(problems).toEqual([`Index ${index} of ${collection} cannot be made: there are duplicates already`])
+    expect(problems).toEqual([`Index ${index} of ${collection} cannot be created: duplicates already exist`])
     const made = await db.collection(collection).indexes()
     expect(made.map(({ name }) => name)).not.toContain(index)
   })
@@ -177,7 +177,7 @@ const WEAK_PROVIDER_SECRETS: Readonly<Record<string, readonly [value: unknown, c
   empty: ['', 'is empty'],
   blank: ['    ', 'is empty'],
   bare: ['whsec_', 'is empty'],
-  'no-base64': ['whsec_canary-of-a-secret-that-is-no-base64', 'is not whsec_ and base64'],
+  'no-base64': ['whsec_canary-of-a-secret-that-is-no-base64', 'is not whsec_ followed by base64'],
   short: [`whsec_${Buffer.from('canary-of-15-by').toString('base64')}`, 'is shorter than 16 bytes'],
   sample: ['whsec_your-secret-your-secret-your-secret', 'is a sample placeholder'],
   'no-file': [{ file: '/nowhere/at/all' }, 'cannot be read'],

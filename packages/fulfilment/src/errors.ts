@@ -54,7 +54,7 @@ export const receiptNotParked = defineError('receipt_not_parked', {
 export const encryptionKeyDiffers = defineError('encryption_key_differs', {
   status: 409,
   retry: 'later',
-  message: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
+  message: 'Fulfilment does not encrypt with the first key of the gateway: give both the same file of keys',
 })
 
 /** The data to be erased is still in use: an event is unsettled, or a receipt is not sent. */

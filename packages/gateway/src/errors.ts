@@ -28,13 +28,13 @@ export const roleMissing = defineError('role_missing', {
 export const signInCodeInvalid = defineError('sign_in_code_invalid', {
   status: 401,
   retry: 'never',
-  message: 'The sign-in code is wrong, used or expired: make a new link with `oncehook sign-in`',
+  message: 'The sign-in code is wrong, used or expired: get a new link with `oncehook sign-in`',
 })
 /** A session asked for something that needs the token of an operator. */
 export const sessionNotEnough = defineError('session_not_enough', {
   status: 403,
   retry: 'never',
-  message: 'A session cannot make a sign-in code: use the token of an operator',
+  message: 'A session cannot create a sign-in code: use an operator token',
 })
 /** There are as many readers of the tail of events as a process serves. */
 export const tailCrowded = defineError('tail_crowded', {
@@ -112,13 +112,13 @@ export const encryptionOff = defineError('encryption_off', {
 export const encryptionKeyDiffers = defineError('encryption_key_differs', {
   status: 409,
   retry: 'later',
-  message: 'Fulfilment encrypts by another first key than the gateway, or by none: give both the same file of keys',
+  message: 'Fulfilment does not encrypt with the first key of the gateway: give both the same file of keys',
 })
 /** An operator's search would read too much. */
 export const searchTooWide = defineError('search_too_wide', {
   status: 422,
   retry: 'never',
-  message: 'The search takes too long: narrow it, by from and to for instance, or by a state other than done',
+  message: 'The search takes too long: narrow it, for example by from and to, or by a state other than done',
 })
 /** Fulfilment could not read any event of a batch: the two releases are incompatible. Every event waits. */
 export const contractMismatch = defineError('contract_mismatch', {

@@ -33,7 +33,7 @@ export class VerifierSettingsError extends Error {
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
-    super(`The verifier cannot be made: ${problems.join('; ')}`)
+    super(`The verifier cannot be created: ${problems.join('; ')}`)
     this.problems = problems
   }
 }

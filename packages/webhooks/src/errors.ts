@@ -4,7 +4,7 @@ import { defineError } from '@oncehook/kernel/errors'
 export const eventInvalid = defineError('event_invalid', {
   status: 400,
   retry: 'never',
-  message: 'The body is not an event: id, type and data.object.id are needed as text of 1 to 255 bytes',
+  message: 'The body is not an event: id, type and data.object.id must be text of 1 to 255 bytes',
 })
 /** The delivery is authentic, but has more events than its provider ever sends at once. */
 export const tooManyEvents = defineError('too_many_events', {
@@ -16,5 +16,5 @@ export const tooManyEvents = defineError('too_many_events', {
 export const overloaded = defineError('overloaded', {
   status: 429,
   retry: 'later',
-  message: 'Too much is under way: send it again in a moment',
+  message: 'Too many requests are in progress: send it again in a moment',
 })

@@ -94,7 +94,7 @@ describe('oncehook sign', () => {
     const { exitCode, stderr } = await sign(['--scheme', 'discord', '--secret-env', '00'.repeat(32)])
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: 'The secret is not the PEM of a private key (ed25519): the provider keeps that half\n',
+      stderr: 'The secret is not the PEM of a private key (ed25519): the provider keeps the private key\n',
     })
   })
 

@@ -27,7 +27,7 @@ function describeToken(check: string, status: number | undefined, setting: strin
   const message = status === undefined ? 'No answer' : `Status ${status}`
   return warning(
     check,
-    `${message}: cannot tell whether the token is accepted`,
+    `${message}: cannot check whether the token is accepted`,
     'Fix the problem above, then run doctor again',
   )
 }

@@ -354,7 +354,7 @@ describe('explain', () => {
     ['razorpay', 'mollie'],
     ['standard-webhooks', 'gitlab'],
     ['woocommerce', 'github'],
-  ])('finds that a delivery of %s was taken for one of %s', async (scheme, configured) => {
+  ])('finds that a delivery of %s was mistaken for one of %s', async (scheme, configured) => {
     const one = await deliver(scheme)
     const settings = scheme === 'standard-webhooks' ? { fetch: { baseUrl: 'http://127.0.0.1', token: 'unused' } } : {}
     const value = scheme === 'standard-webhooks' ? 'another token' : one.value

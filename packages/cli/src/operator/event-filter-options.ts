@@ -56,9 +56,10 @@ export function addEventFilterOptions(command: Command): Command {
     .option('--order <id>', 'about this order')
     .option('--payment <id>', 'about this payment')
     .addOption(
-      new Option('--duplicates <kind>', 'received more than once, also with another body, or any of these').choices(
-        duplicateKinds,
-      ),
+      new Option(
+        '--duplicates <kind>',
+        'received more than once (repeated), with another body (changed), or either (any)',
+      ).choices(duplicateKinds),
     )
     .option('--secret-id <id>', 'signed with the secret that has this id')
     .option('--test', 'test events only')

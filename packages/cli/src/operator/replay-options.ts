@@ -24,7 +24,7 @@ export interface ReplayOptions extends EventFilterOptions, OperatorOptions {
 const MOST_IDS = 1_000
 
 const exits = `
-Without --state, only dead events are replayed. An event that already had its effect has no second one.
+Without --state, only dead events are replayed. An event that already had its effect has no second effect.
 Exits with 0 if every replayed event is settled (with --dry-run or --no-wait: if the gateway accepted the request), with 1 if
 an event is dead again or not settled in time, or if the replay was refused or cancelled, and with 2 for wrong usage.`
 

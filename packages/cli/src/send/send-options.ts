@@ -56,7 +56,7 @@ export function addSendOptions(command: Command): Command {
     .option('--currency <code>', 'currency (default: the currency of the order, EUR for a new order)', readCurrency)
     .option('--order <id>', 'pay this existing order (default: create an order)')
     .option('--ensure-order <id>', 'pay this order; create it first if it does not exist')
-    .option('--event-id <id>', 'event id; sent again, it is the same event')
+    .option('--event-id <id>', 'event id; if you send the same id again, it is the same event')
     .option('--payment-id <id>', 'payment id (default: derived from the event id)')
     .option('--count <n>', 'number of payments, one order each', readWhole(1, maxDeliveries), 1)
     .option('--times <n>', 'number of times to deliver each event', readWhole(1, maxDeliveries), 1)

@@ -147,7 +147,7 @@ function problemOf(input: unknown): string | null {
   // A record silently drops this name, because assigning it would change the prototype.
   const metadata = parsed.data.metadata === undefined ? undefined : (input as { metadata: object }).metadata
   return metadata !== undefined && Object.hasOwn(metadata, '__proto__')
-    ? 'metadata: has a member that is not allowed'
+    ? 'metadata: has a property that is not allowed'
     : null
 }
 

@@ -202,9 +202,9 @@ function settle({ limits, random }: ProcessDeps, { claim, result, ms, othersWork
 }
 
 const SAYS: Readonly<Record<string, string>> = {
-  amount_mismatch: 'The amount of the event is not the amount due of the order',
-  amount_missing: 'The event has no amount with a currency, and its provider must send both',
-  currency_mismatch: 'The currency of the event is not that of the order',
+  amount_mismatch: 'The amount of the event is not the amount due',
+  amount_missing: 'The event has no amount with a currency, but its provider must send both',
+  currency_mismatch: 'The currency of the event is not the currency of the order',
   order_unknown: 'No order has this id yet',
   test_event: 'A test event has no effect',
   order_deleted: 'The order has been deleted',

@@ -183,6 +183,6 @@ describe('the settings of mollie-classic', () => {
     expect(problemsOf({ ...settings, fetch: { ...settings.fetch, token: 'changeme' } })).toMatch(/token/)
     expect(problemsOf({ ...settings, fetch: { ...settings.fetch, baseUrl: 'http://api.mollie.com' } })).toMatch(/https/)
     const secrets = [{ id: 's1', value: 'a secret of nothing at all' }]
-    expect(problemsOf({ ...settings, secrets })).toBe('PROVIDERS.acme.secrets must be left out: nothing is signed')
+    expect(problemsOf({ ...settings, secrets })).toBe('PROVIDERS.acme.secrets must be omitted: nothing is signed')
   })
 })

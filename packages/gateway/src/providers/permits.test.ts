@@ -25,9 +25,9 @@ describe('the effects of a provider', () => {
       secrets: [{ id: 'a', value: 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' }],
     },
     { scheme: 'hook0', secrets },
-  ])('must be said for $scheme, and the refusal shows the line to add', (settings) => {
+  ])('is required for $scheme, and the refusal shows the line to add', (settings) => {
     expect(problemsOf(settings)).toEqual([
-      `PROVIDERS.acme: the effects of its events must be said: add ${BOTH}, or "effects": [] for none`,
+      `PROVIDERS.acme: effects is required: add ${BOTH}, or "effects": [] for none`,
     ])
     for (const effects of [[], ['payment.failed'], ['payment.succeeded', 'payment.failed']]) {
       expect(problemsOf({ ...settings, effects })).toEqual([])
@@ -153,9 +153,13 @@ describe('what is expected', () => {
   it('may point only at what is signed', () => {
     const adyen = { scheme: 'adyen', secrets: [{ id: 'a', value: '44782DEF547AAA06C910C43932B1EB0C' }] }
     expect(problemsOf({ ...adyen, expect: { '/merchantAccountCode': 'Shop' } })).toEqual([])
-    expect(problemsOf({ ...adyen, expect: { '/eventDate': 'x' } })[0]).toContain('expect points at what is not signed')
+    expect(problemsOf({ ...adyen, expect: { '/eventDate': 'x' } })[0]).toContain(
+      'expect refers to a property that is not signed',
+    )
     const orderReference = '/additionalData/metadata.orderId'
-    expect(problemsOf({ ...adyen, orderReference })[0]).toContain('orderReference points at what is not signed')
+    expect(problemsOf({ ...adyen, orderReference })[0]).toContain(
+      'orderReference refers to a property that is not signed',
+    )
     expect(problemsOf({ ...adyen, orderReference: '/merchantReference' })).toEqual([])
   })
 })

@@ -126,12 +126,12 @@ describe('readProviders', () => {
   })
 
   it.each([
-    [{ scheme: 'standard-webhooks', effects: [] }, 'whsec_not*base64*canary', 'is not whsec_ and base64'],
-    [{ scheme: 'standard-webhooks', effects: [] }, whsec.slice(0, -1), 'is not whsec_ and base64'],
+    [{ scheme: 'standard-webhooks', effects: [] }, 'whsec_not*base64*canary', 'is not whsec_ followed by base64'],
+    [{ scheme: 'standard-webhooks', effects: [] }, whsec.slice(0, -1), 'is not whsec_ followed by base64'],
     [
       { scheme: 'standard-webhooks', effects: [] },
       `whpk_${'A1'.repeat(16)}`,
-      'is not whpk_ and the base64 of 32 bytes',
+      'is not whpk_ followed by the base64 of 32 bytes',
     ],
     [
       { scheme: 'standard-webhooks', effects: [] },
@@ -353,12 +353,12 @@ describe('readProviders', () => {
     ['{body}{timestamp}{timestamp}', 'x-time', null],
     ['{timestamp}.{body}', undefined, ': signedText names a timestamp, timestampHeader is missing'],
     ['{body}', 'x-time', ': signedText leaves the timestamp out'],
-    ['{timestamp}', 'x-time', '.signedText must hold {body} once'],
-    ['constant', undefined, '.signedText must hold {body} once'],
-    ['', undefined, '.signedText must hold {body} once'],
-    ['{body}{body}', undefined, '.signedText must hold {body} once'],
-    ['{body}.{id}', undefined, '.signedText must hold {body} once'],
-    ['{body}}', undefined, '.signedText must hold {body} once'],
+    ['{timestamp}', 'x-time', '.signedText must contain {body} once'],
+    ['constant', undefined, '.signedText must contain {body} once'],
+    ['', undefined, '.signedText must contain {body} once'],
+    ['{body}{body}', undefined, '.signedText must contain {body} once'],
+    ['{body}.{id}', undefined, '.signedText must contain {body} once'],
+    ['{body}}', undefined, '.signedText must contain {body} once'],
   ])('checks the template %j with the header %s', (signedText, timestampHeader, problem) => {
     const problems = problemsOf({ acme: { ...hmac, signedText, timestampHeader } })
     if (problem === null) expect(problems).toEqual([])

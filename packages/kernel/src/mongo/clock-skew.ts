@@ -30,7 +30,7 @@ export function addClockSkewGauge(registry: Registry, options: ClockSkewOptions)
     return skew
   }
   const help =
-    'Seconds by which the clock of this process is ahead of that of the database; asked at most once a minute'
+    'Seconds by which the clock of this process is ahead of the clock of the database; measured at most once a minute'
   addPolledGauges(registry, measure, [{ name: 'oncehook_clock_skew_seconds', help, read: (seconds) => seconds }])
 }
 

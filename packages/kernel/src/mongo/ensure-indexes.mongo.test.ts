@@ -203,7 +203,7 @@ describe('ensureIndexes', () => {
     const twice = () => ({ provider: 'stripe', eventId: 'canary' })
     await database.db.collection('events').insertMany([twice(), twice()])
     const problems = await problemsOf(ensure(database.db, UNIQUE, EXPIRING))
-    expect(problems).toEqual(['Index by_event of events cannot be made: there are duplicates already'])
+    expect(problems).toEqual(['Index by_event of events cannot be created: duplicates already exist'])
     expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('expiry')
   })
 
@@ -212,8 +212,8 @@ describe('ensureIndexes', () => {
     await database.db.collection('events').createIndex(EXPIRING.key, { name: 'other' })
     const impossible = { name: 'impossible', key: { a: 1 }, sparse: true, partialFilterExpression: { a: 1 } }
     expect(await problemsOf(ensure(database.db, EXPIRING, impossible))).toEqual([
-      'Index expiry of events cannot be made (IndexOptionsConflict)',
-      'Index impossible of events cannot be made (CannotCreateIndex)',
+      'Index expiry of events cannot be created (IndexOptionsConflict)',
+      'Index impossible of events cannot be created (CannotCreateIndex)',
     ])
   })
 

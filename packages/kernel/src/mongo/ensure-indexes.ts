@@ -116,7 +116,9 @@ async function create(collection: Collection, index: NeededIndex): Promise<strin
     const made = present.get(index.name)
     if (made !== undefined && index.unique && building.has(index.name)) throw stillBuilt(index, collection)
     if (made !== undefined) return differenceOf(made, index)
-    return error.code === 11_000 ? 'cannot be made: there are duplicates already' : `cannot be made (${error.codeName})`
+    return error.code === 11_000
+      ? 'cannot be created: duplicates already exist'
+      : `cannot be created (${error.codeName})`
   }
 }
 

@@ -21,7 +21,7 @@ export function readForm(rawBody: Buffer): ReadonlyMap<string, string> {
     const equals = pair.indexOf('=')
     const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]
     const decoded = decodeComponent(name)
-    if (fields.has(decoded)) throw invalidBody({ reason: 'field twice' }, { message: 'The form has a field twice' })
+    if (fields.has(decoded)) throw invalidBody({ reason: 'field twice' }, { message: 'The form has a duplicate field' })
     fields.set(decoded, decodeComponent(value))
   }
   return fields

@@ -6,5 +6,5 @@ import { tooManyEvents } from '../errors.ts'
  */
 export function boundedItems<Item>(items: readonly Item[], most: number): readonly Item[] {
   if (items.length <= most) return items
-  throw tooManyEvents({ events: items.length }, { message: `A delivery has at most ${most} events here` })
+  throw tooManyEvents({ events: items.length }, { message: `A delivery of this provider has at most ${most} events` })
 }

@@ -36,7 +36,7 @@ const ALL = propertyOf(PAYMENT_EVENT_TYPES)
 
 function effectProblems(preset: Permissions['effects'] | null, { effects, events }: ProviderSettings): string[] {
   const allowed = effects ?? preset
-  if (allowed === null) return [`the effects of its events must be said: add ${ALL}, or "effects": [] for none`]
+  if (allowed === null) return [`effects is required: add ${ALL}, or "effects": [] for none`]
   const mapped = PAYMENT_EVENT_TYPES.filter((type) => Object.values(events ?? {}).includes(type))
   if (mapped.every((type) => allowed.includes(type))) return []
   const needed = PAYMENT_EVENT_TYPES.filter((type) => allowed.includes(type) || mapped.includes(type))
@@ -50,8 +50,12 @@ function pointerProblems(signed: readonly string[] | undefined, settings: Provid
   const isUnsigned = (pointer: string): boolean => !signed.includes(pointer)
   const list = signed.join(', ')
   return [
-    ...(Object.keys(expect).some(isUnsigned) ? [`expect points at what is not signed; signed are ${list}`] : []),
-    ...(isUnsigned(orderReference) ? [`orderReference points at what is not signed; signed are ${list}`] : []),
+    ...(Object.keys(expect).some(isUnsigned)
+      ? [`expect refers to a property that is not signed; signed are ${list}`]
+      : []),
+    ...(isUnsigned(orderReference)
+      ? [`orderReference refers to a property that is not signed; signed are ${list}`]
+      : []),
   ]
 }
 

@@ -11,9 +11,9 @@ export const fetchSettings = z.strictObject({
   baseUrl: z
     .string()
     .max(2_048)
-    .refine(isApiBase, { error: 'must be an https address (http to loopback only) without user, query or fragment' }),
+    .refine(isApiBase, { error: 'must be an https URL (http to loopback only) without user, query or fragment' }),
   token: z.string().refine((token) => secretProblem(token, 1) === null && /^[\x21-\x7e]+$/.test(token), {
-    error: 'must be a token: not blank, no placeholder, without white space',
+    error: 'must be a token: not empty, not a placeholder, without whitespace',
   }),
 })
 

@@ -29,7 +29,7 @@ const authentic: readonly Authentic[] = readVectorFiles().flatMap(({ scheme, cas
     .filter(({ provider }) => provider.confirm === undefined),
 )
 
-/** Whether a delivery is taken for authentic; whatever throws fails the test. */
+/** Whether a delivery is accepted as authentic. Any exception fails the test. */
 async function accepts({ provider, now }: Authentic, delivery: Delivery): Promise<boolean> {
   return 'secretId' in (await provider.verify(delivery, now, fetch))
 }

@@ -32,9 +32,7 @@ export const headerName = z
  * The webhook URL, exactly as the provider knows it: some schemes sign it.
  * @internal
  */
-export const publicUrl = z
-  .url({ protocol: /^https?$/, error: 'must be the public address, with http or https' })
-  .max(2_048)
+export const publicUrl = z.url({ protocol: /^https?$/, error: 'must be the public URL, with http or https' }).max(2_048)
 
 /** The largest body that a record can hold: a MongoDB document has at most 16 MiB, and ours has other fields too. */
 export const MAX_RECORD_BYTES = 16_000_000
@@ -62,7 +60,7 @@ export const commonShape = {
  * The secrets of a provider that signs nothing.
  * @internal
  */
-export const noSecrets = z.array(secretSettings).max(0, { error: 'must be left out: nothing is signed' }).default([])
+export const noSecrets = z.array(secretSettings).max(0, { error: 'must be omitted: nothing is signed' }).default([])
 
 /** The settings that every provider has. */
 export interface CommonSettings {

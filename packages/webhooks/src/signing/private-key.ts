@@ -8,7 +8,7 @@ import { SigningError } from './signer.ts'
 export function readPrivateKey(secret: string, kind: 'ed25519' | 'ec' | 'rsa'): KeyObject {
   const key = keyOf(secret)
   if (key?.asymmetricKeyType === kind) return key
-  throw new SigningError(`The secret is not the PEM of a private key (${kind}): the provider keeps that half`)
+  throw new SigningError(`The secret is not the PEM of a private key (${kind}): the provider keeps the private key`)
 }
 
 function keyOf(pem: string): KeyObject | null {

@@ -154,7 +154,7 @@ describe('events show', () => {
     expect(stdout).toContain('Headers       content-type: application/json')
     expect(stdout).not.toContain('stripe-signature')
     expect(stdout).toMatch(/^AT +DURATION +OUTCOME +CODE +MESSAGE$/m)
-    expect(stdout).toMatch(/dead +amount_mismatch +The amount of the event is not the amount due of the order$/m)
+    expect(stdout).toMatch(/dead +amount_mismatch +The amount of the event is not the amount due$/m)
     const { headers, raw } = await system.operator().events.get.query({ id, body: true })
     const signature = /v1=(\w+)/.exec(headers['stripe-signature'] ?? '')?.[1] ?? ''
     const { document } = await runJson(['events', 'show', id])

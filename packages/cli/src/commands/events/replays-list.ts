@@ -25,4 +25,4 @@ function describe({ items, next }: Awaited<ReturnType<OperatorClient['replays'][
   return [...toTableLines(HEAD, rows), ...describeNext(next)]
 }
 
-const NOT_COUNTED = 'not counted in time'
+const NOT_COUNTED = 'counting took too long'

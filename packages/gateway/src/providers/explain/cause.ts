@@ -18,7 +18,7 @@ export function wrongProvider(asked: string, other: string): PossibleCause {
   }
 }
 
-/** Returns the proved causes. Without any, returns all possible causes, and another secret if none of them is clear. */
+/** Returns the proved causes. If there are none, returns all possible causes, and "another secret" if none of them is clear. */
 export function rankCauses(proved: readonly Cause[], seen: readonly Cause[], scheme: string): Cause[] {
   if (proved.length > 0) return [...proved]
   // A body from a test environment or an old time is rarely the only cause.

@@ -21,7 +21,7 @@ export interface Observed {
   readonly now: number
 }
 
-/** Possible causes that are visible without an attempt. */
+/** Possible causes that can be seen without a new attempt to verify. */
 export function observe(observed: Observed, signedTime: SignedTime | null): Cause[] {
   const { rawBody } = observed.delivery
   return [
@@ -123,7 +123,7 @@ function observeTime({ settings, now }: Observed, time: SignedTime | null): Caus
   return cause === null ? [] : [seen(cause)]
 }
 
-/** The cause of a signed time that is outside of the tolerance; null if it is inside, or if there is none. */
+/** The cause for a signed time outside the tolerance; null if it is inside, or if there is none. */
 export function clockCauseOf(settings: ProviderSettings, time: SignedTime | null, now: number): PossibleCause | null {
   if (time === null || time.ms === null) return null
   const isPast = time.ms < now
@@ -140,7 +140,7 @@ export function clockCauseOf(settings: ProviderSettings, time: SignedTime | null
   }
 }
 
-/** In seconds. Only PayPal may be later than it may be early. */
+/** In seconds. Only for PayPal, the past has another limit than the future. */
 function windowOf({ scheme, toleranceSeconds }: ProviderSettings, isPast: boolean): number {
   return isPast && scheme === 'paypal' ? PAYPAL_MAX_AGE_SECONDS : toleranceSeconds
 }
@@ -215,7 +215,7 @@ function linesOf(rawHeaders: readonly string[]): (readonly [name: string, value:
   )
 }
 
-/** A short text of a stranger, without control characters. */
+/** A shortened text from a stranger, without control characters. */
 function plain(text: string): string {
   return text.slice(0, 40).replace(/\p{C}/gu, '\ufffd')
 }

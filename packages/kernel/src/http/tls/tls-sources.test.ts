@@ -33,7 +33,7 @@ describe('the TLS settings of a listener', () => {
     [
       'authorities alone: its clients would seem to be checked',
       { A_CLIENT_CA: authority.ca },
-      ['A_CLIENT_CA needs A_CERT and A_KEY beside it'],
+      ['A_CLIENT_CA requires A_CERT and A_KEY'],
     ],
     [
       'three texts that are nothing of the kind, each named',

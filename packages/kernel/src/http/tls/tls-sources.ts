@@ -33,7 +33,7 @@ export function createServerTlsSource(env: NodeJS.ProcessEnv, prefix: string): F
     const clientCa = attempt(() => checkTlsAuthorities(ca, `${prefix}_CLIENT_CA`))
     const pair = attempt(() => checkTlsPair({ cert, key }, prefix))
     if (pair === null && clientCa !== undefined) {
-      attempt(() => refuse(`${prefix}_CLIENT_CA needs ${prefix}_CERT and ${prefix}_KEY beside it`))
+      attempt(() => refuse(`${prefix}_CLIENT_CA requires ${prefix}_CERT and ${prefix}_KEY`))
     }
     if (problems.length > 0) throw new SettingsError(problems)
     return pair ? { ...pair, clientCa } : null

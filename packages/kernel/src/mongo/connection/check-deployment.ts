@@ -19,7 +19,7 @@ export async function checkDeployment(db: Db): Promise<Deployment> {
   // Without a direct connection, the node was the primary a moment ago. The next attempt finds the new one.
   if (hello.arbiterOnly === true || (typeof hello.primary === 'string' && db.client.options.directConnection)) {
     throw new SettingsError([
-      'MONGODB_URI connects to one node that is not the primary: leave directConnection out and name the replicaSet',
+      'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
     ])
   }
   throw notWritable()

@@ -217,7 +217,7 @@ describe.concurrent('open', () => {
       await expect(plain.ping()).rejects.toThrow('The database is not open yet')
       await using named = connection(new Secret(`${server.getUri()}?replicaSet=rs0`))
       expect((await refusalOf(() => named.open())).problems).toEqual([
-        'MONGODB_URI names a replica set to which no server there belongs: they stand alone or in another set',
+        'MONGODB_URI names a replica set, but no server there belongs to it: they are standalone or in another set',
       ])
     } finally {
       await server.stop({ doCleanup: true, force: true })
@@ -249,7 +249,7 @@ describe.concurrent('open', () => {
     const secondary = set.nodes.find((node) => node !== primary)
     await using made = connection(new Secret(`mongodb://127.0.0.1:${secondary?.port}/?directConnection=true`))
     expect((await refusalOf(() => made.open())).problems).toEqual([
-      'MONGODB_URI connects to one node that is not the primary: leave directConnection out and name the replicaSet',
+      'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
     ])
   }, 60_000)
 

@@ -187,6 +187,6 @@ function refuseForeignServers(error: unknown): void {
   if (!(error instanceof MongoServerSelectionError) || error.reason?.setName == null) return
   if (error.reason.servers.size > 0) return
   throw new SettingsError([
-    'MONGODB_URI names a replica set to which no server there belongs: they stand alone or in another set',
+    'MONGODB_URI names a replica set, but no server there belongs to it: they are standalone or in another set',
   ])
 }

@@ -20,7 +20,7 @@ const shape = {
   signedText: z
     .string()
     .regex(/^(?:[^{}]|\{timestamp\})*\{body\}(?:[^{}]|\{timestamp\})*$/, {
-      error: 'must hold {body} once, may hold {timestamp}, and no other braces',
+      error: 'must contain {body} once, and may contain {timestamp}, but no other braces',
     })
     .optional(),
   secretEncoding: z.enum(['utf8', 'hex', 'base64']).default('utf8'),

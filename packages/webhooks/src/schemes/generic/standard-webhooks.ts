@@ -42,9 +42,9 @@ export function readStandardKey(text: string): ReadKey {
   if (text.startsWith('whsk_')) return { problem: 'is a private key, its public half (whpk_) is needed' }
   if (text.startsWith('whpk_')) {
     const key = ed25519Key(decodeBase64(text.slice('whpk_'.length)))
-    return key === null ? { problem: 'is not whpk_ and the base64 of 32 bytes' } : { key, kind: 'v1a' }
+    return key === null ? { problem: 'is not whpk_ followed by the base64 of 32 bytes' } : { key, kind: 'v1a' }
   }
-  return decodeBase64(text.replace(/^whsec_/, '')) ?? { problem: 'is not whsec_ and base64' }
+  return decodeBase64(text.replace(/^whsec_/, '')) ?? { problem: 'is not whsec_ followed by base64' }
 }
 
 /** The check of Standard Webhooks with secrets that `readStandardKey` read. */

@@ -121,7 +121,7 @@ describe('the certificates that a finder keeps and asks for', () => {
     expect(await find(sandboxUrl, now)).toBeNull()
   })
 
-  it('are requested for one address three times in vain, then not for half a minute; other addresses are still served', async () => {
+  it('are requested for one address until three requests have failed, then not for half a minute; other addresses are still served', async () => {
     const { find, askedFor } = finder(() => new Response('', { status: 404 }))
     for (const n of [1, 2, 3, 4, 5]) await find(urlOf(n), now, { from: '192.0.2.1' }).catch(() => null)
     expect(askedFor()).toHaveLength(3)

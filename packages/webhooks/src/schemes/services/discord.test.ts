@@ -43,7 +43,7 @@ describe('discord', () => {
 
   it.each(['', 'zz'.repeat(32), publicKey.slice(2), `${publicKey}00`])('refuses %j as a public key', (value) => {
     expect(() => makeProvider({ settings: { scheme: 'discord' }, secrets: [{ value }] })).toThrow(
-      'is not the 64 hexadecimal digits of a public key',
+      'is not a public key of 64 hexadecimal digits',
     )
   })
 })

@@ -25,7 +25,7 @@ export const discord = defineScheme(
     }),
     readKey(text) {
       const key = ed25519Key(decodeHex(text.toLowerCase()))
-      return key === null ? { problem: 'is not the 64 hexadecimal digits of a public key' } : { key }
+      return key === null ? { problem: 'is not a public key of 64 hexadecimal digits' } : { key }
     },
     redelivery: UNDOCUMENTED,
     permits: NO_PAYMENTS,

@@ -36,7 +36,7 @@ describe('gitlab', () => {
 
   it('refuses a signing token that is none', () => {
     const secrets = [{ value: 'whsec_!' }]
-    expect(() => makeProvider({ settings: { scheme: 'gitlab' }, secrets })).toThrow('is not whsec_ and base64')
+    expect(() => makeProvider({ settings: { scheme: 'gitlab' }, secrets })).toThrow('is not whsec_ followed by base64')
   })
 
   it('takes with a clear token only what GitLab itself says', async () => {

@@ -48,7 +48,7 @@ export const sendgrid = defineScheme(
 function readPublicKey(text: string): ReadKey {
   const key = keyOf(decodeBase64(text))
   const isP256 = key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
-  return isP256 ? { key } : { problem: 'is not the base64 of a public key on P-256 (SPKI)' }
+  return isP256 ? { key } : { problem: 'is not a P-256 public key in base64 (SPKI)' }
 }
 
 function keyOf(spki: Buffer | null): KeyObject | null {

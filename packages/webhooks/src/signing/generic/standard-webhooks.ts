@@ -41,7 +41,7 @@ function signStandardWebhooks(request: SigningRequest): HeaderLine[] {
 
 function readSigningKey(secret: string): KeyObject {
   const bytes = readBase64Secret(secret.slice('whsk_'.length))
-  if (bytes.length !== 64) throw new SigningError('The secret must be whsk_ and the base64 of 64 bytes')
+  if (bytes.length !== 64) throw new SigningError('The secret must be whsk_ followed by the base64 of 64 bytes')
   const d = bytes.subarray(0, 32).toString('base64url')
   const x = bytes.subarray(32).toString('base64url')
   return createPrivateKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', d, x } })
