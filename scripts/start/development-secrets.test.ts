@@ -25,7 +25,7 @@ describe('readDevelopmentSecrets', () => {
     expect(readDevelopmentSecrets(other.file, randomBytes).serviceTokenSecret).not.toBe(made.serviceTokenSecret)
   })
 
-  it('makes a Stripe without Connect, of whose account no start warns', async () => {
+  it('makes a Stripe provider without Connect, so that no start warns about its account', async () => {
     await using data = await folder()
     expect(readDevelopmentSecrets(data.file, randomBytes).providers.stripe).toMatchObject({ expect: {} })
   })

@@ -27,7 +27,7 @@ async function throttledMicros({ port }: MongodUnderTest): Promise<number> {
   return Number(flowControl.timeAcquiringMicros)
 }
 
-/** How often a service has waited in vain for a connection of its pool, by its metrics. */
+/** How often a service has waited for a connection of its pool and got none, by its metrics. */
 async function waitedInVain(port: number): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return Number(/^oncehook_database_errors_total\{class="MongoWaitQueueTimeoutError"\} (\d+)/m.exec(metrics)?.[1] ?? 0)

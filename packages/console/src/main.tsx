@@ -10,7 +10,7 @@ import { applyTheme } from './frame/theme.ts'
 import { followKeys } from './frame/use-keys.ts'
 import { takeSignInCode } from './sign-in/sign-in-code.ts'
 
-/** A token that has ended ends the session: the page forgets what it has read, and asks for another token. */
+/** An expired token ends the session: the page forgets what it has read, and asks for another token. */
 function onError(error: Error): void {
   if (codeOf(error) !== 'unauthenticated') return
   setSession(null)

@@ -14,7 +14,7 @@ import { insertOrder } from './orders/stored/order-store.ts'
 import { commitChanges } from './payments/commit-changes.ts'
 import { sampleOrder } from './testing/samples.ts'
 
-it('behind an old mongos: nothing is taken for used before a majority holds what uses it', async () => {
+it('behind an old mongos: nothing counts as used before a majority has stored its use', async () => {
   await using set = await startReplicaSet(3, { electionsByHand: true })
   const primary = await set.primary()
   await using mongos = await startOldMongos(primary.port)

@@ -95,7 +95,7 @@ export class ContainerUnderTest implements AsyncDisposable {
     return (await this.#handle.inspect()).Config.Labels['org.opencontainers.image.revision']
   }
 
-  /** Whether the kernel ever ended it for want of memory. */
+  /** Whether the kernel ever killed it because memory was exhausted. */
   async ranOutOfMemory(): Promise<boolean> {
     return (await this.#handle.inspect()).State.OOMKilled
   }

@@ -2,7 +2,7 @@ import { TRPCClientError } from '@trpc/client'
 import { texts } from '../texts/texts.ts'
 import { ProblemAnswer } from './problem-answer.ts'
 
-/** What went wrong, for a person: what it is, what to do next, and how to find it in the log. */
+/** A problem as the page shows it: what it is, what to do next, and how to find it in the log. */
 export interface Problem {
   readonly message: string
   readonly code: string
@@ -10,7 +10,7 @@ export interface Problem {
   readonly requestId: string | null
 }
 
-/** The code of an error of the operator API: of our catalogue, or `unreachable`. */
+/** The code of an error of the operator API: one of the error catalogue, or `unreachable`. */
 export function codeOf(error: unknown): string {
   if (error instanceof ProblemAnswer) return error.code
   if (!(error instanceof TRPCClientError)) return 'other'

@@ -19,8 +19,8 @@ const RETRY_MS = 3_000
 const RETRY_REFUSED_MS = 10_000
 
 /**
- * Server-sent events by `fetch`. The browser's own `EventSource` cannot send a header, and a token must not be in an
- * address. It connects again until it is closed, after the last event that it has received.
+ * Server-sent events by `fetch`. The browser's own `EventSource` cannot send headers, and a token must not be in a URL.
+ * Until it is closed, it reconnects and continues after the last event that it has received.
  */
 export class EventStream extends EventTarget {
   readonly CONNECTING = 0

@@ -10,7 +10,7 @@ export type Answers = inferRouterOutputs<OperatorRouter>
 /** An event of a list. */
 export type ListedEvent = Answers['events']['list']['items'][number]
 
-/** An event with all that is stored about it. */
+/** An event with everything that is stored about it. */
 export type EventDetails = Answers['events']['get']
 
 const URL_OF_API = '/operator'

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import type { Role } from './role.ts'
 
-/** Who uses the page and what they may do. Nothing of it is stored: a reload ends it. */
+/** The operator who uses the page, and their roles. It is not stored: a reload ends the session. */
 export interface Session {
   readonly token: string
   readonly operator: string
@@ -11,7 +11,7 @@ export interface Session {
 let session: Session | null = null
 const listeners = new Set<() => void>()
 
-/** The session, or null before a sign-in and after a sign-out. */
+/** The session; null before a sign-in and after a sign-out. */
 export function currentSession(): Session | null {
   return session
 }

@@ -1,12 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 
-/** What asks for a page: its size, and where it starts unless it is the first. */
+/** The input for a page: its size, and where it starts unless it is the first. */
 interface PageRequest {
   readonly limit: number
   readonly after?: string
 }
 
-/** What a list is, for the cache, and how to ask for one of its pages. */
+/** A list: its key in the cache, and the call that reads one of its pages. */
 interface Pages<Page> {
   readonly key: readonly unknown[]
   readonly read: (page: PageRequest) => Promise<Page>

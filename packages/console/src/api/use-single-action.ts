@@ -1,15 +1,15 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
 
-/** A call that changes something, and what comes after it. */
+/** A call that changes something, and what to do after it. */
 interface SingleAction<Input, Answer> {
   readonly act: (input: Input) => Promise<Answer>
   readonly onDone: (answer: Answer) => void
 }
 
 /**
- * A call that is made once: `start` does nothing more until the call has failed. This holds at once and not with the next
- * render, so two clicks right after each other make one call.
+ * A call that is made only once: after the first `start`, further ones do nothing unless the call has failed. This
+ * takes effect at once, not with the next render, so that two quick clicks make one call.
  */
 export function useSingleAction<Input, Answer>({ act, onDone }: SingleAction<Input, Answer>) {
   const isStarted = useRef(false)

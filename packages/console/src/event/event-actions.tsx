@@ -12,7 +12,7 @@ import { texts } from '../texts/texts.ts'
 
 type Asked = 'replay' | 'close' | 'release'
 
-/** What can be done with one event. What cannot be done now says why. */
+/** The actions for one event. An action that is not possible now says why. */
 export function EventActions({ event }: { readonly event: EventDetails }) {
   const [asked, setAsked] = useState<Asked | null>(null)
   const client = useQueryClient()

@@ -8,7 +8,7 @@ import { texts } from '../texts/texts.ts'
 import { indentJson } from './indent-json.ts'
 import { useEventBody } from './use-event-body.ts'
 
-/** The body and the headers of an event. The body is shown only as text, and only to who may read bodies. */
+/** The body and the headers of an event. The body is shown only as text, and only to operators with the role `bodies`. */
 export function EventBody({ event }: { readonly event: EventDetails }) {
   const { data, error, refetch } = useEventBody(event.id)
   const mayRead = useMayDo('bodies')

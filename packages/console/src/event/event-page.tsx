@@ -14,7 +14,7 @@ import { EventBody } from './event-body.tsx'
 import { TestTag } from './test-tag.tsx'
 import { useEvent } from './use-event.ts'
 
-/** One event: all that is stored about it, and what can be done with it. */
+/** One event: everything that is stored about it, and its actions. */
 export function EventPage() {
   const { id } = useParams({ from: '/events/$id' })
   const { data, error, refetch } = useEvent(id)

@@ -1,9 +1,9 @@
-/** The longest text to show indented, in characters. A browser lays out more of them only slowly. */
+/** The longest text to show indented, in characters. Browsers are slow to lay out longer texts. */
 const MOST_WRITTEN = 1_000_000
 
 /**
- * Indents JSON without reading its values: numbers keep every digit, names their order, doubled names stay. Null if the
- * text is not JSON, or would be longer than a million characters.
+ * Indents JSON without reading its values: numbers keep all digits, names keep their order, and duplicate names are
+ * kept. Null if the text is not JSON, or would be longer than a million characters.
  */
 export function indentJson(text: string): string | null {
   if (text.length > MOST_WRITTEN || !isJson(text)) return null

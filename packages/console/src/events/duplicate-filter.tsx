@@ -7,7 +7,7 @@ import { DUPLICATES, type EventSearch, toEventQuery, withFilter } from './event-
 
 const REFRESH_MS = 30_000
 
-/** The filter for events that were received again, with the numbers of those that match the other filters. */
+/** The filter for events that were received again, with the number of events for each choice. The other filters apply. */
 export function DuplicateFilter({ search }: { readonly search: EventSearch }) {
   const navigate = useNavigate()
   const { duplicates: _, text: __, ...others } = search

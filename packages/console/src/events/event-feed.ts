@@ -9,7 +9,7 @@ export interface EventFeed {
   readonly cut: Answers['events']['list']['cut']
 }
 
-/** How many events the page keeps. Older ones are read again when they are wanted. */
+/** How many events the page keeps. Older ones are read again when they are needed. */
 const MOST_KEPT = 5_000
 
 /** A page that was read again, and what was known before and after the reading. */
@@ -33,13 +33,13 @@ export function takePage({ page, before, known, isBroken, isKept }: Reread): {
   return { feed: isNew ? page : joinNewest(known, page), isWhole: true }
 }
 
-/** Whether events between the newest page and what is known are missing. */
+/** Whether events are missing between the newest page and the known events. */
 function hasGap(known: EventFeed | undefined, { next }: EventFeed): boolean {
   if (known === undefined || next === null || known.items.length === 0) return false
   return !known.items.some(({ id }) => id >= next)
 }
 
-/** Joins the newest page with what is known. If events in between are missing, the page alone is the feed. */
+/** Joins the newest page with the known events. If events in between are missing, the feed is the page alone. */
 export function joinNewest(known: EventFeed | undefined, page: EventFeed): EventFeed {
   const { next } = page
   if (known === undefined || next === null || page.cut !== null || hasGap(known, page)) return page
@@ -47,8 +47,8 @@ export function joinNewest(known: EventFeed | undefined, page: EventFeed): Event
 }
 
 /**
- * Applies events that have been received or changed: known ones stay in their place, new ones come to theirs. Those that
- * are older than the feed are left to the page that has them.
+ * Applies events that were received or changed: known events stay in their place, and new ones are inserted in order.
+ * Events older than the feed are ignored: their page will contain them.
  */
 export function applyChanges(known: EventFeed, changed: readonly ListedEvent[]): EventFeed {
   const changes = new Map(changed.map((event) => [event.id, event]))
@@ -67,8 +67,8 @@ function withBound(feed: EventFeed): EventFeed {
 }
 
 /**
- * Adds the page of older events that was asked for with `after`. If what is known has got another end in the meantime, the
- * page is left out, or events in between would be missing.
+ * Adds the page of older events that was requested with `after`. If the known events end elsewhere by now, the page is
+ * ignored: otherwise events in between would be missing.
  */
 export function joinOlder(known: EventFeed, { items, next, cut }: EventFeed, after: string): EventFeed {
   if (known.next !== after) return known

@@ -97,7 +97,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
   )
 }
 
-/** Names that a list has, and the chosen one even if the list does not have it. */
+/** The names of a list, and the chosen name even if the list does not contain it. */
 function withChosen(names: readonly string[], chosen: string | undefined): string[] {
   return chosen === undefined || names.includes(chosen) ? [...names] : [...names, chosen]
 }

@@ -1,6 +1,6 @@
 import type { ListedEvent } from '../api/operator-client.ts'
 
-/** The states of an event, in the order of its life. */
+/** The states of an event, in the order in which it passes through them. */
 export const EVENT_STATES = [
   'pending',
   'processing',
@@ -10,7 +10,7 @@ export const EVENT_STATES = [
   'closed',
 ] as const satisfies readonly ListedEvent['state'][]
 
-/** Which events to select by their deliveries: received again, also with another body, or one of both. */
+/** How to select events by their deliveries: received more than once, received with another body, or either. */
 export const DUPLICATES = ['repeated', 'changed', 'any'] as const
 
 /** Whether to select test events only, or all others. */
@@ -36,7 +36,7 @@ export interface EventSearch {
 const TEXTS = ['find', 'text', 'provider', 'reason', 'order'] as const
 const TIMES = ['from', 'to'] as const
 
-/** Reads the filters of an address. What is unknown or not valid is left out. */
+/** Reads the filters of an address. Unknown and invalid filters are ignored. */
 export function readEventSearch(search: Readonly<Record<string, unknown>>): EventSearch {
   const texts = TEXTS.map((name) => [name, textOf(search[name])])
   const times = TIMES.map((name) => [name, timeOf(search[name])])
@@ -58,7 +58,7 @@ function timeOf(value: unknown): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()
 }
 
-/** The filter of the operator API for the filters of an address. What is searched in the box is not part of it. */
+/** The filter of the operator API for the filters of an address, without the text of the search box. */
 export function toEventFilter({ find: _, text: __, ...search }: EventSearch) {
   return toApiNames(search)
 }
@@ -71,7 +71,7 @@ function toApiNames<Rest extends EventSearch>({ order, tests, ...others }: Rest)
   }
 }
 
-/** What the operator API is asked for the filters of an address. */
+/** The request to the operator API for the filters of an address. */
 export function toEventQuery(search: EventSearch) {
   const { find, text, order: _, ...others } = search
   if (text !== undefined) return { ...toEventFilter(search), text }
@@ -80,20 +80,20 @@ export function toEventQuery(search: EventSearch) {
 }
 
 /**
- * Whether the stream of changes can say what belongs to the list. It knows no searches by id, text, duplicates or tests;
- * and each search in bodies leaves an entry in the audit log.
+ * Whether the stream of changes can filter like the list. It supports no search by id, text, duplicates or tests, and
+ * each search in bodies adds an entry to the audit log.
  */
 export function isLive({ find, text, duplicates, tests }: EventSearch): boolean {
   return [find, text, duplicates, tests].every((filter) => filter === undefined)
 }
 
-/** What the stream of changes is asked for. It knows no times: see `isInSpan`. */
+/** The filter of the stream of changes. The stream cannot filter by time: see `isInSpan`. */
 export function toTailInput(search: EventSearch) {
   const { from: _, to: __, duplicates: ___, tests: ____, ...others } = search
   return toEventFilter(others)
 }
 
-/** Whether an event was received in the time of the filters. */
+/** Whether an event was received in the time span of the filters. */
 export function isInSpan({ from, to }: EventSearch, { receivedAt }: ListedEvent): boolean {
   const at = Date.parse(receivedAt)
   return (from === undefined || at >= Date.parse(from)) && (to === undefined || at < Date.parse(to))

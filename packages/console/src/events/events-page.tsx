@@ -109,7 +109,7 @@ function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
   )
 }
 
-/** The button for a test event of the first provider that takes one. */
+/** The button that sends a test event of the first provider that supports it. */
 function TestOfFirst() {
   const provider = useProviders().data?.find(({ takesTests }) => takesTests)
   if (provider === undefined) return null
@@ -123,7 +123,7 @@ function TestOfFirst() {
 
 const MOST_IDS = 1_000
 
-/** What a replay of the list is about: its filter or, for a search by id, what was found. */
+/** What a replay of the list selects: its filter or, for a search by id, the events that were found. */
 function targetOf(search: EventSearch, items: readonly ListedEvent[]): ReplayTarget {
   if (search.find === undefined && search.text === undefined) return { filter: toEventFilter(search) }
   return { ids: items.slice(0, MOST_IDS).map(({ id }) => id) }

@@ -75,7 +75,7 @@ export function EventsTable({ items }: { readonly items: readonly ListedEvent[] 
   return <DataTable caption={texts.events.table} columns={COLUMNS} items={items} keyOf={keyOf} />
 }
 
-/** A value of a row, as a link to the events of the list that have it as well. */
+/** A value of a row, as a link to all events of the list with the same value. */
 function FilterLink({ change, text }: { readonly change: EventSearch; readonly text: string }) {
   const join = (search: Readonly<Record<string, unknown>>) => withFilter(readEventSearch(search), change)
   return (

@@ -12,7 +12,7 @@ const LOOKS: Readonly<Record<Shown, string>> = {
   broken: 'text-bad',
 }
 
-/** Whether the list is live, which changes it leaves out, and a way to read it again. */
+/** Whether the list is live, how many changes it does not show, and a button to read it again. */
 export function Liveness(props: {
   readonly tail: Shown
   readonly leftOut: number | null

@@ -8,15 +8,15 @@ import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 
 const REFRESH_MS = 5_000
-// Counting what a provider sent costs the gateway up to a second.
+// Counting the events of the providers costs the gateway up to a second.
 const HEALTH_REFRESH_MS = 30_000
 
-/** The overview, kept current for all who show it. */
+/** The overview, kept up to date for every component that shows it. */
 export function useOverview() {
   return useQuery({ queryKey: ['overview'], queryFn: () => operator.overview.query(), refetchInterval: REFRESH_MS })
 }
 
-/** What an operator asks first: does something wait too long, is something dead, does anything arrive. */
+/** What an operator wants to know first: whether events wait too long, whether any are dead, and whether any arrive. */
 export function OverviewStrip() {
   const { data, error } = useOverview()
   if (error !== null) return <ProblemNotice error={error} />
@@ -64,7 +64,7 @@ function Numbers({ overview }: { readonly overview: Answers['overview'] }) {
   )
 }
 
-/** Within which time deliveries are answered. */
+/** The time within which deliveries are answered. */
 function Answered() {
   const { data } = useAnswerTimes()
   return (
@@ -74,7 +74,7 @@ function Answered() {
   )
 }
 
-/** Which providers are silent, and which secrets end soon. */
+/** The silent providers, and the secrets that expire soon. */
 function Warnings() {
   const { data } = useProviderHealth(HEALTH_REFRESH_MS)
   const silent = data?.providers.filter(({ silentSince }) => silentSince !== null).map(({ name }) => name)

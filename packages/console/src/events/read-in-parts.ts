@@ -1,18 +1,18 @@
 import { type EventFeed, joinOlder } from './event-feed.ts'
 
-/** Which part of a search to read: what is older than `after`, within a time. */
+/** A part of a search: the events that are older than `after`, and the time to search for them. */
 export interface SearchPart {
   readonly after?: string
   readonly withinMs: number
 }
 
-// Together as long as a search may take.
+// Their sum is the longest time that a search may take.
 const SOON_MS = 150
 const REST_MS = 1_850
 
 /**
- * Reads the newest page of a search. If it cannot be read at once, because few events match, `onPart` gets what was found
- * soon, and the search continues.
+ * Reads the newest page of a search. If this takes long, because few events match, `onPart` gets the first results and
+ * the search continues.
  */
 export async function readInParts(
   read: (part: SearchPart) => Promise<EventFeed>,

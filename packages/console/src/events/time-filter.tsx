@@ -46,7 +46,7 @@ function SpanChip(props: { readonly text: string; readonly isCurrent?: boolean; 
   )
 }
 
-/** A time as the field of the browser wants it: in the viewer's zone, without naming the zone. */
+/** A time in the format of the browser's field: in the viewer's time zone, without its name. */
 function toField(at: string | undefined): string {
   if (at === undefined) return ''
   const date = new Date(at)

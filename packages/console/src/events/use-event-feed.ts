@@ -8,21 +8,21 @@ import { type ChangedEvents, useEventTail } from './use-event-tail.ts'
 import { isFarFromTop } from './use-pinned.ts'
 
 const PAGE = 100
-// The newest page is read again, which costs the gateway one search by its index.
+// Reading the newest page again costs the gateway one search by an index.
 const REFRESH_MS = 10_000
 
 function readPage(search: EventSearch, part: Partial<SearchPart>): Promise<EventFeed> {
   return operator.events.list.query({ ...toEventQuery(search), ...part, limit: PAGE })
 }
 
-/** How many changes the list does not show. Null: an unknown number. */
+/** How many changes the list does not show. Null if the number is unknown. */
 type LeftOut = number | null
 
 function plus(one: LeftOut, other: LeftOut): LeftOut {
   return one === null || other === null ? null : one + other
 }
 
-/** The events that match, kept current, and a way to read older ones. */
+/** The events that match, kept up to date, and a function that reads older ones. */
 export function useEventFeed(search: EventSearch) {
   const client = useQueryClient()
   const queryKey = ['events', 'list', search] as const
@@ -58,7 +58,7 @@ export function useEventFeed(search: EventSearch) {
   }
   const feed = useQuery<EventFeed>({
     ...{ queryKey, queryFn: readNewest },
-    // Each search in bodies leaves an entry in the audit log, and a search that was cut takes long.
+    // Each search in bodies adds an entry to the audit log, and a search that was cut takes long.
     ...(search.text === undefined ? {} : { staleTime: Number.POSITIVE_INFINITY }),
     refetchOnWindowFocus: ({ state }) => state.data?.cut === null,
   })

@@ -4,7 +4,7 @@ import { type ListedEvent, operator } from '../api/operator-client.ts'
 import { setSession } from '../api/session.ts'
 import { type EventSearch, isLive, toTailInput } from './event-search.ts'
 
-/** How the list follows what changes. `off`: a search that is not followed. */
+/** How the list follows changes. `off`: the list is a search that is not updated. */
 export type TailState = 'off' | 'starting' | 'live' | 'reconnecting' | 'crowded'
 
 /** Events that have changed. */
@@ -18,7 +18,7 @@ export interface ChangedEvents {
 
 const RETRY_MS = 10_000
 
-/** Follows the events that match. The search must stay the same as long as the component is there. */
+/** Follows the events that match. The search must not change while the component is mounted. */
 export function useEventTail(search: EventSearch, tell: (changed: ChangedEvents) => void): TailState {
   const [followed] = useState(search)
   const [state, setState] = useState<TailState>(isLive(followed) ? 'starting' : 'off')

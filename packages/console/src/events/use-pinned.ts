@@ -3,14 +3,14 @@ import type { ListedEvent } from '../api/operator-client.ts'
 
 const FAR_FROM_TOP_PX = 200
 
-/** Whether somebody reads further down, so that rows must stay in their place. */
+/** Whether the viewer has scrolled down, so that rows must stay in their place. */
 export function isFarFromTop(): boolean {
   return window.scrollY > FAR_FROM_TOP_PX
 }
 
 /**
- * Keeps rows in their place while somebody reads further down: newer events are only counted, until they are asked for
- * or the top is in view again.
+ * Keeps rows in their place while the viewer has scrolled down: newer events are only counted until they are requested
+ * or the top is visible again.
  */
 export function usePinned(items: readonly ListedEvent[]) {
   const [pinned, setPinned] = useState<string | null>(null)

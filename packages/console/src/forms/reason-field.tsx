@@ -17,7 +17,7 @@ export function ReasonField() {
   )
 }
 
-/** The reason that was typed into a form. */
+/** The reason from a form. */
 export function reasonOf(form: HTMLFormElement): string {
   return String(new FormData(form).get('reason') ?? '')
 }

@@ -1,6 +1,6 @@
 import { Navigate } from '@tanstack/react-router'
 
-/** Leads to the events, on which the page opens. */
+/** Redirects to the events, the first page. */
 export function FirstPage() {
   return <Navigate to="/events" replace />
 }

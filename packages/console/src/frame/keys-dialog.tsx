@@ -4,7 +4,7 @@ import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts/texts.ts'
 import { areKeysActive, setKeysActive } from './use-keys.ts'
 
-/** Shows the keys, and switches them off for who needs these keys for something else. */
+/** Shows the keys, and can switch them off for people whose software needs the same keys. */
 export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
   const [isActive, setIsActive] = useState(areKeysActive)
   return (

@@ -4,8 +4,8 @@ import { useSession } from '../api/session.ts'
 import { texts } from '../texts/texts.ts'
 
 /**
- * A page: its title in the window and as a heading, and its content. The heading takes the focus if what had it is not on
- * this page, so that keys and screen readers begin there.
+ * A page: its title in the window and as a heading, and its content. If the focused element is not on this page, the
+ * heading gets the focus, so that keyboard and screen reader users begin there.
  */
 export function PageFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null)
@@ -26,7 +26,7 @@ export function PageFrame({ title, children }: { readonly title: string; readonl
   )
 }
 
-/** What stands at an address without a page. */
+/** The page for an address that does not exist. */
 export function NotFoundPage() {
   return (
     <PageFrame title={texts.frame.notFound}>

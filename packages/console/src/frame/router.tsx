@@ -32,7 +32,7 @@ const routeTree = root.addChildren([
   createRoute({ getParentRoute, path: '/health', component: HealthPage }),
 ])
 
-/** The addresses of the page. What stands after the `?` is plain text. */
+/** The addresses of the page. The parameters after the `?` are plain text. */
 export const pageRouter = createRouter({
   routeTree,
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),

@@ -9,7 +9,7 @@ import { KeysDialog } from './keys-dialog.tsx'
 import { THEMES, useTheme } from './theme.ts'
 import { useKeys } from './use-keys.ts'
 
-/** The pages of the navigation. The letter goes there, after a `g`. */
+/** The pages of the navigation. The letter, after a `g`, opens the page. */
 const PAGES = [
   { to: '/events', text: texts.pages.events, letter: 'e' },
   { to: '/refused', text: texts.pages.refused, letter: 'f' },
@@ -20,7 +20,7 @@ const PAGES = [
   { to: '/health', text: texts.pages.health, letter: 'h' },
 ] as const
 
-/** What surrounds each page. Without a session it asks for one, and the address stays. */
+/** What surrounds each page. Without a session, it shows the sign-in and keeps the address. */
 export function Shell() {
   const session = useSession()
   return (

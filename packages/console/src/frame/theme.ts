@@ -12,12 +12,12 @@ function readTheme(): Theme {
   return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system'
 }
 
-/** Shows the page in a theme: the stored one, if none is given. */
+/** Shows the page in a theme; by default in the stored one. */
 export function applyTheme(theme: Theme = readTheme()): void {
   document.documentElement.dataset.theme = theme
 }
 
-/** The theme, and a function that changes and stores it. It is all that the page stores in the browser. */
+/** The theme, and a function that changes and stores it. The page stores nothing else in the browser. */
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState(readTheme)
   return [

@@ -1,17 +1,17 @@
 import { useEffect, useRef } from 'react'
 
-/** What a key does. The name is that of the event, or two keys one after the other with a space in between. */
+/** What a key does. The name is the `key` of its event, or two of them with a space in between. */
 export type KeyTable = Readonly<Record<string, () => void>>
 
 let isActive = true
 let previous = ''
 
-/** Whether the keys without a modifier do anything. */
+/** Whether keys without a modifier are active. */
 export function areKeysActive(): boolean {
   return isActive
 }
 
-/** Switches the keys on or off: software that speaks or listens may need them for itself. */
+/** Switches the keys on or off. Screen readers and speech recognition may need the same keys. */
 export function setKeysActive(active: boolean): void {
   isActive = active
 }
@@ -34,7 +34,7 @@ export function followKeys(): void {
   document.addEventListener('keyup', rememberKey)
 }
 
-/** Does what a table says when a key is pressed, unless somebody types or a dialog is open. */
+/** Runs the action of a pressed key, unless the viewer types or a dialog is open. */
 export function useKeys(table: KeyTable): void {
   const current = useRef(table)
   useEffect(() => {

@@ -1,11 +1,11 @@
 import type { Answers } from '../api/operator-client.ts'
 
-/** How deliveries were answered during a span that ends at `at`. */
+/** The answers to deliveries during a span that ends at `at`. */
 export type AnswerPoint = Answers['answers']['points'][number]
 
 const MINUTE_MS = 60_000
 
-/** The spans put together by the minute in which they end, the newest first. The time is the longest of the spans. */
+/** Groups the spans by the minute in which they end, newest first. The time is the longest of the group. */
 export function toMinutes(points: readonly AnswerPoint[]): AnswerPoint[] {
   const minutes = Map.groupBy(points, ({ at }) => Math.floor(Date.parse(at) / MINUTE_MS))
   return [...minutes.values()]

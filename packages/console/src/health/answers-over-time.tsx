@@ -10,7 +10,7 @@ import type { LinePlotProps } from './line-plot.tsx'
 
 const REFRESH_MS = 10_000
 
-/** A plot is loaded when it is wanted. If its file is gone, as after an upgrade, the table is still there. */
+/** A plot is loaded when it is first shown. If its file is gone, for example after an upgrade, the table is still there. */
 const LinePlot = lazy(() =>
   import('./line-plot.tsx').then(
     (loaded) => ({ default: loaded.LinePlot }),
@@ -26,7 +26,7 @@ function NoPlot({ title }: LinePlotProps) {
   )
 }
 
-/** How this process of the gateway answered during the last hour: plots, and the same as a table. */
+/** The answers of this gateway process during the last hour, as plots and as a table. */
 export function AnswersOverTime() {
   const { data, error } = useQuery({
     queryKey: ['answers'],

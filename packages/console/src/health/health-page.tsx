@@ -14,7 +14,7 @@ import { useProviderHealth } from './use-provider-health.ts'
 
 const REFRESH_MS = 5_000
 
-/** Health at a glance: what waits, how quickly deliveries are answered, who is silent, which secrets end. */
+/** Health at a glance: waiting events, response times, silent providers, and secrets that expire soon. */
 export function HealthPage() {
   return (
     <PageFrame title={texts.pages.health}>

@@ -23,7 +23,7 @@ const LINE_PX = 1.5
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const DARK = '(prefers-color-scheme: dark)'
 
-/** Lines over time. It is a picture: the same numbers must stand beside it as text. */
+/** Lines over time. It is a picture: the same numbers must also be shown as text. */
 export function LinePlot({ title, times, lines }: LinePlotProps) {
   const place = useRef<HTMLDivElement>(null)
   const names = useRef<HTMLUListElement>(null)
@@ -61,7 +61,7 @@ export function LinePlot({ title, times, lines }: LinePlotProps) {
   )
 }
 
-/** Opens an empty plot. Its colours are those of the place and of the names, as they are at the time of drawing. */
+/** Creates an empty plot. When it draws, it takes its colours from its element and from the labels. */
 function openPlot(place: HTMLElement, names: HTMLElement, labels: readonly string[]): Plot {
   const colourOf = (element: Element | null): string => getComputedStyle(element ?? place).color
   const axis = {
@@ -87,7 +87,7 @@ function openPlot(place: HTMLElement, names: HTMLElement, labels: readonly strin
   return new Plot(options, [[], ...labels.map(() => [])], place)
 }
 
-/** Draws the plot again when its place gets another width or the theme changes. */
+/** Draws the plot again when the width of its element or the theme changes. */
 function followSurroundings(place: HTMLElement, plot: Plot): () => void {
   const sizes = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT_PX }))
   sizes.observe(place)

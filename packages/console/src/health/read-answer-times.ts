@@ -2,14 +2,14 @@ const LINE = /^oncehook_request_seconds_bucket\{(?<labels>.*)\} (?<count>\d+)$/g
 const WEBHOOKS = /route="\/api\/webhooks/
 const ANSWERED = /status="200"/
 
-/** How many deliveries were answered with 200, and within how many seconds the given part of them was. */
+/** The number of deliveries answered with 200, and the seconds within which the given part of them was answered. */
 export interface AnswerTimes {
   readonly count: number
   /** An upper bound: the border of a bucket. Null if it is beyond the last border, or there are no deliveries. */
   readonly withinSeconds: number | null
 }
 
-/** Reads the times of answers to deliveries from the text of `/metrics`. `part`: for example 0.99. */
+/** Reads the response times of deliveries from the text of `/metrics`. `part` is, for example, 0.99. */
 export function readAnswerTimes(metrics: string, part: number): AnswerTimes {
   const buckets = new Map<number, number>()
   for (const { groups } of metrics.matchAll(LINE)) {

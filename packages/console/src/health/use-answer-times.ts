@@ -5,7 +5,7 @@ import { readAnswerTimes } from './read-answer-times.ts'
 const REFRESH_MS = 5_000
 const MOST = 0.99
 
-/** Within which time this gateway has answered 99 % of the deliveries, kept current for all who show it. */
+/** The time within which this gateway has answered 99 % of the deliveries, kept up to date for every component that shows it. */
 export function useAnswerTimes() {
   return useQuery({
     queryKey: ['metrics'],

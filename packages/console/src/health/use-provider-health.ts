@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
 
-/** The health of each provider, read again after each `refreshMs` milliseconds. The gateway counts for up to a second each time. */
+/** The health of each provider, read every `refreshMs` milliseconds. Each reading costs the gateway up to a second. */
 export function useProviderHealth(refreshMs: number) {
   return useQuery({
     queryKey: ['providers', 'health'],

@@ -1,6 +1,6 @@
 import { useId } from 'react'
 
-/** A choice whose value becomes a filter. */
+/** A select field whose value becomes a filter. */
 export function Choice(props: {
   readonly label: string
   readonly any: string

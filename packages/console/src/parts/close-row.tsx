@@ -1,6 +1,6 @@
 import { texts } from '../texts/texts.ts'
 
-/** The last row of a dialog that only shows something: the button that closes it. */
+/** The last row of a dialog without a form: the button that closes it. */
 export function CloseRow({ onClose }: { readonly onClose: () => void }) {
   return (
     <p className="mt-4 text-right">

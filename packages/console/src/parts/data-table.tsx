@@ -3,7 +3,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { useRowKeys } from './use-row-keys.ts'
 
-/** A column: its head, its cell, and where it is left out for want of width. */
+/** A column: its head, its cell, and the width below which it is hidden. */
 export interface Column<Item> {
   readonly id: string
   readonly head: string
@@ -27,7 +27,7 @@ const features = tableFeatures({})
 
 type Features = typeof features
 
-/** A table that keeps only the rows near the window in the document. All rows have one height. */
+/** A table that renders only the rows near the visible part. All rows have the same height. */
 export function DataTable<Item extends RowData>({ caption, columns, items, keyOf }: DataTableProps<Item>) {
   const body = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)
@@ -103,7 +103,7 @@ function DataRow<Item extends RowData>(props: {
   )
 }
 
-/** Takes the place of rows. Its cell spans one column: a column that is hidden on a narrow window must not come back. */
+/** Fills the space of rows that are not rendered. Its cell spans one column: more would show a column that is hidden in a narrow window. */
 function Space({ height }: { readonly height: number }) {
   if (height <= 0) return null
   return (

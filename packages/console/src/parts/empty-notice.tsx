@@ -1,4 +1,4 @@
-/** Says that there is nothing, and what to do. */
+/** Says that a list is empty, and what to do. */
 export function EmptyNotice({ title, hint }: { readonly title: string; readonly hint: string }) {
   return (
     <div className="px-3 py-10 text-center">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Names with their values, in columns as the width allows. A value that is null is left out. */
+/** Names with their values, in as many columns as fit. Values that are null are omitted. */
 export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-2 lg:grid-cols-3">

@@ -1,8 +1,8 @@
 import { useId } from 'react'
 
 /**
- * A button that says why it cannot be used now. `why` null means that it can. It keeps the focus when that changes, and who
- * uses keys finds the reason too.
+ * A button that says why it is disabled. If `why` is null, it is enabled. It keeps the focus when that changes, so that
+ * keyboard users also find the reason.
  */
 export function GuardedButton(props: {
   readonly text: string

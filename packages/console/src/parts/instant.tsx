@@ -9,7 +9,7 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
   ...{ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
 })
 
-/** A time in the viewer's zone; UTC when the pointer rests on it. On a narrow window, on request, without year and seconds. */
+/** A time in the viewer's time zone, with UTC as a tooltip. In a narrow window, optionally without year and seconds. */
 export function Instant(props: { readonly at: string | null; readonly isShortWhenNarrow?: boolean }) {
   const { at, isShortWhenNarrow = false } = props
   if (at === null) return <span className="text-quiet">{texts.frame.none}</span>

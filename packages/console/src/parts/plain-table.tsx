@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** A short table. It scrolls by itself where the window is too narrow. */
+/** A short table. If the window is too narrow, it scrolls sideways. */
 export function PlainTable(props: {
   readonly caption: string
   readonly heads: readonly string[]

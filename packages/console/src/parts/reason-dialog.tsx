@@ -12,7 +12,7 @@ export interface ReasonedAction {
   readonly act: (reason: string) => Promise<unknown>
 }
 
-/** Asks for a reason, acts once, and closes when the action is done. */
+/** Asks for a reason, makes the call once, and closes when it has succeeded. */
 export function ReasonDialog(props: {
   readonly action: ReasonedAction
   readonly onDone: () => void

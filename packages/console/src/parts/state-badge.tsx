@@ -10,7 +10,7 @@ const LOOKS: Readonly<Record<ListedEvent['state'], { readonly mark: string; read
   closed: { mark: '▪', colour: 'text-quiet' },
 }
 
-/** The state of an event: a sign, a colour and the word. */
+/** The state of an event: a symbol, a colour and the word. */
 export function StateBadge({ state }: { readonly state: ListedEvent['state'] }) {
   const { mark, colour } = LOOKS[state]
   return (

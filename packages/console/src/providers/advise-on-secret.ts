@@ -9,11 +9,11 @@ export interface KnownSecret {
 export type SecretAdvice = 'inUse' | 'neverMatched' | 'stillMatches' | 'removable' | 'expiresSoon' | 'expired'
 
 const DAY_MS = 86_400_000
-/** A secret that matched nothing for so long, while another did, is not in use any more. */
+/** If a secret has matched nothing for this long while another one has, it is no longer in use. */
 const SILENT_DAYS = 3
 const SOON_DAYS = 7
 
-/** Says what to do with one of a provider's secrets. `now`: milliseconds since 1970. */
+/** Decides what to do with one of a provider's secrets. `now`: milliseconds since 1970. */
 export function adviseOnSecret(secret: KnownSecret, all: readonly KnownSecret[], now: number): SecretAdvice {
   const ends = secret.notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(secret.notAfter)
   if (ends <= now) return 'expired'

@@ -1,10 +1,10 @@
 import { adviseOnSecret, type KnownSecret } from './advise-on-secret.ts'
 
-/** Where the rotation of a provider's secrets is, and what is next. */
+/** The state of the rotation of a provider's secrets, and the next step. */
 export type RotationPlan =
   /** The settings need another secret, with an id like this. */
   | { readonly step: 'add'; readonly newId: string }
-  /** All three places are taken: a secret that has ended must go first. */
+  /** There are three secrets already: an expired one must be removed first. */
   | { readonly step: 'clear'; readonly ended: string }
   /** The provider does not sign with the newest secret yet. */
   | { readonly step: 'switch'; readonly newest: string }
@@ -29,7 +29,7 @@ export function planRotation(secrets: readonly KnownSecret[], now: number): Rota
   return { step: 'watch', newest: newest.id, older: older.map(({ id }) => id) }
 }
 
-/** Whether a secret matches no more. One that never matched has no match to wait for. */
+/** Whether a secret no longer matches. If it never matched, there is nothing to wait for. */
 function isSilent(secret: KnownSecret, all: readonly KnownSecret[], now: number): boolean {
   return ['removable', 'neverMatched'].includes(adviseOnSecret(secret, all, now))
 }

@@ -14,7 +14,7 @@ import { useProviders } from './use-providers.ts'
 
 type Provider = Answers['providers']['list'][number]
 
-/** Each provider: its address, what arrived, its secrets, and how far a rotation has come. */
+/** Each provider: its URL, its deliveries, its secrets, and the state of a rotation. */
 export function ProvidersPage() {
   const { data, error } = useProviders()
   return (

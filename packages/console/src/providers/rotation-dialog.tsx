@@ -9,8 +9,8 @@ import { SecretsTable } from './secrets-table.tsx'
 type Provider = Answers['providers']['list'][number]
 
 /**
- * Guides through the rotation of a provider's secrets: the lines for the settings, which secret matches, and when the old
- * one can go. It knows ids only: a secret is neither asked for nor shown.
+ * Guides through the rotation of a provider's secrets: the lines for the settings, which secret matches, and when the
+ * old one can be removed. It knows only ids: it neither asks for a secret nor shows one.
  */
 export function RotationDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const { name, secrets } = provider

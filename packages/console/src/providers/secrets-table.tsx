@@ -15,7 +15,7 @@ const LOOKS: Readonly<Record<SecretAdvice, string>> = {
   expired: 'text-bad',
 }
 
-/** A provider's secrets by their ids: how often each matched, when it ends, and what to do with it. */
+/** A provider's secrets by id: how often each has matched, when it expires, and what to do with it. */
 export function SecretsTable({ provider: { name, secrets } }: { readonly provider: Provider }) {
   const { secret, matches, lastMatch, ends, advice } = texts.providers
   return (

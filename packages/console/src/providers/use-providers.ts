@@ -3,7 +3,7 @@ import { operator } from '../api/operator-client.ts'
 
 const REFRESH_MS = 5_000
 
-/** The providers with their addresses, deliveries and secrets, kept current for all who show them. */
+/** The providers with their URLs, deliveries and secrets, kept up to date for every component that shows them. */
 export function useProviders() {
   return useQuery({
     queryKey: ['providers'],

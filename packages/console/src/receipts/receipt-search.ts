@@ -1,4 +1,4 @@
-/** The states of a receipt, in the order of its life. */
+/** The states of a receipt, in the order in which it passes through them. */
 export const RECEIPT_STATES = ['owed', 'sending', 'sent', 'parked'] as const
 
 /** The filter of the list of receipts, as the address bar has it. */
@@ -6,7 +6,7 @@ export interface ReceiptSearch {
   readonly state?: (typeof RECEIPT_STATES)[number]
 }
 
-/** Reads the filter of an address. What is not valid is left out. */
+/** Reads the filter of an address. An invalid filter is ignored. */
 export function readReceiptSearch(search: Readonly<Record<string, unknown>>): ReceiptSearch {
   const state = RECEIPT_STATES.find((one) => one === search.state)
   return state === undefined ? {} : { state }

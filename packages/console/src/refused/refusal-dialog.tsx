@@ -4,7 +4,7 @@ import { Instant } from '../parts/instant.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { texts } from '../texts/texts.ts'
 
-/** All that is kept about a refused delivery: nothing of its body, and no signature. */
+/** Everything that is kept about a refused delivery, which does not include its body or signature. */
 export function RefusalDialog(props: {
   readonly refusal: Answers['refusals']['list']['items'][number]
   readonly onClose: () => void

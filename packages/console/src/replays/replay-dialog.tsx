@@ -16,7 +16,7 @@ export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> }
 
 interface ReplayDialogProps {
   readonly target: ReplayTarget
-  /** Whether done events are included unless the operator says otherwise. */
+  /** Whether done events are included by default. */
   readonly includesDone: boolean
   readonly onClose: () => void
 }

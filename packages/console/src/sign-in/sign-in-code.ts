@@ -4,14 +4,14 @@ import type { Session } from '../api/session.ts'
 
 let code: string | null = null
 
-/** Takes the code out of the address, so that no history and no shared screen keeps it. Call it before the page is shown. */
+/** Removes the code from the address, so that it is in no history and on no shared screen. Call it before the page is shown. */
 export function takeSignInCode(): void {
   if (location.pathname !== '/sign-in') return
   code = location.hash.slice(1) || null
   history.replaceState(null, '', '/events')
 }
 
-/** Whether there is a code that has not been used. */
+/** Whether there is an unused code. */
 export function hasSignInCode(): boolean {
   return code !== null
 }

@@ -12,7 +12,7 @@ async function signIn(token: string): Promise<void> {
   setSession({ token, operator, roles })
 }
 
-/** Signs in by the code of a link, if there is one; otherwise, or if that fails, asks for a token. */
+/** Signs in with the code of a link, if there is one. Otherwise, or if that fails, asks for a token. */
 export function SignInPage() {
   const signing = useMutation({ mutationFn: signIn })
   const exchanging = useQuery({

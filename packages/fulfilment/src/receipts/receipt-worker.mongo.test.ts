@@ -486,7 +486,7 @@ describe('receipts whose encryption key is missing', () => {
     expect(await receiptOf(id)).toMatchObject({ attempts: 2 })
   })
 
-  it('go to the end after a look in vain, so that a key under a wrong id delays none of its receipts', async () => {
+  it('go to the end if their key is still missing, so that a key under a wrong id delays none of its receipts', async () => {
     const ids = await payOrders(3, gone)
     await letWait(3)
     const since = new Date(0)
@@ -498,7 +498,7 @@ describe('receipts whose encryption key is missing', () => {
     expect([first, second, third].map((claim) => claim?.orderId).toSorted()).toEqual(ids.toSorted())
   })
 
-  it('are not taken for those of a key whose id begins alike', async () => {
+  it('are not mistaken for those of a key whose id begins alike', async () => {
     await payOrders(1, gone)
     await letWait(1)
     expect(await claims.claimWaiting(10, ['go', 'gon', 'gone-', 'gone.2', 'GONE'])).toEqual([])

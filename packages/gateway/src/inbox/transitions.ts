@@ -207,7 +207,7 @@ export function failPoisoned(retention: Retention): Document[] {
 }
 
 /**
- * The update stage that gives a dead event one more attempt, with the fields that today's settings read from its body.
+ * The update stage that gives a dead event one more attempt, with the fields that the current settings read from its body.
  * No limit starts again: neither the count of crashes, nor the time since its first failure, nor the time since its
  * order was first unknown. So redeliveries cannot keep an event alive. A record that is not dead stays as it is.
  */
@@ -237,7 +237,7 @@ interface ReplayEntry {
   readonly notRead?: string
 }
 
-/** Makes an event due again, with the fields that today's settings read from its body. Its limits start again. */
+/** Makes an event due again, with the fields that the current settings read from its body. Its limits start again. */
 export function makeDueAgain(entry: ReplayEntry, remapped: object): Document[] {
   const added = { $mergeObjects: [{ at: '$$NOW' }, { $literal: entry }] }
   const replays = { $concatArrays: [{ $ifNull: ['$replays', []] }, [added]] }

@@ -13,7 +13,7 @@ import { withIdentity } from './audit/with-identity.ts'
 import { operatorRouter } from './operator-router.ts'
 import type { OperatorParts } from './operator-trpc.ts'
 
-/** Who may call the operator's procedures, and the dependencies of these. */
+/** Who may call the operator's procedures, and the dependencies of the procedures. */
 export interface OperatorApiDeps {
   readonly identify: IdentifyRequest
   readonly failedLogins: FailedLogins

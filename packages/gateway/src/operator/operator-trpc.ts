@@ -75,7 +75,7 @@ export function demandRole({ roles }: Pick<OperatorContext, 'roles'>, role: Role
 const ABOUT = ['id', 'replayId', 'key', 'provider'] as const
 const PLAIN = /^[\w.:~-]{1,255}$/
 
-/** What the input of a call names, if it is plain text. */
+/** The names in the input of a call, if they are plain text. */
 function aboutOf(input: unknown): Readonly<Record<string, unknown>> {
   if (typeof input !== 'object' || input === null) return {}
   const given = input as Readonly<Record<string, unknown>>

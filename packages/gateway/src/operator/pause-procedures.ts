@@ -11,8 +11,8 @@ const changeSchema = z.strictObject({ provider: z.string().min(1).max(255), reas
 type Change = z.output<typeof changeSchema>
 
 /**
- * `providers.pause`: events of this provider are accepted and stored, but not sent to fulfilment until it is resumed. All
- * gateways follow within two seconds. Calls to fulfilment that are in progress end.
+ * `providers.pause`: events of this provider are accepted and stored, but not sent to fulfilment until it is resumed.
+ * The pause takes effect in all gateways within two seconds. Calls to fulfilment that have already begun are completed.
  */
 export const pauseProviderProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const { provider, reason } = input
@@ -48,7 +48,7 @@ interface ChangeKind {
   readonly refusal: () => AppError
 }
 
-/** Every call for a known provider leaves an entry in the audit log, even if it was refused. */
+/** Every call for a known provider adds an entry to the audit log, even if it was refused. */
 async function changePause(ctx: OperatorContext, { provider, reason }: Change, kind: ChangeKind): Promise<void> {
   const { action, isPaused, change, refusal } = kind
   const refuse = async (): Promise<never> => {

@@ -7,8 +7,8 @@ import { procedure, SEARCH_MS } from './operator-trpc.ts'
 const name = z.string().min(1).max(255)
 
 /**
- * `refusals.list`: refused deliveries, newest first, and how many have no record. `reason` is an error code, or why a
- * delivery was not authentic.
+ * `refusals.list`: refused deliveries, newest first, and the numbers of those without a record. `reason` is an error
+ * code, or why a delivery was not authentic.
  */
 export const listRefusalsProcedure = procedure
   .input(z.strictObject({ provider: name.optional(), reason: name.optional(), ...pageMembers }).prefault({}))

@@ -2,7 +2,7 @@ import type { Cause, Provider } from '@oncehook/webhooks/providers'
 import { wrongProvider } from '../providers/explain/cause.ts'
 import type { RefusedDelivery } from './describe-refusal.ts'
 
-/** A provider of whose secrets one may have signed a delivery to another. */
+/** A provider whose secret may have signed a delivery to another provider. */
 export type OtherProvider = Pick<Provider, 'name' | 'scheme' | 'secrets' | 'verify'>
 
 /** Why a delivery was refused, as far as the gateway knows; the time in milliseconds; and all providers. */
@@ -15,8 +15,8 @@ interface CausesContext {
 const MOST_CAUSES = 6
 
 /**
- * The causes of a refusal that can be found without asking anybody, the most likely first. They need about ten checks of the
- * signature at most. No text contains a secret, a signature, or a part of the body.
+ * The causes of a refusal that can be found without other systems, most likely first. This takes at most about ten
+ * checks of the signature. No text contains a secret, a signature, or a part of the body.
  */
 export function causesOf(
   { provider, rawHeaders, rawBody, url = '' }: RefusedDelivery,

@@ -3,7 +3,7 @@ import { ObjectId } from 'mongodb'
 import { causesOf, type OtherProvider } from './causes-of.ts'
 import type { Refusal, ShownHeader } from './refusal-document.ts'
 
-/** A refused delivery, while its answer is made. */
+/** A refused delivery, before it is answered. */
 export interface RefusedDelivery {
   readonly provider: Pick<Provider, 'name' | 'secrets' | 'signedHeaders' | 'staticTokenHeader' | 'explain'>
   /** The client address. */
@@ -26,7 +26,7 @@ export interface RefusalAnswer {
   readonly why: string | null
 }
 
-/** What is known beside a delivery. */
+/** What is known besides the delivery. */
 export interface RefusalSurroundings {
   /** The network of the sender. */
   readonly network: string | null
@@ -36,7 +36,7 @@ export interface RefusalSurroundings {
   readonly providers: Iterable<OtherProvider>
 }
 
-/** The record of a refused delivery: nothing of its body, of a signature, or of a header beyond the allow-list. */
+/** The record of a refused delivery. It contains no body, no signature, and no header that is not on the allow-list. */
 export function describeRefusal(
   refused: RefusedDelivery,
   answer: RefusalAnswer,
@@ -64,7 +64,7 @@ export function describeRefusal(
 
 const MOST_MESSAGE = 300
 
-/** The headers whose values are kept, and their longest lengths. A header that proves something is not kept even so. */
+/** The headers whose values are kept, with their maximum lengths. Headers with a signature or token are never kept. */
 const SHOWN: readonly (readonly [name: string, length: number])[] = [
   ['content-type', 100],
   ['content-length', 20],
@@ -124,7 +124,7 @@ function liveSecretIds({ secrets }: RefusedDelivery['provider'], now: number): s
   return secrets.filter(({ notAfter }) => notAfter === null || now < notAfter).map(({ id }) => id)
 }
 
-/** A text of a stranger: cut, and without control characters. */
+/** A text from a stranger, shortened and without control characters. */
 function toPlain(text: string, length: number): string {
   return text.slice(0, length).replace(/\p{C}/gu, '\ufffd')
 }

@@ -6,7 +6,7 @@ export interface RefusalRing {
   readonly ring: string
 }
 
-/** What came together in a ring since the last turn. */
+/** The refusals of a ring since the last write. */
 export interface RingContents extends RefusalRing {
   readonly kept: readonly Refusal[]
   /** The number of deliveries without a record. */
@@ -25,15 +25,16 @@ interface Filling extends RefusalRing {
 
 const MOST_AT_ONCE = 20
 const PER_SECOND = 0.5
-// What one network leaves to others.
+// The part that one network leaves to others.
 const FOR_OTHERS = 5
 const MOST_NETWORKS = 8
 const MOST_KEPT = 2_000
 
 /**
- * Holds records of refused deliveries until they are written. Each ring takes 20 at once and then one every two seconds, so
- * a flood costs little and its records do not replace each other within seconds. One network never takes the last five
- * of a ring. All rings together hold about 2,000 records; beyond these, a ring takes one if it has none.
+ * Holds records of refused deliveries until they are written. Each ring accepts 20 records at once and then one every
+ * two seconds, so a flood costs little and its records do not replace each other within seconds. One network never
+ * takes the last five of a ring. All rings together hold about 2,000 records; beyond that, a ring accepts a record only
+ * if it has none.
  */
 export class RefusalBuffer {
   #rings = new Map<string, Map<string, Filling>>()
@@ -90,7 +91,7 @@ export class RefusalBuffer {
   }
 }
 
-/** A clock that was set back gives nothing and takes nothing. */
+/** If the clock was set back, nothing is added or removed. */
 function refill(filling: Filling, now: number): void {
   const seconds = Math.max(0, now - filling.countedAt) / 1_000
   filling.allowance = Math.min(MOST_AT_ONCE, filling.allowance + seconds * PER_SECOND)

@@ -2,7 +2,7 @@ import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import type { Cause } from '@oncehook/webhooks/providers'
 import type { ObjectId } from 'mongodb'
 
-/** A place for a record. The next record of the same ring that takes the place replaces the one in it. */
+/** A slot for a record. The next record of the same ring with this slot replaces it. */
 interface RefusalPlace {
   readonly provider: string
   /** Deliveries of one kind share a ring, so that a flood of one kind replaces no record of another. */
@@ -11,7 +11,7 @@ interface RefusalPlace {
   readonly slot: number
 }
 
-/** What every record of a ring has in common. */
+/** The properties that all records of a ring share. */
 interface RefusalKind {
   readonly provider: string
   /** The error code of the answer. */
@@ -20,7 +20,7 @@ interface RefusalKind {
   readonly why: string | null
 }
 
-/** A refused delivery: facts about it, and nothing of its body or its signature. */
+/** Facts about a refused delivery, without its body and signature. */
 export interface Refusal extends RefusalKind {
   /** In the order of the refusals. */
   readonly id: ObjectId
@@ -43,7 +43,7 @@ export interface Refusal extends RefusalKind {
   readonly signatureHeaders: readonly { readonly name: string; readonly isPresent: boolean }[]
 }
 
-/** A header whose value is kept, cut and without control characters. */
+/** A header whose value is kept, shortened and without control characters. */
 export interface ShownHeader {
   readonly name: string
   readonly value: string

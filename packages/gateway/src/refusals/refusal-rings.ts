@@ -1,4 +1,4 @@
-/** The number of records that each kind of refusal may have per provider: 1,000 together. */
+/** The number of records per provider for each kind of refusal: 1,000 in total. */
 const SLOTS_OF_REASONS = {
   signature_mismatch: 200,
   header_missing: 100,
@@ -33,7 +33,7 @@ export function slotsOf(ring: string): number {
   return SLOTS[ring] ?? SLOTS_OF_OTHERS
 }
 
-/** What the refusals of a ring have in common. `others` for those that share one. */
+/** The common property of the refusals of a ring. `others` for kinds that share a ring. */
 export function kindOf(ring: string): { readonly reason: string; readonly why: string | null } {
   return Object.hasOwn(SLOTS_OF_REASONS, ring) ? { reason: NOT_AUTHENTIC, why: ring } : { reason: ring, why: null }
 }

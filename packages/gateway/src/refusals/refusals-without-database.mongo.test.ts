@@ -8,7 +8,7 @@ import { startGateway } from '../testing/start-gateway.ts'
 // Other tests may keep the machine busy.
 vi.setConfig({ testTimeout: 60_000 })
 
-it('deliveries are refused as ever while the database does not answer, and the gateway can stop', async () => {
+it('deliveries are refused as usual while the database does not answer, and the gateway can stop', async () => {
   await using database = await testDatabase(process.env)
   await using mongo = await startFreezingProxy(Number(new URL(database.uri.reveal()).port))
   const gateway = await startGateway({

@@ -22,8 +22,8 @@ export interface RefusalsDeps {
 }
 
 /**
- * Records of refused deliveries for operators: bounded in memory and in the database, best effort, and written after the
- * answer. They delay no delivery.
+ * Records of refused deliveries for operators. They are limited in memory and in the database, kept on a best-effort
+ * basis and written after the answer, so they delay no delivery.
  */
 export interface Refusals {
   /** Notes a refused delivery. Its body is not used after the call. */

@@ -48,7 +48,7 @@ export interface AdmissionDeps {
 interface DeliveryLimits {
   /** Rejected deliveries per address. */
   readonly failed: RateLimit
-  /** Bodies per provider that were read in vain although their address was over its limit. */
+  /** Bodies per provider that were read without finding a valid signature, although their address was over its limit. */
   readonly searched: RateLimit
   /** Authentic deliveries per provider. */
   readonly provider: RateLimit

@@ -23,7 +23,7 @@ describe('CheckTurns', () => {
     expect(order).toEqual(['others', 'first', 'others', 'second', 'others', 'third'])
   })
 
-  it('rests after a check in vain, and not after any other', async () => {
+  it('rests after a failed check, and not after any other', async () => {
     let ahead = 0
     const turns = new CheckTurns(() => now() + ahead)
     await turnOf(turns)
@@ -43,7 +43,7 @@ describe('CheckTurns', () => {
     expect(isTurn).toBe(true)
   })
 
-  it('waits after a check in vain until cheap deliveries are answered, and not without one', async () => {
+  it('waits after a failed check until cheap deliveries are answered, and not without one', async () => {
     // Neither the flood nor the patience ends meanwhile, however slow the machine is.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises'
 
-// A flood is expected to continue for this long after a check in vain.
+// A flood is expected to continue for this long after a failed check.
 const FLOOD_MS = 1_000
 // The longest wait of a costly check for cheap deliveries. Under steady load there are always some.
 const PATIENCE_MS = 50
@@ -56,7 +56,7 @@ export class CheckTurns {
   }
 
   /**
-   * Reports that a check was in vain. The next turn waits as long as that check took, so that such checks use at most half of
+   * Reports that a check has failed. The next turn waits as long as that check took, so that such checks use at most half of
    * the time. For a second after that, turns of strangers also wait for the cheap deliveries in progress, at most 50 ms.
    */
   rest(ms: number): void {

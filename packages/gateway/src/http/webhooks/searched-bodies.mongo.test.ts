@@ -47,7 +47,7 @@ describe('a provider that signs in the body', () => {
     expect(await deliverMany(gateway, 3)).toEqual([200, 200, 200])
   })
 
-  it('has a limited number of bodies read in vain, and no large one: a flood is bounded', async () => {
+  it('has a limited number of bodies read without a valid signature, and no large one: a flood is bounded', async () => {
     await using gateway = await start()
     await deliverMany(gateway, 4, forged)
     expect(await deliver(gateway, { padding: 70_000 })).toBe(429)

@@ -6,7 +6,7 @@ type SearchDeps = Pick<AdmissionDeps, 'limits' | 'known'>
 // Providers that sign in the body send far less. This length is read in a millisecond.
 const MOST_SEARCHED_BYTES = 65_536
 
-/** Whether to read a body although its address is over its limit: it is small, and not too many were read in vain. */
+/** Whether to read a body although its address is over its limit: it is small, and not too many had no valid signature. */
 export function mayBeSearched(deps: SearchDeps, call: WebhookCall): boolean {
   const { request, provider } = call
   if (!isSearchable(deps, call) || deps.limits.searched.peek(provider.name).remaining <= 0) return false

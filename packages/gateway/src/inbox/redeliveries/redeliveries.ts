@@ -12,7 +12,7 @@ import { checkRequeue, type NotRequeued, type RequeueLimits } from './requeue-de
 interface RepeatedDelivery {
   readonly provider: string
   readonly bodyHash: string
-  /** The event, read with today's settings. */
+  /** The event, read with the current settings. */
   readonly event: WebhookEvent
 }
 

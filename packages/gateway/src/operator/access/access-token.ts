@@ -16,7 +16,7 @@ import { CHALLENGE } from '../../http/authentication/bearer-token.ts'
 import { ISSUED_PREFIX, type OperatorIssuer, type SignInRules } from '../../operator-issuer.ts'
 import type { Role } from '../../token-holders.ts'
 
-/** What an issuer states about an operator besides the subject. It is only shown, and never used for a decision. */
+/** The claims of an issuer about an operator besides the subject. They are only displayed, never used for a decision. */
 export interface IssuedIdentity {
   readonly issuer: string
   readonly name: string | null
@@ -35,7 +35,7 @@ interface IssuedOperator {
 /**
  * Verifies that a text is an access token of the issuer.
  * @throws unauthenticated; the reason is in the details, for the log
- * @throws signInInsufficient if the token is valid, and its sign-in does not meet the rules
+ * @throws signInInsufficient if the token is valid but its sign-in does not meet the rules
  * @throws unavailable if the issuer must be asked and cannot be reached
  */
 export type AccessTokens = (token: string) => Promise<IssuedOperator>
@@ -54,7 +54,7 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
 const LEEWAY_SECONDS = 30
-// An issuer has one key, or two while it changes them. Each costs a stranger nothing, and us a check.
+// An issuer has one key, or two during a change of keys. A stranger can name any of them for free, and each costs us a check.
 const MOST_TRIED = 4
 const ACCESS_TOKEN_TYPE = 'at+jwt'
 /**
@@ -135,7 +135,7 @@ function toRefusal(error: unknown): unknown {
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Refuses tokens that an issuer makes for other purposes, above all ID tokens, which identify a person to a client. */
+/** Refuses tokens that an issuer creates for other purposes, above all ID tokens, which identify a person to a client. */
 function checkPurpose(claims: Claims, typ: string | undefined): void {
   // Valid only with a proof of another key (RFC 7800), which a thief of the token does not have.
   if (claims.cnf !== undefined) throw refusal({ claim: 'cnf' })
@@ -146,7 +146,7 @@ function checkPurpose(claims: Claims, typ: string | undefined): void {
   if (isOther || hasOther) throw refusal({ claim: 'typ' })
 }
 
-/** Refuses a token whose sign-in was too weak or too long ago. The challenge says what the client must ask for. */
+/** Refuses a token whose sign-in was too weak or too long ago. The challenge says what the client must request. */
 function checkSignIn(claims: Claims, rules: SignInRules, now: number): void {
   const { acrValues, amrValues, maxAgeSeconds } = rules
   const { acr, amr, auth_time: time } = claims

@@ -41,7 +41,7 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
  * Identifies the operator by the token of an `Authorization` header. A token of the settings is found without the
- * issuer. A session is what the token that it was opened with is now: its holder, its roles, its end.
+ * issuer. A session always has the current operator, roles and expiry of the token that opened it.
  * @throws unauthenticated, the same for every reason; the reason is in the details, for the log
  * @throws unavailable if the issuer must be asked and cannot be reached
  */

@@ -6,7 +6,7 @@ import type { Session, SignIns } from '../sign-in/sign-ins.ts'
 import { identifyOperator, type Operator, type OperatorTokens } from './identify-operator.ts'
 import { limitTokenChecks, type TokenChecks } from './limit-token-checks.ts'
 
-/** The tokens that are accepted, and the limit of what checks may cost. */
+/** The tokens that are accepted, and the limit on the cost of checks. */
 export interface IdentifyDeps extends Omit<OperatorTokens, 'sessions'> {
   readonly signIns: Pick<SignIns, 'findSession'>
   /** The processor time for tokens that are not valid. */
@@ -14,7 +14,7 @@ export interface IdentifyDeps extends Omit<OperatorTokens, 'sessions'> {
 }
 
 /**
- * Identifies the operator of an `Authorization` header, which may be another than that of the request.
+ * Identifies the operator of an `Authorization` header, which need not be the header of the request.
  * @throws unauthenticated, or the other errors of `identifyOperator` and `limitTokenChecks`
  */
 export type IdentifyRequest = (authorization: string | undefined, request: IncomingMessage) => Promise<Operator>

@@ -17,7 +17,7 @@ export interface IssuerKeysDeps {
   readonly timeoutMs?: number
 }
 
-/** The keys of an issuer. Both functions throw unavailable if it cannot be asked now. */
+/** The keys of an issuer. Both functions throw `unavailable` if the issuer cannot be asked now. */
 export interface IssuerKeys {
   /** Finds the key that a token names. */
   readonly find: JWTVerifyGetKey
@@ -38,9 +38,9 @@ const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
 
 /**
  * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). Keys are kept for 10 minutes. The
- * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. It is asked for a key that
- * it did not name once in 30 s, and after a failure once in 10 s, so that clients cannot trigger requests to it at
- * will.
+ * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. An unknown key is
+ * requested at most once in 30 s, and after a failure the issuer is asked at most once in 10 s, so that clients cannot
+ * flood it with requests.
  */
 export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps

@@ -44,7 +44,7 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** An entry to add. With an `id` it is safe to add it again, if it is not known whether it was stored. */
+/** An entry to add. With an `id`, it can safely be added again if it is unknown whether it was stored. */
 export type NewAuditEntry = Omit<AuditEntry, 'at'> & { readonly id?: ObjectId }
 
 /** A stored entry. Entries of release 0.1.0 are not part of the chain. */
@@ -117,8 +117,8 @@ export function createAudit(db: Db, deps: AuditDeps): Audit {
 }
 
 /**
- * The order of ids would not do: entries of one second, or of gateways whose clocks differ, would be out of order. The
- * entries of release 0.1.0 have no number. They follow last, in the order of their ids.
+ * Sorting by id is not sufficient: entries of one second, or of gateways whose clocks differ, would be out of order.
+ * The entries of release 0.1.0 have no number. They follow last, in the order of their ids.
  */
 async function listEntries(entries: Collection<StoredEntry>, { limit, after }: AuditPage): Promise<StoredEntry[]> {
   const from = after === undefined ? null : await entries.findOne({ _id: { $eq: after } }, { projection: { seq: 1 } })
@@ -274,7 +274,7 @@ interface Inserted {
   readonly isKnown: boolean
 }
 
-/** Inserts in order and stops at the first entry that is refused, so that no number is left out. */
+/** Inserts in order and stops at the first entry that is refused, so that no number is skipped. */
 async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inserted> {
   const reply: Document = await db.command({ insert: AUDIT, documents, ordered: true, writeConcern: MAJORITY })
   const [error] = (reply.writeErrors ?? []) as { index: number; code: number; keyPattern?: Document }[]

@@ -15,8 +15,8 @@ const MAX_PENDING = 5_000
 const ATTEMPTS = 5
 
 /**
- * Creates the record. The order itself names who changed it, in the same write; this copy is the one that cannot be
- * rewritten unnoticed. Callers do not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
+ * Creates the record. The order itself names who changed it, in the same write; this copy cannot be changed unnoticed.
+ * Callers do not wait for it. A change that cannot be stored is logged as `audit.not-recorded`.
  */
 export function createOrderAudit(
   audit: Pick<Audit, 'record' | 'has'>,
@@ -61,8 +61,8 @@ export function createOrderAudit(
 }
 
 /**
- * The same id for every request that reports that it made this order, so that there is one entry. The ids are in the
- * order of time.
+ * Returns the same id for every request that reports the creation of this order, so that there is one entry. Ids sort
+ * by time.
  */
 function idOfMaking(orderId: string | null, madeAt: string): ObjectId {
   const parsed = Math.floor(Date.parse(madeAt) / 1_000)

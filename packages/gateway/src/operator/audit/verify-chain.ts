@@ -5,11 +5,11 @@ import { type ChainedEntry, type ChainLink, continuesChain } from './audit-chain
 export interface Verification {
   /** Whether every entry of this part is unchanged and follows the one before. */
   readonly ok: boolean
-  /** The number of entries that were checked and fit. */
+  /** The number of entries that were checked and are valid. */
   readonly entries: number
   /**
-   * The id of the first entry that does not fit. It is also null if the newest entries, or the entry of `after`, are
-   * gone.
+   * The id of the first entry that is not valid. Null if there is none, and also if the newest entries or the entry of
+   * `after` are missing.
    */
   readonly brokenAt: string | null
   /** The last entry that fits. Compare it with the log, which has the number and hash of each entry. */
@@ -19,13 +19,13 @@ export interface Verification {
 }
 
 const PAGE = 20_000
-// Deliveries get their turn between two batches.
+// Other work, such as deliveries, runs between two batches.
 const AT_ONCE = 500
 const SEARCH_MS = 5_000
 
 /**
- * Checks the entry of `after`, which must exist, and the entries after it, 20,000 at most. `seen` is a link that this
- * process has seen stored. Without it, the newest entries could be removed unnoticed.
+ * Checks the entry of `after`, which must exist, and at most 20,000 entries after it. `seen` is a link that this
+ * process knows to be stored. Without it, the newest entries could be removed unnoticed.
  */
 export async function verifyChain(
   entries: Collection<ChainedEntry>,

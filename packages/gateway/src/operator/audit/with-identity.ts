@@ -2,8 +2,8 @@ import type { IssuedIdentity } from '../access/access-token.ts'
 import type { Audit, NewAuditEntry } from './audit.ts'
 
 /**
- * An audit log whose entries show what the issuer states about the operator. The subject alone means little to a
- * reader.
+ * An audit log whose entries also show the issuer's claims about the operator, because the subject alone means little
+ * to a reader.
  */
 export function withIdentity(audit: Audit, identity: IssuedIdentity | null): Audit {
   if (identity === null) return audit

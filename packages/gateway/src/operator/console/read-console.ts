@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const compress = promisify(gzip)
 
 /**
- * Reads the built files of a folder into memory. No path of a request ever reaches the file system. Links are left out.
+ * Reads the built files of a folder into memory. Request paths never reach the file system. Symbolic links are ignored.
  * @throws Error if the folder cannot be read, has no `index.html`, or has more than 500 files or 16 MiB
  */
 export async function readConsole(folder: string): Promise<ConsoleFiles> {

@@ -67,7 +67,7 @@ describe("the operator's page", () => {
     expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' })
   })
 
-  it('has files that never have to be asked for again', async () => {
+  it('has files that a browser never needs to request again', async () => {
     const { status, headers, body } = await ask('/assets/index-1a2b3c.js')
     expect({ status, body }).toEqual({ status: 200, body: SCRIPT })
     expect(headers).toMatchObject({
@@ -110,7 +110,7 @@ describe("the operator's page", () => {
     expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' })
   })
 
-  it('is plainly not there if it is not built', async () => {
+  it('does not exist if it is not built', async () => {
     const { status, body } = await ask('/', { port: portWithout })
     expect({ status, body: JSON.parse(body) }).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
@@ -134,7 +134,7 @@ describe('a file outside of the page', () => {
     expect((await ask(path)).status).toBe(404)
   })
 
-  it('makes a folder useless if it is too large, and so does a missing index', async () => {
+  it('makes the folder unusable if it is too large, and so does a missing index', async () => {
     await expect(readConsole(join(folder, 'nothing'))).rejects.toThrow('ENOENT')
     await expect(readConsole(join(folder, 'dist', 'assets'))).rejects.toThrow('has no index.html')
     await writeFile(join(folder, 'dist', 'large.css'), Buffer.alloc(17_000_000))
@@ -144,7 +144,7 @@ describe('a file outside of the page', () => {
 })
 
 describe('the headers of the private listener', () => {
-  it('keep foreign code and frames out, whatever the answer is', async () => {
+  it('forbid foreign code and frames, whatever the answer is', async () => {
     const { etag } = (await ask('/')).headers
     const answers = await Promise.all([
       ask('/'),

@@ -6,8 +6,8 @@ import { type ConsoleFile, type ConsoleFiles, INDEX } from './read-console.ts'
 import { takesGzip } from './takes-gzip.ts'
 
 /**
- * The headers of every response of the private listener. The page loads nothing from elsewhere, runs no code inside the
- * document, is in no frame, and sends no referrer to other pages.
+ * The headers of every response of the private listener. The page loads nothing from other servers, runs no inline
+ * code, cannot be framed, and sends no referrer.
  */
 export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [

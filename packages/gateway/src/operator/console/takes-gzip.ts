@@ -1,8 +1,8 @@
 const GZIP = /^gzip(?:[ \t]*;[ \t]*q=([\d.]+))?$/i
 
 /**
- * Whether the first word on gzip in an `Accept-Encoding` allows it (RFC 9110 section 12.5.3). The cost grows with the
- * length of the header and no faster, because anybody may send one without a token.
+ * Whether the first entry about gzip in an `Accept-Encoding` allows it (RFC 9110 section 12.5.3). The cost is linear in
+ * the length of the header, because anyone can send one without a token.
  */
 export function takesGzip(header: string | undefined): boolean {
   for (const coding of (header ?? '').split(',')) {

@@ -5,7 +5,7 @@ import { reasonSchema } from '../replays/replay-procedures.ts'
 import { dryRunPart, rotationPart } from './rotation.ts'
 
 /**
- * `encryption.status`: for both services, their keys, and the keys that they lack although something is encrypted with
+ * `encryption.status`: the keys of both services, and the keys that are missing although something is encrypted with
  * them.
  */
 export const encryptionStatusProcedure = procedure.query(async ({ ctx }) => {

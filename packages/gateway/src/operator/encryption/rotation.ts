@@ -10,7 +10,7 @@ import { callFulfilment } from '../../fulfilment/call-fulfilment.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../../inbox/retention/rotate-evidence.ts'
 import type { OperatorContext } from '../operator-trpc.ts'
 
-/** What a call of a rotation did, or would do, and where the next one begins. `next` is null if nothing is left. */
+/** The result of one call of a rotation, or of its dry run. `next` is where the next call begins, or null if nothing is left. */
 export interface RotationAnswer extends RotationCounts {
   readonly next: string | null
   /** The first key of the gateway. */
@@ -66,7 +66,7 @@ interface RotationProgress extends Omit<RotationCounts, 'altered'> {
 const FIRST = 'events:'
 
 /**
- * Counts a part of what a rotation would change.
+ * Counts a part of the records that a rotation would change.
  * @throws encryptionOff, encryptionKeyDiffers
  */
 export async function dryRunPart(context: OperatorContext, position = FIRST): Promise<RotationAnswer> {
@@ -75,10 +75,10 @@ export async function dryRunPart(context: OperatorContext, position = FIRST): Pr
 }
 
 /**
- * Runs the next part of the current rotation, or of a new one. Calls at the same time work on one rotation. A rotation
- * begins again if the first key has changed since its beginning, and not before every process has left the other keys
- * for half a minute: until then, a call examines nothing. The audit log has an entry before a rotation begins, and one
- * when it is finished.
+ * Runs the next part of the current rotation, or of a new one. Concurrent calls share one rotation. It starts over if
+ * the first key has changed since its beginning. It begins only half a minute after the last process has stopped using
+ * another key as its first: until then, a call examines nothing. The audit log has an entry before a rotation begins,
+ * and one when it is finished.
  * @throws encryptionOff, encryptionKeyDiffers
  */
 export async function rotationPart(context: OperatorContext, reason: string): Promise<RotationAnswer> {
@@ -148,9 +148,9 @@ const MOST_ASKED = 4
 const ASK_AGAIN_MS = 1_000
 
 /**
- * Whether a process may still write what it has encrypted by a key that it has left. Waits some seconds for it. Checked
- * before anything is changed, as are the keys of fulfilment: a rotation that fulfilment refuses in the end makes no key
- * superfluous.
+ * Whether a process may still write values that it has encrypted with an earlier key. Waits some seconds for it. This
+ * and the keys of fulfilment are checked before anything is changed: if fulfilment refuses the rotation in the end, no
+ * key can be removed.
  */
 async function isBeingLeft({ keyRegister, fulfilment, requestId, key }: PinnedContext): Promise<boolean> {
   for (let asked = 0; asked < MOST_ASKED; asked += 1) {
@@ -179,7 +179,7 @@ async function runPart(ctx: PinnedContext, position: string, dryRun: boolean): P
   const [, name = '', after = ''] = /^(\w+):(.*)$/s.exec(position) ?? []
   const index = STAGES.findIndex(([collection]) => collection === name)
   const [, rotate] = STAGES[index] ?? []
-  if (rotate === undefined) throw invalidRequest({}, { message: 'The position is not one of a rotation' })
+  if (rotate === undefined) throw invalidRequest({}, { message: 'The position does not belong to a rotation' })
   const part = await rotate(ctx, { after: after === '' ? null : after, dryRun })
   if (part.next !== null) return { ...part, next: `${name}:${part.next}` }
   const [following] = STAGES[index + 1] ?? []

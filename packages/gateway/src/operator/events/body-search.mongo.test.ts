@@ -91,7 +91,7 @@ it('counts bodies that cannot be read, and searches the others', async () => {
 it.each([
   ['all events', {}],
   ['the events of an order', { orderId: 'ord_searched' }],
-])('pages %s without gaps or doubles, however often the time is over', async (_, members) => {
+])('pages %s without gaps or duplicates, however often the time is up', async (_, members) => {
   const provider = Object.keys(members).length === 0 ? 'paged' : 'paged-order'
   const records = Array.from({ length: 700 }, (_, index) =>
     sampleRecord({ provider, ...members, raw: binary(index % 90 === 3 ? TEXT : `${index}`) }),

@@ -7,8 +7,8 @@ import { withGone } from '../../inbox/key-only-record.ts'
 /** A search for a text in bodies. */
 export interface BodySearch {
   /**
-   * Whether the body of a record contains the text, literally or as JSON or a form writes it. Upper and lower case
-   * differ. A body that is gone contains nothing.
+   * Whether the body of a record contains the text, literally or as JSON or a form encodes it. Case-sensitive. A body
+   * that has been removed contains nothing.
    */
   readonly matches: (record: EventDocument) => Promise<boolean>
   /** How many bodies could not be read so far, because their key is gone or because they were altered. */

@@ -18,7 +18,7 @@ export interface EventCounts {
 }
 
 /**
- * Counts the events that match a filter, newest first, until the time is over.
+ * Counts the events that match a filter, newest first, until the time is up.
  * @throws MongoServerError if the index that it uses is not built yet
  */
 export async function countEvents(db: Db, filter: EventFilter, budget: SearchBudget): Promise<EventCounts> {

@@ -19,11 +19,11 @@ const eraseSchema = z.union([
 type Erasure = z.output<typeof eraseSchema>
 
 /**
- * `erase`: removes what is stored about an order, a customer's orders or one event from both databases, except keys and
- * hashes. If something of it is in progress, the call is refused before anything is changed. Another call finishes what
- * an earlier one began; `more` means that one call was not enough. `orders` are the orders found: only the id of a
- * deleted one leads to later events. If the answer is not `complete`, call this again when fulfilment has looked
- * through the orders of an earlier release.
+ * `erase`: removes the data of an order, of a customer's orders or of one event from both databases, except keys and
+ * hashes. If part of it is in progress, the call is refused before anything is changed. Another call completes an
+ * interrupted one; `more` means that one call was not enough. `orders` are the orders found: later events of a deleted
+ * order can only be found by its id. If the answer is not `complete`, call this again when fulfilment has examined the
+ * orders of an earlier release.
  */
 export const eraseProcedure = changingProcedure.input(eraseSchema).mutation(async ({ ctx, input }) => {
   const found = await findAll(ctx, input)

@@ -16,7 +16,7 @@ const changeSchema = z.strictObject({ id: idSchema, reason: reasonSchema })
 
 type Change = z.output<typeof changeSchema>
 
-/** `events.close`: a dead event stays dead permanently. No delivery revives it; a replay that names it still does. */
+/** `events.close`: closes a dead event. No delivery revives it; a replay that names it still does. */
 export const closeEventProcedure = changingProcedure.input(changeSchema).mutation(async ({ ctx, input }) => {
   const close = (_id: ObjectId): Promise<boolean> =>
     closeEvent(ctx.db, _id, { by: ctx.operator, reason: input.reason, retention: ctx.retention })
@@ -41,7 +41,7 @@ interface ChangeKind {
   readonly refusal: () => AppError
 }
 
-/** Every call for an existing event leaves an entry in the audit log, even if it was refused. */
+/** Every call for an existing event adds an entry to the audit log, even if it was refused. */
 async function changeEvent(ctx: OperatorContext, { id, reason }: Change, kind: ChangeKind): Promise<void> {
   const { action, from, change, refusal } = kind
   const _id = toObjectId(id)

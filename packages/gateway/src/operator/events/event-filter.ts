@@ -100,7 +100,7 @@ function idOfSecond(at: Date, shift: number): ObjectId {
   return ObjectId.createFromTime(Math.min(Math.max(second, 0), 0xffff_ffff))
 }
 
-/** The ids before a position in the order of ids. Without one, all ids that are ours: those of other types are not. */
+/** The ids before a position in the order of ids. Without a position, all of our ids; ids of other types are not ours. */
 export function beforeCursor(after: ObjectId | undefined): Filter<EventDocument> {
   return { _id: after === undefined ? { $type: 'objectId' } : { $lt: after } }
 }

@@ -90,7 +90,7 @@ describe('events.list', () => {
     expect((await operator.events.list.query({ eventId, provider: 'other-listed' })).items).toEqual([])
   })
 
-  it('takes a value that looks like an operator for a value', async () => {
+  it('compares a value that looks like a query operator literally', async () => {
     expect((await operator.events.list.query({ orderId: '$ne' })).items).toEqual([])
     const answer = await system.call(`/operator/events.list?input=${encodeURIComponent('{"orderId":{"$ne":""}}')}`, {
       headers: { authorization: `Bearer ${system.tokens.operators.alice}` },
@@ -98,7 +98,7 @@ describe('events.list', () => {
     expect(answer.status).toBe(400)
   })
 
-  it('pages without gaps and doubles while records arrive, the newest first', async () => {
+  it('pages without gaps or duplicates while records arrive, newest first', async () => {
     const paged = 'paged'
     const before = Array.from({ length: 57 }, (_, at) => sampleRecord({ provider: paged, receivedAt: hour(at) }))
     await system.events.insertMany(before)
@@ -128,7 +128,7 @@ describe('events.list', () => {
     expect(await operator.events.get.query({ id: String(odd?._id) })).toMatchObject({ attempts: [], replays: [] })
   })
 
-  it('leaves out records whose id is none of ours, and shows the page after them', async () => {
+  it('skips records whose id is not ours, and shows the page after them', async () => {
     const provider = 'foreign-ids'
     const made = Array.from({ length: 4 }, () => sampleRecord({ provider }))
     const foreign = [7, 'evt', new Date()].map((_id) => ({ ...sampleRecord({ provider }), _id }) as never)
@@ -144,7 +144,7 @@ describe('events.list', () => {
     expect((await operator.events.list.query({ provider })).items).toHaveLength(made.length)
   })
 
-  it('shows 20 unless asked otherwise, 100 at most', async () => {
+  it('shows 20 by default, and at most 100', async () => {
     const many = 'many'
     await system.events.insertMany(Array.from({ length: 101 }, () => sampleRecord({ provider: many })))
     expect((await operator.events.list.query({ provider: many })).items).toHaveLength(20)
@@ -232,7 +232,7 @@ describe('events.reverify', () => {
     expect(await operator.events.reverify.query({ id })).toEqual({ valid: true, secretId: 'older', failure: null })
   })
 
-  it('verifies as of the time of receipt, also what would be too old today', async () => {
+  it('verifies as of the time of receipt, even if the delivery would be too old today', async () => {
     const receivedAt = new Date(Date.now() - 30 * 86_400_000)
     const id = await store()
     expect(await operator.events.reverify.query({ id })).toMatchObject({ valid: true })
@@ -258,7 +258,7 @@ describe('events.reverify', () => {
     })
   })
 
-  it('knows a secret that has ended since, does not know one that was taken away, nor a provider that is gone', async () => {
+  it('uses a secret that has expired since, but not one that was removed, and no removed provider', async () => {
     const { acme, shop } = PROVIDERS
     const [newer, older] = acme.secrets
     const endOlder = (notAfter: string) =>

@@ -31,11 +31,11 @@ const searchSchema = z
 
 /**
  * `events.list`: events that match a filter, newest first. A search that takes longer than 2 s, or than `withinMs`,
- * stops: `cut` then says how far back it came, and the page of `next` continues there. So a page may have few items, or
- * none, and a `next`.
- * `about` finds the events with this id, otherwise those about this order, otherwise those about this payment. `text`
- * finds events whose body contains it. This requires the role `bodies`, and the audit log has an entry before the
- * search. `notReadable` is the number of bodies that could not be searched.
+ * stops: `cut` then says how far back it has searched, and the page of `next` continues there. A page can therefore
+ * have few items or none, and still a `next`. `about` finds the events with this id; if there are none, those about
+ * this order; otherwise those about this payment. `text` finds events whose body contains it. This requires the role
+ * `bodies`, and the audit log has an entry before the search. `notReadable` is the number of bodies that could not be
+ * searched.
  */
 export const listEventsProcedure = procedure
   .input(
@@ -72,7 +72,7 @@ export const listEventsProcedure = procedure
 
 /**
  * `events.counts`: how many events match a filter, how many of them were received more than once, and how many also
- * with another body. `cut` says how far back they were counted within 2 s; it is null if all were.
+ * with another body. `cut` says how far back events were counted within 2 s; it is null if all were counted.
  */
 export const countEventsProcedure = procedure.input(searchSchema.prefault({})).query(async ({ ctx, input }) => {
   const counted = await countEvents(ctx.db, await toEventFilter(ctx.db, input), BUDGET)
@@ -91,9 +91,9 @@ function showCut({ cut }: Pick<FoundEvents, 'cut'>): { readonly searchedTo: stri
 const oneEvent = z.strictObject({ id: idSchema })
 
 /**
- * `events.get`: one event with every attempt. `body` requires the role `bodies` and adds the body and the headers that
- * prove it; the audit log has an entry before they are shown. Without `body`, an event is shown even if its key is gone
- * or its body was altered.
+ * `events.get`: one event with every attempt. `body` requires the role `bodies` and adds the body and the headers with
+ * signatures; an entry is added to the audit log before they are shown. Without `body`, an event is shown even if its
+ * key is gone or its body was altered.
  */
 export const getEventProcedure = procedure
   .input(oneEvent.extend({ body: z.boolean().default(false), reason: reasonSchema.optional() }))

@@ -138,7 +138,7 @@ describe('a few events among 20,000, without an index that finds them', () => {
       { paymentId: 'pay_wanted', from: at(2_000), to: at(15_000) },
       (record) => isWanted(record) && record.receivedAt >= at(2_000) && record.receivedAt < at(15_000),
     ],
-  ])('are found by %j, in pages without gaps or doubles', async (filter, expected) => {
+  ])('are found by %j, in pages without gaps or duplicates', async (filter, expected) => {
     const wanted = matching(expected)
     expect(wanted.length).toBeGreaterThan(1)
     for (const [limit, budget] of [
@@ -156,7 +156,7 @@ describe('a few events among 20,000, without an index that finds them', () => {
     }
   })
 
-  it('are not looked for beyond the time, which is said', async () => {
+  it('are not searched for after the time is up, and the answer says so', async () => {
     const filter = { provider, paymentId: 'pay_of_nobody', to: at(20_000) }
     const page = await findNewest(db, { filter, after: undefined, limit: 10 }, stepsOf(2))
     // The first slices have 500 and 5,000 records.
@@ -177,7 +177,7 @@ describe('a few events among 20,000, without an index that finds them', () => {
     expect((page.next ?? '') > (wanted[2] ?? '')).toBe(true)
   })
 
-  it('are read in slices, never all at once', async () => {
+  it('are read in slices, never all together', async () => {
     await db.command({ profile: 2 })
     await findNewest(db, { filter: { provider, secretId: 'of_nobody' }, after: undefined, limit: 10 }, NO_END)
     await db.command({ profile: 0 })

@@ -32,7 +32,7 @@ export interface FoundEvents {
 
 /**
  * Finds the newest events that match a filter, newest first. Without a suitable index it searches in slices, until the
- * page is full or the time is over. Each call makes some progress: a slice, or a batch of bodies.
+ * page is full or the time is up. Each call makes some progress: a slice, or a batch of bodies.
  * @throws MongoServerError if the index that it uses is not built yet
  */
 export async function findNewest(db: Db, page: PageOfEvents, budget: SearchBudget): Promise<FoundEvents> {
@@ -69,7 +69,7 @@ interface Reading {
   readonly options: FindOptions
 }
 
-// Bodies may be large, and deliveries get their turn between two batches.
+// Bodies may be large, and other work, such as deliveries, runs between two batches.
 const BODIES_AT_ONCE = 20
 
 function readingOf({ limit, isWanted }: PageOfEvents): Reading {

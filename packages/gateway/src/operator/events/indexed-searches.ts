@@ -30,8 +30,8 @@ const FEW = 2_000
 const COUNT_MS = 500
 
 /**
- * The searches that find few records by an index. None if there is no such index. A provider with few records has one:
- * its records may be far back, behind those of all others.
+ * The searches that find few records through an index. Empty if there is no such index. There is one for a provider
+ * with few records, which may be far back, behind the records of all others.
  */
 export async function indexedSearches(db: Db, filter: EventFilter): Promise<readonly PartialSearch[]> {
   const searches = searchesByIds(filter)
@@ -40,7 +40,7 @@ export async function indexedSearches(db: Db, filter: EventFilter): Promise<read
   return [{ states: {}, hint: BY_PROVIDER }]
 }
 
-/** Whether a provider has few records. The index alone answers this, and reads no more of it than for few. */
+/** Whether a provider has few records. This reads only the index, and only as much of it as few records have. */
 async function hasFew(db: Db, provider: string): Promise<boolean> {
   const options = { limit: FEW + 1, maxTimeMS: COUNT_MS, hint: BY_PROVIDER }
   const counted = db.collection<EventDocument>(EVENTS).countDocuments({ provider: { $eq: provider } }, options)
@@ -54,8 +54,8 @@ async function hasFew(db: Db, provider: string): Promise<boolean> {
 }
 
 /**
- * The searches by an id or for few open records. The index of orders contains settled records only. So a search for an
- * order searches these, and each of the other states with that state's own index, which contains few records.
+ * The searches by an id or for few open records. The index of orders contains only settled records. A search for an
+ * order therefore uses it, and for each other state the index of that state, which contains few records.
  */
 export function searchesByIds({ orderId, eventId, state }: EventFilter): readonly PartialSearch[] {
   // The index of event ids is the best.

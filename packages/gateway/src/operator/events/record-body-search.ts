@@ -11,8 +11,8 @@ interface SearchContext extends Pick<OperatorContext, 'clock' | 'operator'> {
 }
 
 /**
- * Adds a search for a text in bodies to the audit log. All pages of a search have one entry, as long as the same
- * operator asks for them within the same hour. The text may be personal data, so the entry has only its SHA-256.
+ * Adds a search for a text in bodies to the audit log. All pages of a search share one entry if the same operator
+ * requests them within the same hour. The text may be personal data, so the entry contains only its SHA-256.
  */
 export async function recordBodySearch(
   { audit, clock, operator }: SearchContext,

@@ -3,7 +3,7 @@ import { EVENTS, type EventDocument } from '../../inbox/event-document.ts'
 import { type EventFilter, toObjectId } from './event-filter.ts'
 import { findNewest, type SearchBudget } from './find-newest.ts'
 
-/** An id that somebody looks for, without knowing what it is the id of. Of this provider, if one is given. */
+/** An id of unknown kind to search for, at one provider if one is given. */
 export interface WantedId {
   readonly about: string
   readonly provider?: string | undefined

@@ -3,7 +3,7 @@ import type { Delivery, VerifiedDelivery } from '@oncehook/webhooks/providers'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import type { Providers } from '../../providers/read-providers.ts'
 
-/** Whether stored bytes and headers are authentic by today's secrets, as of the time of receipt. */
+/** Whether stored bytes and headers are authentic with the current secrets, as of the time of receipt. */
 export interface Reverified {
   readonly valid: boolean
   readonly secretId: string | null

@@ -47,7 +47,7 @@ export function showEvent(record: Omit<EventDocument, 'raw' | 'headers' | 'attem
   }
 }
 
-/** The due time of an event that waits for its provider to be resumed means nothing to a reader. */
+/** If an event waits because its provider is paused, its due time means nothing to a reader. */
 function dueAtOf({ dueAt }: Pick<EventDocument, 'dueAt'>): string | null {
   return dueAt instanceof Date && dueAt >= FIRST_PAUSED_DUE_AT ? null : instantOf(dueAt)
 }
@@ -107,7 +107,7 @@ export interface ShownEventDetails extends ShownEvent {
   }[]
 }
 
-// Other headers may prove a delivery.
+// Other headers may contain signatures or tokens.
 const HARMLESS = /^(?:content-type|user-agent|[a-z-]+-(?:id|timestamp|time))$/
 
 function harmless(headers: EventDocument['headers']): EventDocument['headers'] {
@@ -120,7 +120,7 @@ interface ShownParts {
   readonly notReadable: string | null
 }
 
-/** Shows a whole record. The body and the headers that prove it are shown only if requested. */
+/** Shows a whole record. The body and the headers with signatures are shown only if requested. */
 export function showEventDetails(record: EventDocument, { withBody, notReadable }: ShownParts): ShownEventDetails {
   return {
     ...showEvent(record),

@@ -28,9 +28,9 @@ const MOST_RECORDS = 5_000
 const LEAST_RECORDS = 50
 
 /**
- * Reads records in slices of a limited number, newest first, whether they match or not. So each command has a limited
- * cost, and a search without a suitable index can stop and continue anywhere. Ends when all are read. `read` finds
- * something in a slice, newest first; each `_id` is that of the oldest record which it is about.
+ * Reads records in slices of a limited number, newest first, whether they match or not. This limits the cost of each
+ * command, and a search without a suitable index can stop and continue anywhere. Ends when all records are read. `read`
+ * finds results in a slice, newest first; the `_id` of a result is that of the oldest record it covers.
  * @throws MongoServerError with code 50 if even a small slice takes longer than 2 s
  */
 export async function* walkSlices<Found extends { readonly _id: ObjectId }>(

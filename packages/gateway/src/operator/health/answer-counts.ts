@@ -28,7 +28,7 @@ export async function readAnswerCounts(registry: Registry): Promise<AnswerCounts
   return { refused, within: sorted.map(([seconds, count]) => ({ seconds, count })) }
 }
 
-/** What came between two readings. */
+/** The answers between two readings. */
 export function since(before: AnswerCounts, now: AnswerCounts): AnswerCounts {
   const known = new Map(before.within.map(({ seconds, count }) => [seconds, count]))
   return {
@@ -37,7 +37,7 @@ export function since(before: AnswerCounts, now: AnswerCounts): AnswerCounts {
   }
 }
 
-/** The shortest of the times within which 99 % were answered, in milliseconds; the longest there is for longer ones. Null if none was. */
+/** The upper limit, in milliseconds, of the bucket within which 99 % were answered; above the highest limit, that limit. Null if nothing was answered. */
 export function p99MsOf(within: AnswerCounts['within']): number | null {
   const all = within.at(-1)?.count ?? 0
   if (all === 0) return null

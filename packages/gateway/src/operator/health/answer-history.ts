@@ -2,7 +2,7 @@ import type { Clock } from '@oncehook/kernel/clock'
 import type { Registry } from 'prom-client'
 import { type AnswerCounts, p99MsOf, readAnswerCounts, since } from './answer-counts.ts'
 
-/** How this process answered deliveries during a span. */
+/** The answers of this process to deliveries during a span. */
 interface AnswerPoint {
   /** The end of the span, in milliseconds since 1970. */
   readonly at: number
@@ -24,13 +24,13 @@ export interface AnswerHistory {
   sample(): Promise<void>
 }
 
-/** How often a span ends. */
+/** The length of a span. */
 export const SPAN_MS = 10_000
 const MOST_POINTS = 360
 
 /**
- * Creates a history that is in memory only, and takes its counts from the metrics of this process: an answer costs
- * nothing more. It begins with the first sample.
+ * Creates a history in memory. It reads the metrics of this process, so an answer to a delivery costs nothing more. It
+ * begins with the first sample.
  */
 export function createAnswerHistory(registry: Registry, clock: Clock): AnswerHistory {
   let points: readonly AnswerPoint[] = []

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const HINT = { _id: 1 } as const
 
-/** Counts the events of each provider, newest first, until the time of the budget is over. `at` is in milliseconds. */
+/** Counts the events of each provider, newest first, until the time budget is used up. `at` is in milliseconds. */
 export async function countReceived(db: Db, at: number, budget: SearchBudget): Promise<ReceivedEvents> {
   const endsAt = budget.now() + budget.ms
   const range = { _id: { $gte: idOf(at - HOUR_MS) } }

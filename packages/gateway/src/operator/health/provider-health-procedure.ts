@@ -13,9 +13,9 @@ const ENDS_SOON_MS = 14 * 86_400_000
 /**
  * `providers.health`: for each configured provider its last authentic delivery, how many of its events were stored
  * within the last minute and hour, its refused deliveries so far by reason, the age in seconds of its oldest unsettled
- * event, whether it is silent for longer than usual, and its secrets that end within 14 days. The hour is counted
- * within 1 s: `countedFrom` is later than an hour ago if there were too many events. Counts and ages that the database
- * did not give in time are null.
+ * event, whether it is silent for longer than usual, and its secrets that expire within 14 days. Counting is limited to
+ * 1 s: if there were too many events, `countedFrom` is later than an hour ago. Counts and ages are null if the database
+ * did not return them in time.
  */
 export const providerHealthProcedure = procedure.input(z.strictObject({}).optional()).query(async ({ ctx }) => {
   const { db, clock } = ctx

@@ -1,6 +1,6 @@
 import type { ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 
-/** How long a provider usually pauses between deliveries, and whether it pauses for longer now. */
+/** How long a provider usually pauses between deliveries, and whether the current pause is longer. */
 export interface ProviderSilence {
   /** The time of its last authentic delivery. Null if there was none yet. */
   readonly lastDeliveryAt: Date | null
@@ -10,14 +10,14 @@ export interface ProviderSilence {
   readonly silentSince: Date | null
 }
 
-// Of these there is a record, or there was one before.
+// For these outcomes, a record exists or existed.
 const STORED = ['recorded', 'duplicate', 'unhandled']
 const WEEK_MS = 7 * 86_400_000
 const LEAST_MS = 900_000
 
 /**
- * Decides by the statistics of a provider at `now`, in milliseconds. A provider is silent if its last delivery is more
- * than twice its usual pause ago, and at least 15 minutes.
+ * Decides from the statistics of a provider at `now`, in milliseconds. A provider is silent if its last delivery is
+ * more than twice its usual pause ago, and at least 15 minutes ago.
  */
 export function silenceOf(stats: readonly ProviderCounter[], now: number): ProviderSilence {
   const deliveries = stats.filter(({ _id }) => _id.kind === 'delivery' && STORED.includes(_id.name))

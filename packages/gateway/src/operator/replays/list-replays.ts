@@ -20,8 +20,8 @@ interface ReplayPage {
 }
 
 /**
- * Lists replays of all operators, newest first. The events of each are counted one replay after the other, for at most
- * 5 s together.
+ * Lists replays of all operators, newest first. Counts the events of one replay after the other, for at most 5 s in
+ * total.
  */
 export async function listReplays(
   { db, clock }: { readonly db: Db; readonly clock: Clock },
@@ -48,7 +48,7 @@ const NOT_COUNTED: Counts = { started: null, done: null, failed: null }
 const DONE: readonly EventState[] = ['done', 'unhandled']
 const FAILED: readonly EventState[] = ['dead', 'closed']
 
-/** The index holds all that is counted, so no event is read. */
+/** The index contains everything that is counted, so no event is read. */
 async function countInTime(db: Db, id: ObjectId, timeMs: number): Promise<Counts> {
   if (timeMs < 1) return NOT_COUNTED
   const pipeline = [{ $match: { 'replays.id': id } }, { $group: { _id: '$state', count: { $sum: 1 } } }]

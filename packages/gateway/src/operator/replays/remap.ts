@@ -7,23 +7,23 @@ import { type ReverifyDeps, reverifyEvent } from '../events/reverify-event.ts'
 type MappedFields = Pick<EventDocument, 'type' | 'objectId' | 'orderId' | 'facts'>
 
 /**
- * What a body contains by today's settings, or why it cannot be read now: the failure that `reverifyEvent` found,
- * `unreadable` (it is no event by today's settings), `event_missing` (it contains another one) or the answer of the
- * provider (`not_confirmed`, …; `unavailable` if it did not answer).
+ * The contents of a body by the current settings, or why it cannot be read now: the failure that `reverifyEvent` found,
+ * `unreadable` (it is not an event by the current settings), `event_missing` (it contains another event) or the answer
+ * of the provider (`not_confirmed`, …; `unavailable` if it did not answer).
  */
 export type RemapResult = { readonly members: MappedFields } | { readonly failure: string }
 
 const CONFIRM_MS = 3_000
 
-/** The events of a delivery by today's settings, or why it cannot be read now. */
+/** The events of a delivery by the current settings, or why it cannot be read now. */
 export type DeliveryRead = { readonly answers: readonly Confirmed[] } | { readonly failure: string }
 
-/** Reads a stored body with today's settings: a corrected mapping is a usual reason for a replay. Never throws. */
+/** Reads a stored body with the current settings: a corrected mapping is a common reason for a replay. Never throws. */
 export async function remap(record: EventDocument, deps: ReverifyDeps): Promise<RemapResult> {
   return pickEvent(await readDelivery(record, deps), record.eventId)
 }
 
-/** Reads all events of a stored body with today's settings. Never throws. */
+/** Reads all events of a stored body with the current settings. Never throws. */
 export async function readDelivery(record: EventDocument, deps: ReverifyDeps): Promise<DeliveryRead> {
   try {
     const provider = deps.providers().get(record.provider)
@@ -54,7 +54,7 @@ export function pickEvent(read: DeliveryRead, eventId: string): RemapResult {
   return { members: { type, objectId, orderId, facts } }
 }
 
-/** If the signature is not strong enough, only the provider's answer counts, at a replay as at the receipt. */
+/** If the signature is not strong enough, only the provider's answer counts, at a replay as well as at the receipt. */
 async function confirmAll(
   { confirm }: Provider,
   events: readonly WebhookEvent[],

@@ -24,7 +24,7 @@ const replaySchema = z
 
 /**
  * `events.replay`: makes settled events due again. They are processed as usual, so an event that had its effect has no
- * second one. Every call except a dry run leaves an entry in the audit log, even if it was refused or came too late to
+ * second effect. Every call except a dry run adds an entry to the audit log, even if it was refused or too late to
  * change anything.
  */
 export const replayEventsProcedure = changingProcedure.input(replaySchema).mutation(async ({ ctx, input }) => {

@@ -34,7 +34,7 @@ const LOOK_MS = 250
 const REST_MS = 1_000
 const LEASE_MS = 15_000
 const SLICE = 100
-// Well below the lease: to read an event again, its provider may have to be asked.
+// Well below the lease: reading an event again may require a request to its provider.
 const SLICE_MS = 5_000
 // After this, other replays of this process take their turn.
 const TURN_EVENTS = 1_000
@@ -125,8 +125,8 @@ export class ReplayRunner {
   }
 
   /**
-   * The next events and their changes. A search without a suitable index could examine all records after the cursor, in
-   * vain and again and again. If it takes too long, it continues in parts.
+   * The next events and their changes. A search without a suitable index could examine all records after the cursor
+   * again and again without a match. If it takes too long, it continues in parts.
    */
   async #nextSlice(replay: ReplayDocument, { limit, inParts }: { limit: number; inParts: boolean }): Promise<Slice> {
     const { db, searchMs = SEARCH_MS } = this.#deps
@@ -197,7 +197,7 @@ interface EventUpdate {
   readonly u: readonly Document[]
 }
 
-/** An event whose body could not be read with today's settings. The reading at its receipt then applies. */
+/** An event whose body could not be read with the current settings. The mapping from its receipt then applies. */
 interface NotRead {
   readonly id: string
   readonly why: string

@@ -29,7 +29,7 @@ export interface ReplayProgress {
   /** Of these, the events that are done or unhandled now, and those that are dead or closed now. */
   readonly done: number
   readonly failed: number
-  /** Events whose body could not be read with today's settings. The earlier reading then applies. */
+  /** Events whose body could not be read with the current settings. The earlier mapping then applies. */
   readonly notRead: number
   readonly by: string
   readonly reason: string
@@ -60,8 +60,8 @@ export interface Replays {
 const COUNT_MS = 4_500
 
 /**
- * The events that a request selects: settled or waiting ones. Done and closed events must be included explicitly, and
- * events with nothing left but their key are never selected.
+ * The events that a request selects: settled or waiting ones. Done and closed events must be included explicitly.
+ * Events of which only the key is left are never selected.
  */
 function replayable({
   target,
@@ -131,7 +131,7 @@ interface StateCounts {
   readonly failed: number
 }
 
-/** Counted, and not added up along the way: a process may die between making events due and writing their number. */
+/** Counted from the events instead of added up: a process may die between making events due and writing their number. */
 async function countStates(db: Db, id: ObjectId): Promise<StateCounts> {
   const count = (more: Filter<EventDocument>): Promise<number> =>
     db

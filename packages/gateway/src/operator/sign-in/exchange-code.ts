@@ -25,8 +25,8 @@ import type { SignIns } from './sign-ins.ts'
 export interface ExchangeDeps {
   readonly signIns: Pick<SignIns, 'useCode' | 'createSession'>
   /**
-   * Who holds a token now.
-   * @throws unauthenticated if nobody does any more
+   * Returns the current operator of a token.
+   * @throws unauthenticated if the token is no longer valid
    */
   readonly identify: (credential: Secret, request: IncomingMessage) => Promise<Operator>
   readonly audit: Audit
@@ -108,8 +108,8 @@ async function redeem(deps: ExchangeDeps, { code, request, address }: Attempt) {
 }
 
 /**
- * A page of another site must not sign its visitor in. Browsers say where a request comes from; other programs say
- * nothing, and have no visitor.
+ * A page of another site must not be able to sign in its visitor. Browsers say which site a request comes from; other
+ * programs do not, and have no visitor.
  */
 function refuseCrossSite({ headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site'] ?? 'same-origin'

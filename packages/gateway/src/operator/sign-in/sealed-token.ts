@@ -6,10 +6,10 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** What a key is for. A text that was encrypted for one purpose cannot be decrypted for the other. */
+/** The purpose of a key. A text that was encrypted for one purpose cannot be decrypted for the other. */
 export type SealPurpose = 'code' | 'session'
 
-/** A random text, and what it is for. It is never stored, and its key encrypts one text only. */
+/** A random text, and its purpose. It is never stored, and its key encrypts only one text. */
 export interface SealKey {
   readonly secret: string
   readonly purpose: SealPurpose

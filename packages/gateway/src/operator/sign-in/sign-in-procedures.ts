@@ -6,8 +6,8 @@ import { identifiedProcedure } from '../operator-trpc.ts'
 const empty = z.strictObject({})
 
 /**
- * `signIn.createCode`: a code that signs in once, within 10 minutes, as the operator whose token asks for it. A session
- * cannot ask: it would prolong itself.
+ * `signIn.createCode`: a code that signs in once, within 10 minutes, as the operator whose token requests it. A session
+ * cannot request one: otherwise it could extend itself forever.
  */
 export const createCodeProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
   if (ctx.caller.session !== null) throw sessionNotEnough()
@@ -16,7 +16,7 @@ export const createCodeProcedure = identifiedProcedure.input(empty).mutation(asy
   return { code: text.reveal(), expiresAt: new Date(endsAt).toISOString() }
 })
 
-/** `signIn.end`: ends the session whose token was sent. Any other token has none, and stays as it is. */
+/** `signIn.end`: ends the session whose token was sent. Other tokens have no session and are not changed. */
 export const endSessionProcedure = identifiedProcedure.input(empty).mutation(async ({ ctx }) => {
   const { session } = ctx.caller
   if (session === null) return { ended: false }
@@ -25,7 +25,7 @@ export const endSessionProcedure = identifiedProcedure.input(empty).mutation(asy
   return { ended: true }
 })
 
-/** `me`: who the token belongs to, what it may do, and when it ends. Null if it does not end. */
+/** `me`: who the token belongs to, its roles, and when it expires. Null if it does not expire. */
 export const meProcedure = identifiedProcedure.input(empty.optional()).query(({ ctx }) => ({
   operator: ctx.operator,
   roles: [...ctx.roles],

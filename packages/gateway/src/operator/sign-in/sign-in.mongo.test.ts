@@ -74,7 +74,7 @@ describe('a sign-in code', () => {
     })
   })
 
-  it('is for operators without a role too, who may then see who they are', async () => {
+  it('also works for operators without a role, who can then see who they are', async () => {
     const { token } = await signIn('nobody')
     expect(await clientOf(token).me.query()).toMatchObject({ operator: 'nobody', roles: [] })
   })
@@ -85,7 +85,7 @@ describe('a sign-in code', () => {
     expect(await exchange({ code })).toMatchObject(INVALID)
   })
 
-  it('lets one in when several come at once', async () => {
+  it('signs in only one of several concurrent requests', async () => {
     const code = await codeOf('reader')
     const answers = await Promise.all(Array.from({ length: 8 }, () => exchange({ code })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(401)])
@@ -125,7 +125,7 @@ describe('a sign-in code', () => {
     expect(form).toMatchObject({ status: 415, answer: { code: 'unsupported_media_type' } })
   })
 
-  it('is refused after ten wrong ones from an address, also if it is right, until the next minute', async () => {
+  it('is refused after ten wrong ones from an address, even if it is correct, until the next minute', async () => {
     const code = await codeOf('reader')
     for (let tries = 0; tries < 10; tries += 1) expect((await exchange({ code: `wrong${tries}` })).status).toBe(401)
     const refused = await exchange({ code })
@@ -135,7 +135,7 @@ describe('a sign-in code', () => {
     expect((await exchange({ code })).status).toBe(200)
   })
 
-  it('is taken from no page of another site', async () => {
+  it('is refused from pages of other sites', async () => {
     const code = await codeOf('reader')
     const foreign = [
       { origin: 'https://evil.example' },
@@ -150,7 +150,7 @@ describe('a sign-in code', () => {
     expect((await exchange({ code }, { 'sec-fetch-site': 'same-origin', origin: url })).status).toBe(200)
   })
 
-  it('is made for nobody without a token, and for no session', async () => {
+  it('is created only for a token, and not for a session', async () => {
     expect(await refusalOf(clientOf('').signIn.createCode.mutate({}))).toMatchObject({ reason: 'unauthenticated' })
     const { token } = await signIn('leaving')
     expect(await refusalOf(clientOf(token).signIn.createCode.mutate({}))).toMatchObject({
@@ -178,7 +178,7 @@ describe('a session', () => {
     expect(await refusalOf(clientOf(token).me.query())).toMatchObject({ reason: 'unauthenticated' })
   })
 
-  it('ends no later than the token it was opened with', async () => {
+  it('ends no later than the token that opened it', async () => {
     now = started
     const { token, expiresAt } = await signIn('soon')
     expect(expiresAt).toBe(new Date(started + SOON_MS).toISOString())
@@ -210,7 +210,7 @@ describe('a session', () => {
     expect(await createOperatorClient(later.adminUrl, token).me.query()).toMatchObject({ roles: ['read'] })
   })
 
-  it('is ended by its own token only', async () => {
+  it('is ended only by its own token', async () => {
     const [{ token }, { token: other }] = [await signIn('reader'), await signIn('reader')]
     expect(await clientOf(tokens.reader).signIn.end.mutate({})).toEqual({ ended: false })
     expect(await clientOf(token).signIn.end.mutate({})).toEqual({ ended: true })
@@ -221,7 +221,7 @@ describe('a session', () => {
 })
 
 describe('a session whose database is unavailable', () => {
-  it('gets 503, and counts as no failed sign-in', async () => {
+  it('gets 503, and does not count as a failed sign-in', async () => {
     await using other = await testDatabase(process.env)
     await using away = await startOperatedSystem(other, { clock, settings })
     const { code } = await createOperatorClient(away.gateway.adminUrl, tokens.reader).signIn.createCode.mutate({})

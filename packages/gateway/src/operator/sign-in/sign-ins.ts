@@ -16,7 +16,7 @@ const SHOWN_ID = 16
 
 /**
  * A code or a session as it is stored: the hash of its random text, and the operator's token, encrypted with that text.
- * So a reader of the database can use neither, and a writer cannot make one without the token of an operator.
+ * A reader of the database can therefore use neither, and a writer cannot create one without the token of an operator.
  */
 interface SignInDocument {
   /** SHA-256, in hexadecimal. */
@@ -25,7 +25,7 @@ interface SignInDocument {
   readonly expireAt: Date
 }
 
-/** A text to hand over, with its end in milliseconds since 1970. */
+/** A text to hand over, with its expiry in milliseconds since 1970. */
 interface Issued {
   readonly text: Secret
   readonly endsAt: number

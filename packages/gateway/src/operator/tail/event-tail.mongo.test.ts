@@ -8,7 +8,7 @@ import { createEventTail, type TailBatch, type TailReader } from './event-tail.t
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-/** A tail of an own database. */
+/** A tail with a separate database. */
 async function openTail() {
   const { db } = stack.use(await testDatabase(process.env))
   const events = db.collection<EventDocument>(EVENTS)
@@ -40,7 +40,7 @@ describe('the stream of changes', () => {
 })
 
 describe('a reader that comes back', () => {
-  it('learns that changes are missing if others have begun a later stream right before', async () => {
+  it('learns that changes are missing if others have just begun a later stream', async () => {
     const { tail, events } = await openTail()
     const first = tail.join(null)
     const { id } = await nextOf(first)
@@ -52,7 +52,7 @@ describe('a reader that comes back', () => {
     expect(await nextOf(back)).toMatchObject({ skipped: null })
   })
 
-  it('continues with the others that come back from the same place', async () => {
+  it('continues together with others that reconnect at the same position', async () => {
     const { tail, events } = await openTail()
     const first = tail.join(null)
     const { id } = await nextOf(first)

@@ -5,7 +5,7 @@ import type { Db } from 'mongodb'
 import { tailCrowded } from '../../errors.ts'
 import { type ChangeBatch, readChanges } from './read-changes.ts'
 
-/** What the tail uses. */
+/** Dependencies of the tail. */
 export interface EventTailDeps {
   readonly db: Db
   readonly clock: Clock
@@ -19,7 +19,7 @@ export interface TailBatch extends Pick<ChangeBatch, 'events' | 'skipped'> {
   readonly id: string
 }
 
-/** A reader of the tail. It holds a few batches only; a slow reader loses the oldest ones, and sees how many changes. */
+/** A reader of the tail. It keeps only a few batches: a slow reader loses the oldest ones, and learns how many changes are lost. */
 export interface TailReader {
   /** The next batch, or null if none comes within `ms`. Throws an AbortError when the tail stops or the reader has left. */
   next(ms: number): Promise<TailBatch | null>
@@ -29,7 +29,7 @@ export interface TailReader {
 /** The changes of events, for any number of readers from one change stream. */
 export interface EventTail {
   /**
-   * Adds a reader. With the id of a batch it continues after that one, or learns that this is no longer possible.
+   * Adds a reader. With the id of a batch, it continues after that batch, or learns that this is no longer possible.
    * @throws tailCrowded
    */
   join(lastId: string | null): TailReader
@@ -39,7 +39,7 @@ export interface EventTail {
 
 const MOST_READERS = 100
 const MOST_WAITING = 8
-/** How many batches are kept for readers that come back. At full rate these are five seconds. */
+/** How many batches are kept for readers that reconnect. At the full rate, they cover five seconds. */
 const MOST_KEPT = 20
 const RESUMABLE_MS = 60_000
 const ID = /^(\d{1,15})-([0-9a-f]{1,2000})$/i
@@ -101,20 +101,20 @@ export function createEventTail(deps: EventTailDeps): EventTail {
   }
 }
 
-/** The position in an id. Too old or foreign ones get one that does not exist, so that the reader sees it. */
+/** The position in an id. An id that is too old or not ours gets a position that does not exist, so that the reader learns of it. */
 function resumable(id: string, now: number): string {
   const [, at = '0', position = ''] = ID.exec(id) ?? []
   return now - Number(at) <= RESUMABLE_MS ? position : ''
 }
 
-/** What a reader of a stream that is open begins with. */
+/** The first message for a reader if the stream is already open. */
 function batchesAfter(kept: readonly TailBatch[], lastId: string | null): readonly TailBatch[] {
   const at = kept.findIndex(({ id }) => id === lastId)
   if (at >= 0) return kept.slice(at + 1)
   return kept.slice(-1).map(({ id }) => ({ id, events: [], skipped: lastId === null ? 0 : null }))
 }
 
-/** The change stream that is open, and the position that it began with. */
+/** The open change stream, and the position where it began. */
 interface Feed {
   readonly from: string | null
   readonly end: AbortController

@@ -14,7 +14,7 @@ export interface ChangeBatch {
   readonly skipped: number | null
 }
 
-/** What a reader of changes uses, and where the changes go. */
+/** Dependencies of a reader of changes, and where the changes go. */
 export interface ReadChangesOptions {
   readonly db: Db
   /** The position to continue from. Null: only what changes from now on. */
@@ -43,9 +43,9 @@ const SHOWN = {
 } as const
 
 /**
- * Reads the changes of events until the signal. At most four batches a second; a batch reads each changed event once,
- * however often it changed. After an error it continues where it was. If that is no longer possible, the next batch says
- * so. The first batch is the position at the begin.
+ * Reads the changes of events until the signal, in at most four batches a second. A batch reads each changed event
+ * once, however often it changed. After an error, it continues where it was. If that is no longer possible, the next
+ * batch says so. The first batch has only the position at the beginning.
  */
 export async function readChanges(options: ReadChangesOptions): Promise<void> {
   const { signal, onError } = options

@@ -28,9 +28,9 @@ export interface TailMessage {
 }
 
 /**
- * `events.tail`: the events that are received or change from now on, at most four messages a second. The first message
- * says that the tail has begun. After a reconnect with the id of the last message it continues there, or says that it is
- * lagging. It ends with the token or the session.
+ * `events.tail`: streams the events that are received or change, in at most four messages a second. The first message
+ * says that the tail has begun. After a reconnect with the id of the last message, it continues there, or says that it
+ * is lagging. It ends when the token or the session ends.
  * @throws tailCrowded
  */
 export const tailProcedure = procedure.input(tailSchema.prefault({})).subscription(({ ctx, input, signal }) => {
@@ -66,7 +66,7 @@ async function* readAll(ctx: OperatorContext, input: TailInput, reader: TailRead
   }
 }
 
-/** The token was checked when the stream began. It may have ended since, and the session too. */
+/** The token was checked when the stream began. It may have expired since, and the session may have ended. */
 async function checkCaller({ caller, signIns }: OperatorContext, now: number, isDue: boolean): Promise<void> {
   const { endsAt, session } = caller
   if (endsAt !== null && endsAt <= now) throw unauthenticated({ reason: 'expired' })

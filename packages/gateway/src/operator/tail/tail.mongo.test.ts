@@ -155,7 +155,7 @@ describe('the tail of events', () => {
     await expect.poll(streams, { timeout: 10_000 }).toBe(0)
   })
 
-  it('continues after a reconnect where it was', async () => {
+  it('continues where it was after a reconnect', async () => {
     const provider = 'resumed'
     const first = await openTail({ input: { provider } })
     const { id } = await first.begin()
@@ -223,7 +223,7 @@ describe('a reader of the tail', () => {
       .toBe('')
   })
 
-  it('is not kept by a request for the head alone', async () => {
+  it('is not created by a HEAD request', async () => {
     const head = await system.call('/operator/events.tail', {
       method: 'HEAD',
       headers: { authorization: `Bearer ${system.tokens.operators.alice}` },
@@ -231,7 +231,7 @@ describe('a reader of the tail', () => {
     expect(head).toMatchObject({ status: 200, body: '' })
   })
 
-  it('is sent away when its gateway stops, in time and without the end of the stream', async () => {
+  it('is disconnected in time when its gateway stops', async () => {
     await using other = await testDatabase(process.env)
     const stopping = await startOperatedSystem(other)
     await using tail = await openTail({ url: stopping.gateway.adminUrl })

@@ -18,8 +18,8 @@ const sendTestSchema = z.strictObject({
 })
 
 /**
- * `events.sendTest`: signs an event as its provider does, and receives it like a delivery. Its record is marked as a test,
- * and so it has no effect, also not by a replay. Every call for a known provider leaves an entry in the audit log.
+ * `events.sendTest`: signs an event as its provider does, and receives it like a delivery. Its record is marked as a
+ * test, so it has no effect, even if it is replayed. Every call for a known provider adds an entry to the audit log.
  */
 export const sendTestProcedure = changingProcedure.input(sendTestSchema).mutation(async ({ ctx, input }) => {
   const { reason, ...event } = input

@@ -198,7 +198,7 @@ describe('a test event of every scheme', () => {
         ids.set(provider, [...(ids.get(provider) ?? []), sent.eventId])
       }
     }
-    // About the same order, and yet never the same event: no later event of a provider is taken for a copy of a test.
+    // About the same order, but never the same event: no later event of a provider is mistaken for a copy of a test.
     for (const [provider, [one, second]] of ids) expect([provider, one]).not.toEqual([provider, second])
   })
 })

@@ -7,7 +7,7 @@ import type { SigningSource } from '../../providers/read-signing.ts'
 import { type ReceiveDeps, receiveWebhook } from '../../receive/receive-webhook.ts'
 import { isSignable } from './is-signable.ts'
 
-/** A payment that never happened. */
+/** A made-up payment. */
 interface TestEvent {
   readonly provider: Provider
   readonly type: PaymentEventType
@@ -42,7 +42,7 @@ export interface TestEventsDeps {
 }
 
 const WITHIN_MS = 10_000
-// 128 bits: no event of a provider ever has the id of a test event, so none is taken for its repetition.
+// 128 bits: no real event has the id of a test event, so none is mistaken for its redelivery.
 const ID_BYTES = 16
 
 /** Creates the sender of test events. */
@@ -70,7 +70,7 @@ export function createTestEvents(deps: TestEventsDeps): TestEvents {
   }
 }
 
-/** The id is part of what is signed, so a copy of the delivery is the same event, and as effectless, forever. */
+/** The id is signed, so a copy of the delivery is always the same event, which has no effect. */
 function signTestEvent({ receiving, readSigning, randomBytes }: TestEventsDeps, event: TestEvent): SignedDelivery {
   const { provider, type, amount, currency } = event
   const signer = signers.get(provider.scheme)
