@@ -1,7 +1,7 @@
 import { isLoopback } from '@oncehook/kernel/is-loopback'
 import { SettingsError } from '@oncehook/kernel/settings'
 
-/** The settings that decide whether test events may have effects. */
+/** The settings that decide whether test events can have effects. */
 interface TestEventSettings {
   readonly TEST_EVENTS: 'store' | 'apply'
   readonly GATEWAY_HOST: string

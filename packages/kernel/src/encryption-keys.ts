@@ -7,7 +7,7 @@ import { collectProblems, readSettings, SettingsError, textSetting } from './set
 import { readTextSource, type TextSources, textSource } from './text-source.ts'
 import { type WatchedSource, watchSource } from './watch-source.ts'
 
-/** The keys of encryption at rest: the first encrypts, each decrypts what it has encrypted. */
+/** The keys of encryption at rest: the first one encrypts; each one decrypts what it has encrypted. */
 export interface EncryptionKeys {
   readonly first: { readonly id: string; readonly key: KeyObject }
   /** All of them, the first included. */

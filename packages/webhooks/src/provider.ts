@@ -60,7 +60,10 @@ export interface Provider {
 /** An authentic delivery, or the reason why it is not authentic. */
 type VerificationResult = VerifiedDelivery | { readonly refused: Refusal }
 
-/** Makes `verify` of the check of a scheme, which knows the secrets: what it accepts becomes a verified delivery. */
+/**
+ * Creates `verify` from the check of a scheme, which knows the secrets: a delivery that it accepts becomes a verified
+ * delivery.
+ */
 export function verifyWith(check: CheckSignature): Provider['verify'] {
   return (delivery, now, fetch) => {
     const result = check(delivery, now, fetch)

@@ -49,7 +49,7 @@ interface WithEffects extends WithSecrets {
   readonly effects: readonly PaymentEventType[]
 }
 
-/** The webhook URL as the provider knows it. It is part of what is signed. */
+/** The webhook URL as configured at the provider. It is part of the signed text. */
 interface WithPublicUrl extends WithSecrets {
   readonly publicUrl: string
 }
@@ -128,5 +128,5 @@ export type SchemeName = keyof SchemeOptions
 /** The options of one scheme. */
 export type OptionsOf<Name extends SchemeName> = { readonly scheme: Name } & CommonOptions & SchemeOptions[Name]
 
-/** The options of a verifier. The name of the scheme decides which others there are. */
+/** The options of a verifier. The scheme decides which other options there are. */
 export type VerifierOptions = { [Name in SchemeName]: OptionsOf<Name> }[SchemeName]

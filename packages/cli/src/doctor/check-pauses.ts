@@ -2,7 +2,7 @@ import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { type Finding, ok } from './finding.ts'
 
-/** Shows which providers are paused. That is what an operator wanted, so it is no problem. */
+/** Shows which providers are paused. An operator wanted this, so it is not a problem. */
 export async function checkPauses(client: OperatorClient): Promise<Finding> {
   const providers = await ask(client.providers.list.query())
   const pauses = providers.flatMap(({ name, paused }) => {

@@ -11,7 +11,7 @@ export interface Attempt {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The id of the secret with which the gateway would accept the delivery, or null. */
+/** The id of the secret that makes the gateway accept the delivery, or null. */
 export async function findSignerOf(attempt: Attempt): Promise<string | null> {
   const finding = await prepare(attempt)(attempt.delivery, attempt.now, attempt.fetch)
   return 'secretId' in finding ? finding.secretId : null

@@ -1,4 +1,4 @@
-/** Represents an answer that cannot be read: it names nobody who could be found, and is erased like any other. */
+/** Replaces an answer that cannot be read. It names no customer, and is erased like any other. */
 export const UNREADABLE_ANSWER = ''
 
 // Still valid against the order schema, which requires a customer.

@@ -77,7 +77,10 @@ function tagged(ctx: Context, order: Order): Order {
   return order
 }
 
-/** A write of an order: its input, who asked for it, and its precondition, which is an input property or else the header. */
+/**
+ * A write of an order: its input, its caller, and its precondition, from an input property or otherwise from the
+ * header.
+ */
 function writeOf<Input extends { readonly ifMatch?: string | undefined }>(
   { principal, ifMatch }: Context,
   input: Input,

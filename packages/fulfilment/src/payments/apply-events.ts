@@ -45,7 +45,7 @@ interface Entry {
   paidTwice: boolean
 }
 
-/** A call: what its events are decided from, and the receipts that it writes. */
+/** A call: the data that decides about its events, and the receipts that it writes. */
 interface Call {
   readonly context: DecisionContext
   readonly receipts: CallReceipts

@@ -2,7 +2,7 @@ import type { SettledReceipt } from './claims/receipt-claim.ts'
 
 const LOOK_AGAIN_MS = 30_000
 
-/** What a look could find: how many receipts, and of which encryption keys. */
+/** What a search can find: the number of receipts, and their encryption keys. */
 export interface KeyLook {
   readonly room: number
   /** The ids of the keys that are there. */

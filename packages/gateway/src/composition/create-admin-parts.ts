@@ -23,7 +23,7 @@ import { createTestEvents, type TestEvents } from '../operator/test-events/test-
 import type { ReceiveDeps } from '../receive/receive-webhook.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
-/** What the operator's parts use beside the context. */
+/** Dependencies of the operator's parts besides the context. */
 export interface AdminServices {
   /** A database whose reads show what a majority holds. */
   readonly db: Db
@@ -37,7 +37,7 @@ export interface AdminServices {
   readonly receiving: ReceiveDeps
 }
 
-/** Creates what operators use on the private listener: the operator API, the sign-in, and the files of the page. */
+/** Creates the operator's parts of the private listener: the operator API, the sign-in, and the files of the page. */
 export function createAdminParts(context: GatewayContext, services: AdminServices): AdminParts {
   const { db, keyRegister, fulfilment, tail, answers, console, receiving } = services
   const { settings, logger, clock, fetch, providers, databaseErrors, audit, encryption } = context
@@ -74,7 +74,7 @@ function openTestEvents({ settings, clock }: GatewayContext, receiving: ReceiveD
   })
 }
 
-/** The limit of wrong sign-in codes in a minute. */
+/** The limit on wrong sign-in codes per minute. */
 function createCodeLimit({ clock }: GatewayContext, limit: number): RateLimit {
   return createRateLimit({ name: 'sign_in', limit, windowSeconds: 60, clock })
 }

@@ -1,7 +1,7 @@
 import { type ConsoleFiles, readConsole } from '../operator/console/read-console.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
-/** Reads the built files of the operator's page. A gateway without them warns, and does everything else. */
+/** Reads the built files of the operator's page. Without them, the gateway logs a warning and works otherwise. */
 export async function openConsole({ consoleFolder = null, logger }: GatewayContext): Promise<ConsoleFiles | null> {
   try {
     if (consoleFolder !== null) return await readConsole(consoleFolder)

@@ -9,7 +9,10 @@ import { runPeriodically } from '@oncehook/kernel/run-periodically'
 import { type AdminParts, createAdminApp } from '../operator/admin-app.ts'
 import type { GatewayContext } from './gateway-context.ts'
 
-/** Opens the private listener. Probes work at once, what operators use as soon as `parts` returns it. Resolves to the port. */
+/**
+ * Opens the private listener. Probes work at once; the operator's parts work as soon as `parts` returns them. Resolves
+ * to the port.
+ */
 export async function startAdmin(context: GatewayContext, parts: () => AdminParts | null): Promise<number> {
   const { settings, logger, lifecycle, mongo, payments, registry, showMetrics, random } = context
   const checks = { mongodb: () => pingBoth(mongo), fulfilment: () => payments.versions(['readiness']) }

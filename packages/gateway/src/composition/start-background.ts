@@ -17,7 +17,7 @@ import { type Housekeeping, startHousekeeping } from './start-housekeeping.ts'
 import type { Inboxes } from './start-inbox.ts'
 import type { PublicListener } from './start-public-listener.ts'
 
-/** The parts that run behind the deliveries. */
+/** The parts that run in the background. */
 export interface Background {
   readonly admin: AdminParts
   readonly housekeeping: Housekeeping

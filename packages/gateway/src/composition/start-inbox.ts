@@ -9,7 +9,7 @@ import { stopInTime } from './stop-in-time.ts'
 
 const COUNT_FLUSH_MS = 1_000
 
-/** The two entrances of the collection of events. */
+/** The two ways to store events. */
 export interface Inboxes {
   /** For everything that is delivered. */
   readonly inbox: Inbox

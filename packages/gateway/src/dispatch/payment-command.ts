@@ -40,7 +40,7 @@ export function toPaymentCommand({ _id, provider, event, test }: Claim, type: Pa
   }
 }
 
-/** None if the id is that of a record that was imported as text. */
+/** None if the record was imported and its id is text. */
 function timeOfReceipt(id: unknown): string | undefined {
   return id instanceof ObjectId ? id.getTimestamp().toISOString() : undefined
 }

@@ -1,7 +1,7 @@
 import { readTextSource, type TextSources, textReference } from '@oncehook/kernel/text-source'
 import { isObject } from '@oncehook/webhooks/providers'
 
-/** A provider's entry with the texts at hand that it points at, and the places of those that cannot be read. */
+/** A provider's entry with the texts that it refers to, and the places of texts that cannot be read. */
 export interface FilledEntry {
   readonly entry: unknown
   readonly unreadable: readonly string[]

@@ -3,7 +3,7 @@ import { loadSchemes, SCHEME_NAMES, type Schemes } from '@oncehook/webhooks/prov
 import { type Providers, readProviders } from './read-providers.ts'
 import { readSigning, type SigningSource } from './read-signing.ts'
 
-/** Where the providers come from: read at the start, and again whenever a file behind them has changed. */
+/** The source of the providers: read at the start, and again whenever one of its files has changed. */
 export interface ProvidersSource extends FileSource<Providers> {
   /** Loads the schemes that were not named at the start: a file that has changed may name any from then on. */
   loadAllSchemes(): Promise<void>
@@ -11,7 +11,7 @@ export interface ProvidersSource extends FileSource<Providers> {
   readSigning(provider: string, now: number): SigningSource | null
 }
 
-/** What a source is made with. */
+/** Dependencies of a source. */
 export interface SourceOptions {
   readonly readText: () => string
   readonly maxBytes: number
@@ -20,7 +20,7 @@ export interface SourceOptions {
   readonly schemes: Schemes
 }
 
-/** Creates the source of the `PROVIDERS` setting: the file that holds it, and the files of secrets that it names. */
+/** Creates the source of the `PROVIDERS` setting: its file, and the files of secrets that it names. */
 export function createProvidersSource(env: NodeJS.ProcessEnv, options: SourceOptions): ProvidersSource {
   const { readText, maxBytes, toleranceSeconds } = options
   let { schemes } = options

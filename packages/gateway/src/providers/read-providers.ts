@@ -14,7 +14,7 @@ import {
 import { prepareExplanation } from './explain/explain-refusal.ts'
 import { fillInTexts } from './fill-in-texts.ts'
 
-/** Where the texts of secrets come from when the settings only point at them, and what counts where they are silent. */
+/** Where the texts of secrets come from if the settings only refer to them, and the defaults of the settings. */
 export interface ProviderSources extends TextSources {
   readonly maxBytes: number
   readonly toleranceSeconds: number
@@ -56,7 +56,7 @@ export function readProviders(json: string, sources: ProviderSources): Providers
   return providers
 }
 
-/** The gateway's own time window, for the providers that name none. */
+/** The gateway's own time window, for providers that set none. */
 function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
   if (typeof providers !== 'object' || providers === null || Array.isArray(providers)) return providers
   return Object.fromEntries(
@@ -66,7 +66,7 @@ function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
   )
 }
 
-/** The entries with the texts that they point at, and the places of those that cannot be read. */
+/** The entries with the texts that they refer to, and the places of texts that cannot be read. */
 function withTexts(providers: unknown, sources: TextSources): { entries: unknown; unreadable: readonly string[] } {
   if (!isObject(providers)) return { entries: providers, unreadable: [] }
   const filled = Object.entries(providers).map(([name, settings]) => ({ name, ...fillInTexts(settings, sources) }))

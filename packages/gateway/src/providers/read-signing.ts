@@ -6,7 +6,7 @@ import { readTextSource, textSource } from '@oncehook/kernel/text-source'
 import { isObject } from '@oncehook/webhooks/providers'
 import { z } from 'zod'
 
-/** What signs a delivery as a provider does. */
+/** The settings and the secret that sign a delivery as the provider does. */
 export interface SigningSource {
   /** Its entry in `PROVIDERS`. */
   readonly settings: Readonly<Record<string, unknown>>
@@ -24,7 +24,10 @@ interface SigningRead {
 
 const secretsSchema = z.array(z.object({ value: textSource, notAfter: z.string().optional() }))
 
-/** Reads `PROVIDERS` and the files behind it, so that no text of a secret stays in memory. Null if there is no valid secret. */
+/**
+ * Reads `PROVIDERS` and the files behind it, so that no secret's text stays in memory. Null if there is no valid
+ * secret.
+ */
 export function readSigning({ readText, readEnv, provider, now }: SigningRead): SigningSource | null {
   try {
     const entries = parseSettingsJson('PROVIDERS', readText())

@@ -3,7 +3,7 @@ import type { Logger } from '@oncehook/kernel/logger'
 import { type WatchedSource, watchSource } from '@oncehook/kernel/watch-source'
 import type { Providers } from './read-providers.ts'
 
-/** The providers that count now; they follow their files without a restart. */
+/** The current providers. They follow changes of their files without a restart. */
 export type WatchedProviders = WatchedSource<Providers>
 
 /**

@@ -22,7 +22,7 @@ export interface RetiredKeys {
   readonly inUse: readonly string[]
 }
 
-/** Records in a database which keys its records are encrypted with, so that a missing key is detected without a scan. */
+/** Records in a database which keys encrypt its records, so that a missing key is detected without a scan. */
 export interface KeyRegister {
   /** Registers the current key unless this was done within the last minute. Call it regularly. */
   check(): Promise<void>

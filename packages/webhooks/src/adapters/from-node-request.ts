@@ -10,7 +10,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly readableDidRead: boolean
 }
 
-/** What an adapter knows of a request beside what Node.js does. */
+/** The properties that a framework adds to a request of Node.js. */
 interface Known extends Pick<WebhookRequest, 'readFrom'> {
   /** What a body parser has made of the body: bytes are used, anything else is no use. */
   readonly body?: unknown

@@ -63,7 +63,7 @@ export function findSigner(
   return signer
 }
 
-/** What a check found: the secret that signed, or that none did. */
+/** The result of a check: the secret that made the signature, or a failure. */
 export function resultOf(secretId: string | null): CheckResult {
   return secretId === null ? { refused: 'signature_mismatch' } : { secretId }
 }

@@ -21,7 +21,7 @@ interface TimestampedSignature extends SignatureForm {
 /** The id of the valid secret that made a signature; null if none did. */
 export type FindSecret = (secrets: readonly LiveSecret[], presented: PresentedSignature) => string | null
 
-/** A signature, and what it should cover. */
+/** A signature, and the content that it should cover. */
 interface PresentedSignature {
   readonly signature: Buffer
   /** The signed text before the body. */

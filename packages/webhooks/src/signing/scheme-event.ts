@@ -21,7 +21,7 @@ export function toSchemeEvent(event: PaymentEvent, types: PaymentTypes): SchemeE
   return { ...event, type, failed: type === types.failed, at, seconds: Math.floor(event.occurredAt / 1000) }
 }
 
-/** What a signer with JSON bodies has beside its types and its body. It reads no settings unless it names them. */
+/** The other properties of a signer with JSON bodies. It reads only the settings that it names. */
 type JsonSigning = Omit<Signer, 'types' | 'settings' | 'writeEvent'> & Partial<Pick<Signer, 'settings'>>
 
 /** The signer of a scheme whose body is one JSON object. */

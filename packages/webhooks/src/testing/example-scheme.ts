@@ -4,7 +4,7 @@ import { UNDOCUMENTED } from '../schemes/redelivery.ts'
 import { defineScheme } from '../schemes/scheme.ts'
 import { bodySignature, idOfBytes } from '../signatures/body-signature.ts'
 
-/** A provider that the gateway does not know: all that it takes to add one. */
+/** A provider that the gateway does not know: everything that is needed to add one. */
 export const example = defineScheme(
   'example',
   {},

@@ -88,7 +88,10 @@ interface Base {
   readonly vector: Vector
 }
 
-/** What deliveries are made of: every published one, a list for each scheme, so that none is tried more than others. */
+/**
+ * The sources of the deliveries: every published one, in a list for each scheme, so that no scheme is tried more than
+ * others.
+ */
 function readBases(): { bases: Base[][]; providers: Record<string, object> } {
   const providers: Record<string, object> = {}
   const paths = new Map<string, string>()
@@ -109,7 +112,7 @@ function readBases(): { bases: Base[][]; providers: Record<string, object> } {
   return { bases, providers }
 }
 
-/** Pieces of other deliveries, for what only a mixture would find. */
+/** Pieces of other deliveries, for faults that only a mixture finds. */
 interface Parts {
   readonly names: readonly string[]
   readonly values: readonly string[]
@@ -257,7 +260,7 @@ function changeText(text: string, chance: Chance): string {
   return text.slice(0, at) + inserted + text.slice(at + chance.below(4))
 }
 
-/** The delivery without what no client can write into a request. */
+/** The delivery without parts that no client can send in a request. */
 function toSendable({ rawBody, rawHeaders, query }: Delivery): Delivery {
   const lines = linesOf(rawHeaders).filter(([name]) => name !== '')
   return {

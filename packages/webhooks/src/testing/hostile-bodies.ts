@@ -1,4 +1,4 @@
-/** Bodies of exactly or nearly `bytes` that take a reader the most work, by what they are. */
+/** Bodies of exactly or nearly `bytes` that are the most work for a reader, by kind. */
 export function hostileBodies(bytes: number): readonly (readonly [what: string, body: Buffer])[] {
   return [
     ['nothing but separators of a form', Buffer.alloc(bytes, '&')],
@@ -58,7 +58,7 @@ interface AdyenPadding {
   readonly item?: string
 }
 
-/** As many items as it takes for a body of that size to be read at all. */
+/** The number of items that a body of this size needs to be read at all. */
 function adyenBody({ bytes, piece, item = itemOf('ord_1') }: AdyenPadding): Buffer {
   const items = Array.from({ length: Math.ceil(bytes / 65_536) }, () => item).join(',')
   const open = `{"notificationItems":[${items}],"x":[9007199254740993`

@@ -39,7 +39,7 @@ export function makeProvider(
   return provider
 }
 
-/** The settings that a scheme requires in addition to its secrets in order to verify. Most require none. */
+/** The settings besides secrets that a scheme requires. Most schemes require none. */
 export function demandedSettings(scheme: string): object {
   return SCHEMES.get(scheme)?.permits.effects === null ? { effects: PAYMENT_EVENT_TYPES } : {}
 }

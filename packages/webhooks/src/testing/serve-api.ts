@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a provider's API answers under a path: a status with a body, which is JSON unless it is text. */
+/** The answer of a provider's API under a path: a status with a body, which is JSON unless it is text. */
 export type ApiAnswers = Readonly<Record<string, readonly [status: number, body: unknown, headers?: object]>>
 
 /** An API of a provider on a port of this machine. */

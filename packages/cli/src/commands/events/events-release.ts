@@ -1,6 +1,6 @@
 import { reasonedCommand } from '../../operator/reasoned-command.ts'
 
-/** `oncehook events release`: takes an event from its process and makes it due now. */
+/** `oncehook events release`: releases an event from its process and makes it due now. */
 export const addEventsReleaseCommand = reasonedCommand(['events', 'release'], {
   description: 'Release an event from the process that holds it, and make it due now.',
   argument: ['<id>', 'event id, as printed by `events list`'],

@@ -2,7 +2,7 @@ import type { DatabaseClock } from './database-clock.ts'
 import type { ReceiptClaim } from './receipt-claim.ts'
 import type { UnconfirmedClaims } from './receipt-statements.ts'
 
-/** The receiver of new receipts: the writer of one can claim it for the worker of this process in the same write. */
+/** Takes new receipts: the writer of a receipt can claim it for the worker of this process in the same write. */
 export interface ReceiptOutbox {
   /** Room for at most this number of receipts. Null if they must be written as owed. */
   reserve(most: number): Reservation | null
@@ -42,7 +42,7 @@ export interface NewReceiptsOptions {
 /** The claims and reservations that one process holds in memory. More would wait longer than their lease. */
 const MOST_HELD = 400
 
-/** The receipts that were claimed in the write that made them, until the worker takes them. */
+/** The receipts that were claimed in the write that created them, until the worker takes them. */
 export class NewReceipts {
   readonly #options: NewReceiptsOptions
   #reserved = 0

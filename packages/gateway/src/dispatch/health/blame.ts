@@ -26,7 +26,7 @@ export function checkFailedCall(call: FailedCall): 'nobody' | 'suspects' | 'culp
   return call.died || (call.wasClosed && call.wasWell) ? 'suspects' : 'nobody'
 }
 
-/** Fulfilment failed repeatedly at this event alone, and was well otherwise. */
+/** Fulfilment failed repeatedly on this event alone, and worked otherwise. */
 const FULFILMENT_FAILED = 'fulfilment_failed'
 
 /** How a failed call counts. */

@@ -32,7 +32,7 @@ const PROBES: Backoff = { baseMs: 250, capMs: 5_000 }
 // An older success does not show how fulfilment is now.
 const WELL_FOR_MS = 5_000
 
-/** How fulfilment is doing, as the calls of one process show it, and which events may have made a call fail. */
+/** The health of fulfilment, as seen from the calls of one process, and which events may have made a call fail. */
 export class CallHealth {
   readonly #deps: CallHealthDeps
   readonly #breaker: Breaker

@@ -37,7 +37,7 @@ export const STANDARD_HEADERS = ['webhook', 'svix'].flatMap((family) =>
   ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
 )
 
-/** Reads a secret of Standard Webhooks: `whsec_` and the base64 of a key, or `whpk_` and that of an Ed25519 public key. */
+/** Reads a secret of Standard Webhooks: `whsec_` and a key in base64, or `whpk_` and an Ed25519 public key in base64. */
 export function readStandardKey(text: string): ReadKey {
   if (text.startsWith('whsk_')) return { problem: 'is a private key, its public half (whpk_) is needed' }
   if (text.startsWith('whpk_')) {

@@ -2,7 +2,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto'
 import { unavailable } from '@oncehook/kernel/error-codes'
 import { readCapped } from '@oncehook/kernel/read-capped'
 
-/** For whom a certificate is looked up, and when. */
+/** The address that a certificate is looked up for, and the time. */
 interface KeyLookup {
   /** Milliseconds. */
   readonly now: number
@@ -46,7 +46,7 @@ const ASK_AGAIN_MS = 300_000
 const URL_OF_CERTIFICATE =
   /^https:\/\/(?<host>(?:api|api-m)(?<sandbox>\.sandbox)?\.paypal\.com)\/v1\/notifications\/certs\/[A-Za-z0-9_-]{1,100}$/
 
-/** The host of a URL that can be one of a certificate of PayPal's, or null for any other. */
+/** The host of a URL that can name a certificate of PayPal; null for any other URL. */
 export function certificateHost(url: string, { sandbox }: Pick<KeyLookup, 'sandbox'>): string | null {
   const groups = URL_OF_CERTIFICATE.exec(url)?.groups
   if (groups === undefined || (groups.sandbox !== undefined && !sandbox)) return null
