@@ -108,7 +108,7 @@ describe('fulfilment with keys', () => {
     expect(await findText(CANARY)).toEqual([])
   })
 
-  it('reads what was stored in plaintext beside it', async () => {
+  it('also reads records in plaintext', async () => {
     await using clear = await startFulfilment({ uri: database.uri, database: database.name })
     const made = await fulfilmentClient(clear).orders.put.mutate({ id: 'ord_clear', order: sampleOrder(PERSONAL) })
     // Proves that the searches of the other tests would find it.
@@ -118,7 +118,7 @@ describe('fulfilment with keys', () => {
     expect(await findText(CANARY)).toEqual([])
   })
 
-  it('refuses an order whose key is gone, applies its payment, and sends its receipt when the key is back', async () => {
+  it('refuses an order whose key is missing, applies its payment, and sends its receipt when the key is back', async () => {
     const id = await make('cus_gone')
     await write('second')
     expect(await refusalOf(client.orders.get.query({ id }))).toMatchObject({ reason: 'key_unknown', retry: 'later' })
@@ -213,7 +213,7 @@ describe('fulfilment with keys', () => {
     expect(await refusalOf(client.orders.create.mutate(input))).toMatchObject({ reason: 'record_altered' })
   })
 
-  it('rotates past records that something else has written, and leaves in them what is no text', async () => {
+  it('skips records of other software in a rotation, and keeps values in them that are not text', async () => {
     const id = await make('cus_rotated')
     const alien = { email: 5, note: { key: 'first' }, metadata: 'text' }
     const receipts = [null, 'text', { key: 'r', email: 5 }]
@@ -233,7 +233,7 @@ describe('fulfilment with keys', () => {
     expect(await db.collection(IDEMPOTENCY_KEYS).findOne({ key: answered.key })).toMatchObject({ answer: 5 })
   })
 
-  it('rotates past what is malformed, and wraps what is whole of the same order', async () => {
+  it('skips malformed values in a rotation, and wraps the intact ones of the same order', async () => {
     const [id, before] = [await make('cus_malformed'), lines.length]
     const torn = { key: 'third', wrapped: 'text', text: 'text' }
     await orders.updateOne({ _id: id }, { $set: { email: torn } } as object)

@@ -42,7 +42,7 @@ async function claimAsOldRelease(request: KeyedRequest, fresh: { run: string; or
   )
 }
 
-describe('a key, beside a fulfilment of 0.1.0', () => {
+describe('a key, with a fulfilment of 0.1.0 running as well', () => {
   it('leads to one order, whichever of them takes over from the other', async () => {
     const request = keyed()
     const { orderId } = await keys.claim(request, { run: 'new', orderId: 'ord_new' })
@@ -63,7 +63,7 @@ describe('a key, beside a fulfilment of 0.1.0', () => {
   })
 })
 
-it('is taken over from a run whose lease ends later than any that is given, but does not expire sooner', async () => {
+it('is taken over from a run whose lease ends later than any granted lease, but does not expire sooner', async () => {
   const [ahead, held, answered] = [keyed(), keyed(), keyed()]
   for (const request of [ahead, held]) await keys.claim(request, { run: 'old', orderId: 'ord_old' })
   const row = await keys.claim(answered, { run: 'old', orderId: 'ord_old' })

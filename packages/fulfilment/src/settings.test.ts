@@ -51,7 +51,7 @@ describe('readFulfilmentSettings', () => {
     }
   })
 
-  it('takes no secret of receipts that also makes service tokens', () => {
+  it('refuses a receipt secret that also signs service tokens', () => {
     const key = randomBytes(32).toString('base64')
     for (const SERVICE_TOKEN_SECRET of [key, `whsec_${key}`]) {
       expect(problemsOf({ ...GOOD, SERVICE_TOKEN_SECRET, RECEIPT_SECRET: `whsec_${key}` })).toEqual([

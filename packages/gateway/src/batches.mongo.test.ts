@@ -111,7 +111,7 @@ describe('a delivery of many events', () => {
     expect(await events.countDocuments({ eventId: { $in: ids } })).toBe(count)
   })
 
-  it('takes no other provider its 200, however many come at once', async () => {
+  it('does not delay the 200 of another provider, however many arrive at once', async () => {
     const batches = Array.from({ length: 6 }, () => batch('sendgrid', 1_200, 640))
     const big = batches.map(({ list }) => deliver('sendgrid', signAll('sendgrid', list)))
     const small = Array.from({ length: 60 }, (_, index) =>

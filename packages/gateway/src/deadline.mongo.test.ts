@@ -98,7 +98,7 @@ const put = {
 }
 
 describe('a request', () => {
-  it('has its answer 10 s after its first octet, whatever it waits for', async () => {
+  it('is answered 10 s after its first byte, whatever it waits for', async () => {
     // The connection has been idle. A request begins when its first octet arrives.
     const reused = await opened()
     expect(await send(reused, { ...delivery, bodyAt: 0 })).toMatchObject({ status: 200 })

@@ -131,7 +131,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('gets a request id from the answer to the log and to the record; the caller’s is kept beside it', async () => {
+  it('gets a request id from the answer to the log and to the record; the caller’s id is kept too', async () => {
     const id = uniqueId()
     const clientRequestId = `request-${randomUUID()}`
     const answer = await deliver({ body: eventOf(id), headers: { ...JSON_TYPE, 'x-request-id': clientRequestId } })
@@ -470,7 +470,7 @@ describe('what is logged', () => {
 })
 
 describe('startGateway', () => {
-  it('stops in order: answers what it has, gives its claims back, says that all went well', async () => {
+  it('stops in order: answers its requests, releases its claims, and reports a clean stop', async () => {
     await using own = await testDatabase(process.env)
     await using hanging = await serveFake(createFakeFulfilment())
     hanging.canned = ({ procedure }) => (procedure === 'payments.applyEvents' ? 'hang' : null)

@@ -61,7 +61,7 @@ describe('findSecretWarnings', () => {
     ])
   })
 
-  it('has nothing to say of different secrets, of public keys, and of what cannot be read', () => {
+  it('ignores different secrets, public keys, and texts that cannot be read', () => {
     const shared = 'whpk_MCowBQYDK2VwAyEAcanary'
     const providers = { a: provider(shared, one), b: provider(shared, { file: '/nowhere' }) }
     expect(findSecretWarnings(settings({ providers, api: { shop: two } }))).toEqual([])

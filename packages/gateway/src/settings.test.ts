@@ -86,7 +86,7 @@ describe('readGatewaySettings', () => {
     expect(problems.join('\n')).not.toContain('canary')
   })
 
-  it('takes values from files, also those of the providers', () => {
+  it('reads values from files, including those of the providers', () => {
     const folder = mkdtempSync(join(tmpdir(), 'oncehook-'))
     try {
       const path = (name: string, text: string): string => {
@@ -243,7 +243,7 @@ describe('readGatewaySettings', () => {
     ])
   })
 
-  it('keeps no token, only whose it is', () => {
+  it('keeps no token, only its holder', () => {
     const { API_TOKENS } = readGatewaySettings({ ...needed, API_TOKENS: JSON.stringify({ shop: token }) }, SCHEMES)
     expect([...API_TOKENS.values()]).toMatchObject([{ name: 'shop', notAfter: null }])
     expect(JSON.stringify([...API_TOKENS])).not.toContain('canary')
@@ -254,7 +254,7 @@ describe('readGatewaySettings', () => {
     expect(JSON.stringify(settings)).not.toContain('canary')
   })
 
-  it('takes no body for a webhook that a record cannot hold', () => {
+  it('accepts no webhook body that does not fit into a record', () => {
     expect(problemsOf({ ...needed, MAX_WEBHOOK_BYTES: '16000001' })).toEqual([
       'MAX_WEBHOOK_BYTES must be a whole number from 1 to 16000000',
     ])

@@ -86,7 +86,7 @@ describe('a success without an amount', () => {
     expect(reason).toBe('amount_missing')
   })
 
-  it('counts if nothing requires one, and a failure needs none', async () => {
+  it('counts if no amount is required; a failure needs none', async () => {
     const [one, other] = [await system.order(), await system.order()]
     const without = { amount: undefined, currency: undefined }
     await system.deliver(paymentEvent('evt_any', { orderId: one, ...without }), { provider: 'shop' })

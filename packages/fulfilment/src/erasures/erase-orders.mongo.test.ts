@@ -45,7 +45,7 @@ async function erase(customerId: string): Promise<string[]> {
 }
 
 describe('to erase a customer', () => {
-  it('leaves an order live that has another customer now, without what names the first one', async () => {
+  it('keeps an order that has another customer now, without the data of the first one', async () => {
     const [first, second] = [newCustomer(), newCustomer()]
     const id = await paidOrder(first)
     const patch = { customerId: second, email: 'b@example.com' }

@@ -139,7 +139,7 @@ describe('the listener', () => {
     expect((await query('orders.get', { id })).body.result.data.version).toBe(1)
   })
 
-  it('J09 says which method a procedure takes', async () => {
+  it('J09 says which method a procedure accepts', async () => {
     const wrong = await query('orders.put', { id: 'a' })
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
     const other = await mutate('orders.get', { id: 'a' })
@@ -167,7 +167,7 @@ describe('the listener', () => {
     ).toBe(400)
   })
 
-  it('takes events of a newer gateway, and leaves out what it does not know of them', async () => {
+  it('accepts events of a newer gateway, and ignores their unknown properties', async () => {
     const orderId = await newOrder()
     const event = { ...sampleEvent({ orderId }), fee: 12, payer: { name: 'x' } }
     const { status, body } = await mutate('payments.applyEvents', { events: [event], handler: 'fulfilment' })
@@ -177,7 +177,7 @@ describe('the listener', () => {
     })
   })
 
-  it('takes 500 events with the longest names', async () => {
+  it('accepts 500 events with the longest names', async () => {
     const long = (n: number) => `${n}`.padStart(85, '€')
     const events = Array.from({ length: 500 }, (_, n) =>
       sampleEvent({ provider: long(n), eventId: long(n), paymentId: long(n), orderId: long(n) }),
@@ -210,7 +210,7 @@ describe('the listener', () => {
     expect((await mutate('orders.everything', 'broken', { authorization: 'Bearer x' })).status).toBe(401)
   })
 
-  it('refuses a captured token for another body or procedure, and takes it for its own call', async () => {
+  it('refuses a captured token for another body or procedure, and accepts it for its own call', async () => {
     const [paid, other] = [await newOrder(), await newOrder()]
     const events = (orderId: string) => JSON.stringify({ events: [sampleEvent({ orderId })] })
     const issue = async (procedure: string, input: string) => ({
@@ -234,7 +234,7 @@ describe('the listener', () => {
     expect((await query('orders.get', { id: paid }, { headers: reading })).status).toBe(200)
   })
 
-  it('names an order after the subject of the token alone; without one after the key, or nobody', async () => {
+  it('records as creator the subject of the token; without one, the principal of the key; otherwise none', async () => {
     const orders = fulfilment.db.collection<{ _id: string }>('orders')
     const made = async (input: object, subject?: string) => {
       const body = JSON.stringify(input)

@@ -61,7 +61,7 @@ describe('orders.create', () => {
     expect(both[0]?.order.id).not.toBe(both[1]?.order.id)
   })
 
-  it('replays the order as it was made, to the letter, whatever became of it', async () => {
+  it('replays the order exactly as it was created, whatever has happened to it', async () => {
     const request = keyed()
     const first = await create(request, sampleOrder({ metadata: { b: '1', a: '2' } }))
     await orders.put.mutate({ id: first.order.id, order: sampleOrder({ note: 'changed' }) })
@@ -101,7 +101,7 @@ describe('orders.create', () => {
     expect(await rows.countDocuments({ key: request.key })).toBe(1)
   })
 
-  it('stores no refusal: the corrected request goes through', async () => {
+  it('stores no refusal: the corrected request succeeds', async () => {
     const request = keyed()
     expect(await refusalOf(create(request, { ...sampleOrder(), items: [] }))).toMatchObject({ httpStatus: 400 })
     expect((await create({ ...request, fingerprint: 'corrected' })).replayed).toBe(false)

@@ -8,7 +8,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 const { orders, payments, stored, put, pay } = system
 
 describe('orders.delete', () => {
-  it('deletes once and is content afterwards, whatever the condition', async () => {
+  it('deletes once, and answers the same afterwards, whatever the condition', async () => {
     const id = newOrderId()
     await put(id)
     expect(await refusalOf(orders.delete.mutate({ id, ifMatch: '"7"' }))).toMatchObject({ httpStatus: 412, version: 1 })

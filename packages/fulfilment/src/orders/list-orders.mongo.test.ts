@@ -41,7 +41,7 @@ describe('orders.list', () => {
     expect(stages).not.toContain('"SORT"')
   })
 
-  it('shows the others beside orders that something else wrote, and the pages after them', async () => {
+  it('shows other orders, and the next pages, if other software wrote some of them', async () => {
     await stored.deleteMany({})
     const ids = Array.from({ length: 12 }, newOrderId)
     for (const id of ids) await put(id)
@@ -113,7 +113,7 @@ describe('orders.list', () => {
     for (const { keys } of examined) expect(keys).toBeLessThan(50)
   })
 
-  it('refuses a cursor that is none and a limit out of bounds', async () => {
+  it('refuses an invalid cursor and a limit out of bounds', async () => {
     for (const input of [{ limit: 2, after: 'x' }, { limit: 2, after: 'bnVsbA' }, { limit: 0 }, { limit: 101 }]) {
       expect(await refusalOf(orders.list.query(input))).toMatchObject({ reason: 'invalid_request', httpStatus: 400 })
     }

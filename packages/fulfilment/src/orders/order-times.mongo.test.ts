@@ -65,7 +65,7 @@ describe('with clocks two hours apart', () => {
     await expectDatabaseTime(...items.flatMap(({ createdAt, updatedAt }) => [createdAt, updatedAt]))
   })
 
-  it('every write gives the time of the database, and answers what is stored', async () => {
+  it('every write sets the time of the database, and returns the stored order', async () => {
     for (const { orders, payments } of [ahead, behind]) {
       const id = randomUUID()
       const put = async (note: string) => (await orders.put.mutate({ id, order: sampleOrder({ note }) })).order

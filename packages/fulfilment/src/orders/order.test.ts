@@ -62,7 +62,7 @@ describe('parseOrderContent', () => {
     expect(() => parseOrderContent(order)).toThrow(expect.objectContaining({ code: invalidRequest.code }))
   })
 
-  it('passes over what only the server sets', () => {
+  it('ignores properties that only the server sets', () => {
     const read = toOrder(newOrder('o1', sampleOrder({ note: 'hello' }), NOW))
     expect(parseOrderContent({ ...read, amountDue: 1, status: 'paid' })).toEqual(sampleOrder({ note: 'hello' }))
   })
@@ -83,7 +83,7 @@ describe('amountDueOf', () => {
 })
 
 describe('toOrder', () => {
-  it('returns what was written, with the names of metadata as they are', () => {
+  it('returns what was written, with unchanged names of metadata', () => {
     const content = sampleOrder({
       metadata: { $ref: 'a', $id: 'b', _bsontype: 'ObjectId', 'a.b': '', '\u0000': 'nul' },
     })

@@ -17,7 +17,7 @@ describe('orders.put', () => {
     expect(await orders.get.query({ id })).toEqual(first.order)
   })
 
-  it('replaces the whole: what is left out is gone', async () => {
+  it('replaces the whole order: omitted properties are removed', async () => {
     const id = newOrderId()
     await put(id, sampleOrder({ note: 'first', email: 'a@example.com', metadata: { a: 'b' } }))
     const order = await put(id, sampleOrder({ metadata: { c: 'd' } }))
@@ -27,7 +27,7 @@ describe('orders.put', () => {
     expect(await orders.get.query({ id })).toEqual(order)
   })
 
-  it('takes back what it gave out', async () => {
+  it('accepts the cursor that it returned', async () => {
     const id = newOrderId()
     const order = await put(id, sampleOrder({ note: 'x' }))
     expect(await orders.put.mutate({ id, order })).toEqual({ order, created: false })

@@ -120,7 +120,7 @@ function stateOf(id: string | undefined): () => Promise<string | undefined> {
 }
 
 describe('ReceiptWorker', () => {
-  it('sends what is owed, once, and says what it is for', async () => {
+  it('sends owed receipts once, with their contents', async () => {
     const { sink, taken } = outside()
     const [id = ''] = await payOrders(1)
     await using _ = startWorker(sink)
@@ -176,7 +176,7 @@ describe('ReceiptWorker', () => {
     expect(await receiptOf(id)).toMatchObject({ attempts: 3, lastError: null })
   })
 
-  it('finishes what a worker that died in the middle had begun, under the same key', async () => {
+  it('completes the receipts of a worker that died while sending, under the same key', async () => {
     const { sink, taken } = outside()
     const [id] = await payOrders(1)
     const dead = createReceiptClaims(db, { leaseMs: 300, maxWaitMs: 900_000, newClaimId: randomUUID })
@@ -212,7 +212,7 @@ describe('ReceiptWorker', () => {
     expect(await receiptOf(id)).toMatchObject({ lastError: { code: 'outcome_unknown' }, dueAt: null })
   })
 
-  it('puts back as it was found what it may not begin any more: a begun attempt stays one', async () => {
+  it('releases a claim unchanged if it may no longer begin it: a begun attempt stays one', async () => {
     const { sink, taken } = outside()
     const [begun] = await payOrders(1)
     await createReceiptClaims(db, { leaseMs: 0, maxWaitMs: 900_000, newClaimId: randomUUID }).claim(1)
@@ -240,7 +240,7 @@ describe('ReceiptWorker', () => {
     expect(keyed.taken).toHaveLength(2)
   })
 
-  it('parks what the sink refuses permanently, and nothing else waits for it', async () => {
+  it('parks a receipt that the sink refuses permanently, and no other receipt waits for it', async () => {
     const { sink, taken, behaves } = outside()
     const [bad, good] = await payOrders(2)
     behaves(async () => {
@@ -264,7 +264,7 @@ describe('ReceiptWorker', () => {
     expect(taken).toMatchObject([{ receipt: { customerId: 'cus_1', email: 'a@example.com' } }])
   })
 
-  it('sends what is owed beside orders whose receipts something else wrote', async () => {
+  it('sends owed receipts even if other software wrote receipts of other orders', async () => {
     const { sink, taken } = outside(false)
     const [noList, emptyItem, whole] = await payOrders(3)
     const dueAt = new Date(0)
@@ -275,7 +275,7 @@ describe('ReceiptWorker', () => {
     expect(taken.map(({ receipt }) => receipt.orderId)).toEqual([whole])
   })
 
-  it('examines what is due, and not what is due later', async () => {
+  it('examines only due receipts', async () => {
     const later = new Date(Date.now() + 600_000)
     await payOrders(300)
     await orders.updateMany({}, { $set: { 'receipts.$[].dueAt': later } })
@@ -298,7 +298,7 @@ describe('ReceiptWorker', () => {
     await eventually(() => taken.length).toBe(1)
   })
 
-  it('stops after what is in progress and releases what was not started', async () => {
+  it('stops after the receipts in progress, and releases those that were not started', async () => {
     const { sink, taken, behaves } = outside()
     const gate = Promise.withResolvers<void>()
     behaves(() => gate.promise)
@@ -334,7 +334,7 @@ describe('a claim of unknown outcome', () => {
     expect(await receiptOf(ids[0])).toMatchObject({ attempts: 1, state: 'sent' })
   })
 
-  it('leaves alone what another worker has claimed since, be it with the same fence', async () => {
+  it('does not touch receipts that another worker has claimed since, even with the same fence', async () => {
     const [id] = await payOrders(1)
     await using failing = await failOnce(['update'], noMajority)
     await expect(failing.claims.claim(10)).rejects.toThrow()
@@ -417,7 +417,7 @@ describe('after an outage of the sink', () => {
     expect(await receiptOf(full)).toMatchObject({ attempts: 1, state: 'owed' })
   })
 
-  it('what may have arrived is parked, never sent before its time', async () => {
+  it('a receipt that may have arrived is parked, never sent before its time', async () => {
     const { sink, taken, behaves } = outside(false)
     const [hung = ''] = await payOrders(1)
     behaves(() => new Promise(() => {}))
@@ -467,7 +467,7 @@ describe('receipts whose encryption key is missing', () => {
     for (const { keys: examined } of searches) expect(examined).toBeLessThan(20)
   })
 
-  it('are sent when the key is back, and what was never sent is not repeated', async () => {
+  it('are sent when the key is back, each once', async () => {
     const ids = await payOrders(250, gone)
     await letWait(250)
     expect(await receiptOf(ids[0])).toMatchObject({ state: 'owed', attempts: 0, lastError: { code: 'key_unknown' } })
@@ -524,7 +524,7 @@ describe('receipts whose encryption key is missing', () => {
 })
 
 describe('createReceiptClaims', () => {
-  it('distinguishes the receipts of one order, and leaves alone what a later claim holds', async () => {
+  it('distinguishes the receipts of one order, and does not touch those of a later claim', async () => {
     const ids = await payOrders(3)
     const [id = '', ...others] = ids
     const first = await receiptOf(id)
@@ -581,7 +581,7 @@ describe('after the clock of the database was ahead', () => {
 })
 
 describe('listReceipts', () => {
-  it('shows the others beside receipts that something else wrote, and the pages after them', async () => {
+  it('shows other receipts, and the next pages, if other software wrote some of them', async () => {
     const ids = (await payOrders(7)).toSorted()
     const key = (id: string | undefined) => ({ _id: id ?? '' })
     await orders.updateOne(key(ids[1]), { $set: { receipts: { 0: 'none' } } as never })

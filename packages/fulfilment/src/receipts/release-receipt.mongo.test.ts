@@ -49,7 +49,7 @@ describe('releaseReceipt', () => {
     expect((await receiptsOf('o1')).map(({ email }) => email)).toEqual(['new@example.com', 'new@example.com'])
   })
 
-  it('keeps its own address where the order has none', async () => {
+  it('keeps its own address if the order has none', async () => {
     await insertOrder('o1', [receipt('one', { email: 'old@example.com' })])
     await releaseReceipt(orders, 'one')
     expect(await receiptsOf('o1')).toMatchObject([{ state: 'owed', email: 'old@example.com' }])

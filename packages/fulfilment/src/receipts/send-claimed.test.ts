@@ -37,7 +37,7 @@ it('keeps nothing of a sent receipt in memory until its time would have been ove
   expect(signals.map((signal) => signal.deref())).toEqual([undefined])
 })
 
-it('aborts an attempt whose time is over', async () => {
+it('aborts an attempt after its time limit', async () => {
   const aborted = Promise.withResolvers<void>()
   const sink: ReceiptSink = {
     keyed: true,

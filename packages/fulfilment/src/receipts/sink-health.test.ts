@@ -36,7 +36,7 @@ describe('SinkHealth', () => {
     expect(health.deferredAllowed(61_000, ROOM)).toBe(0)
   })
 
-  it('takes a deferred receipt that got through for the end of an outage that it has not seen', () => {
+  it('treats the success of a deferred receipt as the end of an outage that it has not seen', () => {
     const health = newHealth()
     health.observe(0, [settled('sent')])
     health.observe(100_000, [settled('sent')])

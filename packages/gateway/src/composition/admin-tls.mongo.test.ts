@@ -31,7 +31,7 @@ function ask(url: string, path: string): Promise<{ name: string; status: string 
   })
 }
 
-it('ADMIN_TLS_*: the private listener speaks https only, and takes a renewed certificate without a restart', async () => {
+it('ADMIN_TLS_*: the private listener accepts only https, and uses a renewed certificate without a restart', async () => {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'oncehook-tls-'))
   resources.defer(() => rm(folder, { recursive: true }))

@@ -58,7 +58,7 @@ async function deliver(url: string): Promise<number> {
 }
 
 describe('a gateway that starts', () => {
-  it('takes deliveries while nothing else is there; whatever else is asked for is answered when it is', async () => {
+  it('accepts deliveries before the rest is loaded; other requests are answered once it is', async () => {
     await using prepared = await prepare()
     const { listener, url } = await openListener(prepared)
     let come = 0
@@ -81,7 +81,7 @@ describe('a gateway that starts', () => {
     expect(await (await fetch(url, { method: 'POST', body: 'of a later one' })).text()).toBe('of a later one')
   })
 
-  it('is not ready before it can dispatch what it accepts, and asks operators to come again', async () => {
+  it('is not ready before it can dispatch the events that it accepts, and asks operators to try again', async () => {
     await using prepared = await prepare()
     const { context } = await openListener(prepared)
     const url = `http://127.0.0.1:${await startAdmin(context, () => null)}`
@@ -93,7 +93,7 @@ describe('a gateway that starts', () => {
     expect(await ready()).toMatchObject({ checks: { mongodb: 'ok' } })
   })
 
-  it('ends the start where a stop comes meanwhile, and starts nothing behind it', async () => {
+  it('ends the start if it is stopped meanwhile, and starts nothing after that', async () => {
     await using prepared = await prepare()
     const { lifecycle } = prepared
     const add = lifecycle.onStop.bind(lifecycle)

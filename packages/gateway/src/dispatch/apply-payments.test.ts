@@ -54,7 +54,7 @@ describe('applyPayments', () => {
     expect(fake.applied).toEqual(['e0', 'e2', 'e1'])
   })
 
-  it('gives up after five rounds of newer versions, with what was said last', async () => {
+  it('gives up after five rounds of newer versions, with the last answer', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(1)))
     fake.onCall = () => void fake.orders.set('order of e0', fake.calls.length + 10)
     expect(await applyPayments(fake.procedures, commands(1))).toEqual([
@@ -63,7 +63,7 @@ describe('applyPayments', () => {
     expect(fake.calls).toHaveLength(5)
   })
 
-  it('does not send again what is refused for now or permanently', async () => {
+  it('does not resend events that are refused, temporarily or permanently', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(2)))
     fake.answer = ({ eventId }) => ({ refused: 'x', retry: eventId === 'e0' ? 'later' : 'never' })
     await applyPayments(fake.procedures, commands(2))
@@ -150,7 +150,7 @@ describe('applyPayments', () => {
     },
   )
 
-  it('takes an answer that leaves events out for no answer to those', async () => {
+  it('treats an answer that omits events as no answer for these', async () => {
     const fake = createFakeFulfilment(ordersOf(commands(2)))
     const applyEvents: typeof fake.procedures.applyEvents = async (received) =>
       (await fake.procedures.applyEvents(received)).slice(0, 1)

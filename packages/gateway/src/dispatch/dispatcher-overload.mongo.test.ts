@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 describe.concurrent('Dispatcher', () => {
   describe.concurrent('under more load than goes through', () => {
-    it('takes over what a dead process held, and tries deferred events again, while the load lasts', async () => {
+    it('takes over the claims of a dead process, and tries deferred events again, under load', async () => {
       await using database = await testDatabase(process.env)
       const fake = createFakeFulfilment()
       fake.onCall = () => sleep(100)

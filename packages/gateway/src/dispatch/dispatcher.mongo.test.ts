@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 const TWO_POLLS_MS = 1_200
 
 describe.concurrent('Dispatcher', () => {
-  it('keeps what is stored before its start, and dispatches it then', async () => {
+  it('keeps events that are stored before its start, and dispatches them then', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database, { isIdle: true })
     await running.record('a', 'b')
@@ -29,7 +29,7 @@ describe.concurrent('Dispatcher', () => {
     await untilState(running, 'done', 2)
   })
 
-  it('releases what was stored before its start if it is stopped instead', async () => {
+  it('releases events that were stored before its start if it is stopped instead', async () => {
     await using database = await testDatabase(process.env)
     await using running = await startDispatcher(database, { isIdle: true })
     await running.record('a', 'b')
@@ -224,7 +224,7 @@ describe.concurrent('Dispatcher', () => {
     expect(await other.events.countDocuments({ starts: 1 })).toBe(4)
   })
 
-  it('releases what waits in memory when its provider is paused, and sends it when it is resumed', async () => {
+  it('releases waiting events when their provider is paused, and sends them when it is resumed', async () => {
     await using database = await testDatabase(process.env)
     const pauses = createProviderPauses(database.db)
     await using running = await startDispatcher(database, { batchSize: 1, concurrency: 1, pauses })

@@ -71,7 +71,7 @@ describe('processBatch', () => {
     ])
   })
 
-  it('hands over nothing of a record that another release has stored beside what is known', async () => {
+  it('passes on no unknown properties of a record from another release', async () => {
     const deps = open(['a'])
     const received: object[] = []
     deps.fake.onCall = (commands) => void received.push(...commands)
@@ -89,7 +89,7 @@ describe('processBatch', () => {
     expect(settled).toMatchObject([{ settlement: { state: 'done' } }])
   })
 
-  it('takes the time of receipt, the same at every try, where an event does not say when it happened', async () => {
+  it('uses the time of receipt, the same at every attempt, if an event has no time', async () => {
     const deps = open(['a'])
     const received: { occurredAt?: string }[] = []
     deps.fake.onCall = (commands) => void received.push(...commands)
@@ -99,7 +99,7 @@ describe('processBatch', () => {
     expect(received.map(({ occurredAt }) => occurredAt)).toEqual(Array(2).fill('2023-11-14T22:13:20.000Z'))
   })
 
-  it('passes on an event of a record whose id is a text and so has no time', async () => {
+  it('passes on an event of a record whose id is text, and so contains no time', async () => {
     const deps = open(['a', 'b'])
     const imported = claim('a', {}, { _id: '6741ac0fb7c9a2d1e8f00001' as never })
     const { settled } = await processBatch(deps, [imported, claim('b')])
@@ -200,7 +200,7 @@ describe('processBatch', () => {
     expect(deps.fake.reads()).toBe(0)
   })
 
-  it('leaves a type that nobody handles unhandled', async () => {
+  it('settles a type without a handler as unhandled', async () => {
     const { settled } = await processBatch(open([]), [claim('a', { type: 'customer.created' })])
     expect(settled).toMatchObject([{ settlement: { state: 'unhandled' }, attempt: { outcome: 'unhandled' } }])
   })
@@ -217,7 +217,7 @@ describe('processBatch', () => {
     ])
   })
 
-  it('treats what nobody foresaw as a failure too, and shows nothing of it', async () => {
+  it('treats an unexpected error as a failure too, and reveals nothing of it', async () => {
     const deps = open(['a'])
     deps.fake.onCall = () => {
       throw new TypeError('canary')
@@ -228,7 +228,7 @@ describe('processBatch', () => {
     expect(failure?.putOff).toMatchObject([{ settlement: { state: 'pending' }, attempt: { code: 'internal' } }])
   })
 
-  it('marks as dead what fulfilment refuses permanently, with its code as the reason', async () => {
+  it('marks an event as dead if fulfilment refuses it permanently, with the code as the reason', async () => {
     const deps = open(['a'])
     deps.fake.answer = () => ({ refused: 'payment_used_elsewhere', retry: 'never' })
     const { settled } = await processBatch(deps, [claim('a')])

@@ -26,7 +26,7 @@ function tried(members: Partial<FailedTry>): FailedTry {
 }
 
 describe('decideRetry', () => {
-  it('gives up at once, with the code as the reason, on what can never succeed', () => {
+  it('gives up at once on an event that can never succeed, with the code as the reason', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(), fc.nat(), (code, failures, failedForMs) => {
         const never = tried({ code, retry: 'never', failures, failedForMs })

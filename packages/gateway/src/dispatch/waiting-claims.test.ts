@@ -43,14 +43,14 @@ describe('WaitingClaims', () => {
     expect(sizes.map(() => waiting.next(wide)?.claims.length)).toEqual(sizes)
   })
 
-  it('keeps one place beside the lanes for those that were near a failure, and no more', () => {
+  it('keeps one extra slot for events that were near a failure', () => {
     const waiting = waitingWith({ new: 5, few: 30, alone: 3 })
     expect(waiting.next({ ...wide, underWay: ['new', 'due'] })?.way).toBe('few')
     expect(waiting.next({ ...wide, underWay: ['new', 'due', 'few'] })).toBeNull()
     expect(waiting.next({ ...wide, underWay: ['new', 'few'] })?.way).toBe('new')
   })
 
-  it('sends what may kill the process alone, with nothing else in progress', () => {
+  it('sends an event alone that may kill the process, with nothing else in progress', () => {
     const waiting = waitingWith({ exclusive: 2, new: 300, alone: 1 })
     expect(waiting.next(wide)?.way).toBe('new')
     expect(waiting.next({ ...wide, underWay: ['new'] })?.way).toBe('alone')
@@ -66,7 +66,7 @@ describe('WaitingClaims', () => {
     expect(waiting.add(claim({ failedCalls: 1 }), false)).toBe('alone')
   })
 
-  it('takes a suspect for a probe only where there is no other', () => {
+  it('uses a suspect as a probe only if there is no other event', () => {
     const waiting = waitingWith({ exclusive: 1, alone: 1, due: 1 })
     expect(['due', 'alone', 'exclusive'].map(() => waiting.nextProbe()?.way)).toEqual(['due', 'alone', 'exclusive'])
     expect(waiting.nextProbe()).toBeNull()

@@ -64,7 +64,7 @@ describe('createPaymentProcedures', () => {
     }
   })
 
-  it('names the principal of each call in its token alone, and none where the call has none', async () => {
+  it('names the principal of each call only in its token, and none if the call has none', async () => {
     const tokens = testServiceTokens(secret)
     const options = { url: new URL(served.url), tokens, fetch: globalThis.fetch, timeoutMs: 5_000 }
     const client = createFulfilmentClient(options)
@@ -81,7 +81,7 @@ describe('createPaymentProcedures', () => {
     )
   })
 
-  it('takes an address with a path, with and without a slash at its end', async () => {
+  it('accepts a URL with a path, with and without a trailing slash', async () => {
     await open(`${served.url}/`).versions(['a'])
     for (const path of ['/behind/a/proxy', '/behind/a/proxy/']) {
       await expect(open(`${served.url}${path}`).versions(['a'])).rejects.toMatchObject({ code: 'unavailable' })
@@ -104,7 +104,7 @@ describe('createPaymentProcedures', () => {
     expect(Math.max(...served.received.map(({ headBytes }) => headBytes))).toBeLessThan(4_096)
   })
 
-  it('calls a fulfilment of 0.1.0, which takes queries as GET only, also with heads below 4 KiB', async () => {
+  it('calls a fulfilment of 0.1.0, which accepts queries only as GET, also with heads below 4 KiB', async () => {
     served.canned = ({ method, procedure }) =>
       method === 'POST' && procedure === 'payments.versions' ? refusal(405, 'method_not_allowed') : null
     const ids = Array.from({ length: 500 }, (_, index) => `ord_${index}_0123456789-0123456789-0123456789`)

@@ -70,14 +70,14 @@ describe('recordBatch', () => {
     expect((await withBody(source, record)).raw.toString()).toBe(`the body of ${id}`)
   })
 
-  it('answers from memory what it knows, and writes nothing', async () => {
+  it('answers known ids from memory, and writes nothing', async () => {
     const { arrival } = await store()
     const before = open.commands.length
     expect(await open.inbox.recordBatch(arrival)).toEqual(['duplicate', 'duplicate', 'duplicate'])
     expect(open.commands).toHaveLength(before)
   })
 
-  it('stores the events that are missing of a delivery, whatever another process has stored', async () => {
+  it('stores the missing events of a delivery, whatever another process has stored', async () => {
     await using other = await openInbox(database)
     const { arrival, ids } = batch(uniqueIds(4))
     const half = { ...arrival, events: arrival.events.slice(0, 2) }
@@ -95,7 +95,7 @@ describe('recordBatch', () => {
     expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
   })
 
-  it('stores no event when no majority has confirmed the body, and all when the delivery comes again', async () => {
+  it('stores no event if no majority has confirmed the body, and all at the next delivery', async () => {
     const { arrival, ids } = batch(uniqueIds(2))
     {
       const how = { writeConcernError: { code: 64, errmsg: 'waiting timed out' } }
@@ -113,7 +113,7 @@ describe('recordBatch', () => {
     expect(update?.command.writeConcern).toMatchObject({ w: 'majority', j: true })
   })
 
-  it('stores nothing for a delivery that nobody waits for any more', async () => {
+  it('stores nothing for a delivery that has been given up', async () => {
     const { arrival, ids } = batch(uniqueIds(2))
     expect(await open.inbox.recordBatch({ ...arrival, endsAt: performance.now() - 1 })).toEqual(
       ids.map(() => 'not_stored'),
@@ -157,7 +157,7 @@ describe('removeUnusedBodies', () => {
     expect(await bodies.countDocuments({ _id: bodyId })).toBe(1)
   })
 
-  it('removes the body of events whose key stays, once the last of them has lost it', async () => {
+  it('removes a shared body when the last of its events has expired, although their keys stay', async () => {
     const { bodyId, ids } = await store({ signsTime: false })
     await open.events.updateMany({ eventId: { $in: ids.slice(1) } }, { $set: OVER })
     await stripOldBodies(open.db, RETENTION, going)

@@ -77,7 +77,7 @@ describe('an inbox with keys', () => {
     expect(await findText(db, CANARY)).toEqual([])
   })
 
-  it('reads what was stored in plaintext, and recognises the repetition of either by its hash', async () => {
+  it('reads records in plaintext, and recognises redeliveries of both kinds by their hash', async () => {
     await clear.inbox.record(sampleArrival('evt_clear', PERSONAL))
     // This shows that the search of the other tests would find the text.
     expect(await findText(db, CANARY)).toEqual(['events'])
@@ -90,7 +90,7 @@ describe('an inbox with keys', () => {
     await open.events.deleteOne({ eventId: 'evt_clear' })
   })
 
-  it('refuses a record whose key is gone, or that was copied from another one', async () => {
+  it('refuses a record whose key is missing, or that was copied from another one', async () => {
     const stored = await open.record('evt_1')
     const refused = withBody({ db, encryption: keys.encryption('second') }, stored)
     await expect(refused).rejects.toSatisfy(keyUnknown.is)
@@ -99,7 +99,7 @@ describe('an inbox with keys', () => {
     await expect(withBody(source, { ...stored, ...(sealed ? { sealed } : {}) })).rejects.toSatisfy(recordAltered.is)
   })
 
-  it('does not bring back by a rotation what was erased meanwhile', async () => {
+  it('does not restore erased data by a rotation', async () => {
     const { event, ...evidence } = sampleArrival('none', PERSONAL)
     const arrival = { evidence, events: [{ ...event, id: 'evt_gone' }], endsAt: performance.now() + 20_000 }
     await clear.inbox.record(sampleArrival('evt_gone_too', PERSONAL))
@@ -126,7 +126,7 @@ describe('an inbox with keys', () => {
     expect(await findText(db, CANARY)).toEqual([])
   })
 
-  it('rotates past what is malformed, which the log names', async () => {
+  it('skips malformed records in a rotation, and the log names them', async () => {
     const before = lines.length
     await open.inbox.record(sampleArrival('evt_torn', PERSONAL))
     const { _id } = await open.record('evt_torn')

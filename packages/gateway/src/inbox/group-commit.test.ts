@@ -59,7 +59,7 @@ function makers(name: string, count: number): (() => string)[] {
 }
 
 describe('createGroupCommit', () => {
-  it('sends what comes at the same time as one command', async () => {
+  it('sends concurrent records as one command', async () => {
     const { group, commands } = openGroupCommit()
     const verdicts = Promise.all(['a', 'b', 'c'].map((member) => group.write(member, 1)))
     await answerAll(commands)
@@ -67,7 +67,7 @@ describe('createGroupCommit', () => {
     expect(commands.map(({ members }) => members)).toEqual([['a', 'b', 'c']])
   })
 
-  it('has one command in flight: who comes meanwhile shares the next', async () => {
+  it('has one command in flight: later records share the next one', async () => {
     const { group, commands, mostInFlight } = openGroupCommit()
     const verdicts = [group.write('first', 1)]
     await settle()
@@ -156,7 +156,7 @@ describe('createGroupCommit', () => {
     expect(commands.map(({ members }) => members)).toEqual([['a', 'b'], ['large'], ['c'], ['larger'], ['d']])
   })
 
-  it('turns away at once what does not fit into its memory, and takes more when there is room again', async () => {
+  it('refuses records at once that do not fit into its memory, and accepts more when there is room again', async () => {
     const { group, commands } = openGroupCommit({ maxWaitingBytes: 10 })
     const held = [group.write('a', 6), group.write('b', 4)]
     expect(await group.write('beyond', 1)).toBe('unknown')
@@ -181,7 +181,7 @@ describe('createGroupCommit', () => {
     expect(commands[1]?.members).toEqual(['c'])
   })
 
-  it('turns away who has waited too long when the next command leaves, and keeps those who came later', async () => {
+  it('refuses records that have waited too long when the next command starts, and keeps later ones', async () => {
     const { group, commands, clock } = openGroupCommit({ maxWaitMs: 5_000 })
     const verdicts = [group.write('a', 1)]
     await settle()
@@ -230,7 +230,7 @@ describe('createGroupCommit', () => {
     expect(group.waiting).toBe(0)
   })
 
-  it('takes a member that comes behind a large batch into the next command, not behind the batch', async () => {
+  it('includes a record that arrives after a large batch in the next command, not after the batch', async () => {
     const { group, commands } = openGroupCommit({ maxMembersOfBatch: 3 })
     const batch = group.writeBatch(makers('m', 9), { bytes: 1, endsAt: 1_000 })
     await settle()
@@ -285,7 +285,7 @@ describe('createGroupCommit', () => {
     expect(await batch).toEqual(['unknown', 'unknown', 'stored', 'stored'])
   })
 
-  it('loses nobody, sends nobody twice and keeps the order, whatever comes when', async () => {
+  it('loses nothing, sends nothing twice and keeps the order, whatever the order of arrival', async () => {
     const size = fc.oneof(fc.nat(20), fc.integer({ min: 90, max: 300 }))
     const limits = {
       ...{ maxMembers: 4, maxBytes: 120, aloneBytes: 100, maxWaitingBytes: 1_000, maxWaitMs: 1_000 },

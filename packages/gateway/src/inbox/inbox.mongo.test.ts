@@ -62,7 +62,7 @@ describe('record', () => {
   // It has not been failing at all.
   const ages = { failedForMs: 0, orderUnknownForMs: 0 }
 
-  it('stores an event as pending, due now, when nobody here can take it', async () => {
+  it('stores an event as pending and due now if this process cannot take it', async () => {
     await using open = await openInbox(database, { admits: () => false })
     const id = uniqueId()
     expect(await open.inbox.record(sampleArrival(id))).toBe('recorded')
@@ -72,7 +72,7 @@ describe('record', () => {
     expect(open.claimedOnInsert).toEqual([])
   })
 
-  it('settles an event of a type that nobody handles at once, to expire', async () => {
+  it('settles an event whose type has no handler at once, so that it expires', async () => {
     await using open = await openInbox(database)
     const id = uniqueId()
     const event = { ...sampleArrival(id).event, type: 'customer.created' }
@@ -110,7 +110,7 @@ describe('record', () => {
     })
   })
 
-  it('takes ids for different that look alike, and the same id of two providers', async () => {
+  it('distinguishes ids that look alike, and the same id of two providers', async () => {
     await using open = await openInbox(database)
     const provider = randomUUID()
     const ids = ['Evt', 'evt', 'evt ', '\u00e9', 'e\u0301']
@@ -237,7 +237,7 @@ describe('record of a duplicate', () => {
     expect(open.claimedOnInsert).toHaveLength(1)
   })
 
-  it('takes a record that has expired meanwhile for no mismatch, and counts the others', async () => {
+  it('does not count an expired record as a mismatch, and counts the others', async () => {
     await using open = await openInbox(database)
     const [gone = '', there = ''] = [uniqueId(), uniqueId()]
     for (const id of [gone, there]) await open.inbox.record(sampleArrival(id))
@@ -250,7 +250,7 @@ describe('record of a duplicate', () => {
 })
 
 describe('record while the database fails', () => {
-  it('says not stored to the whole group when no majority confirmed it, and duplicate when it comes again', async () => {
+  it('reports the whole group as not stored if no majority confirmed it, and as duplicates at the next delivery', async () => {
     await using open = await openInbox(database)
     const ids = [uniqueId(), uniqueId(), uniqueId()]
     {
@@ -266,7 +266,7 @@ describe('record while the database fails', () => {
     expect(again).toEqual(Array(3).fill('duplicate'))
   })
 
-  it('takes a duplicate that no majority confirmed for not stored', async () => {
+  it('reports a duplicate as not stored if no majority has confirmed it', async () => {
     await using first = await openInbox(database)
     await using second = await openInbox(database)
     const id = uniqueId()

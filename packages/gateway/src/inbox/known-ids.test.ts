@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { KnownIds } from './known-ids.ts'
 
 describe('KnownIds', () => {
-  it('knows what was added and nothing else', () => {
+  it('contains only the added ids', () => {
     const known = new KnownIds(10)
     known.add('a')
     expect(known.has('a')).toBe(true)

@@ -87,7 +87,7 @@ describe('what is sent to the operator API', () => {
     expect((await system.call('/operator/events.replay', init)).status).toBe(status)
   })
 
-  it('is refused when it is too large before anybody is asked who sends it', async () => {
+  it('is refused if it is too large, before the sender is authenticated', async () => {
     const init = request('POST', {}, JSON.stringify({ reason: 'x'.repeat(1_048_576) }))
     expect((await system.call('/operator/events.replay', init)).status).toBe(413)
   })
@@ -118,7 +118,7 @@ describe('what is sent to the operator API', () => {
   })
 })
 
-describe('the operator API beside a database that is unavailable', () => {
+describe('the operator API without a database', () => {
   it('says so with 503, and the probes name it', async () => {
     await using other = await testDatabase(process.env)
     await using away = await startOperatedSystem(other)

@@ -47,7 +47,7 @@ it.each([
   expect(await findExpiringSecrets(db, provider(ends), NOW)).toEqual([])
 })
 
-it('names none that has never matched, whatever others did', async () => {
+it('names none that has never matched, whatever the others did', async () => {
   await matched(-0.5, 's2')
   expect(await findExpiringSecrets(db, provider(6), NOW)).toEqual([])
 })

@@ -49,7 +49,7 @@ describe('overview', () => {
 })
 
 describe('providers.list', () => {
-  it('shows what each has sent and which secrets matched, and no value', async () => {
+  it('shows what each has sent and which secrets matched, but no values', async () => {
     const notAfter = '2099-01-01T00:00:00.000Z'
     const [newer, older] = PROVIDERS.acme.secrets
     const secrets = [newer, { ...older, notAfter }]
@@ -97,7 +97,7 @@ describe('providers.list', () => {
 })
 
 describe('audit.list', () => {
-  it('pages through what was done, the newest first, and never changes what it holds', async () => {
+  it('lists all actions in pages, newest first, and changes nothing', async () => {
     const ids = (await system.events.find({ state: 'dead' }).toArray()).map(({ _id }) => String(_id))
     const people = ['alice', 'bob', 'alice', 'bob', 'alice'] as const
     for (const [index, name] of people.entries()) {

@@ -124,7 +124,7 @@ describe('providers.pause', () => {
     expect(await system.until(eventId, ({ state }) => state === 'done')).toMatchObject({ starts: 1 })
   })
 
-  it('takes over what a process that died had claimed, and sends it only when the provider is resumed', async () => {
+  it('takes over the claims of a process that died, and sends them only when the provider is resumed', async () => {
     await pause()
     const members: Partial<EventDocument> = {
       ...{ state: 'processing', leaseOwner: 'dead', leaseUntil: new Date(Date.now() - 60_000), leaseMs: 1_000 },

@@ -92,7 +92,7 @@ describe('receipts.list', () => {
 })
 
 describe('receipts.release', () => {
-  it('sends a parked receipt after all, under the same key, and says who answers for it', async () => {
+  it('sends a parked receipt under the same key, and records who is responsible', async () => {
     const { orderId, key } = await parkedReceipt()
     expect(timesSent(key)).toBe(1)
     expect(await operator.receipts.release.mutate({ key, reason })).toEqual({ key, orderId })
@@ -115,7 +115,7 @@ describe('receipts.release', () => {
     expect(items.filter(({ details }) => details.refused === 'receipt_not_parked')).toHaveLength(1)
   })
 
-  it('leaves alone what is not parked, and says so', async () => {
+  it('does not change a receipt that is not parked, and says so', async () => {
     const { orderId, key } = await sentReceipt()
     for (const wrong of [key, 'a-key-of-nothing', '$where']) {
       expect(await refusalOf(operator.receipts.release.mutate({ key: wrong, reason }))).toMatchObject({

@@ -31,7 +31,7 @@ async function deliver(sent: string, key = secret): Promise<number> {
 }
 
 describe('a scheme that is added by one file and its lines in the tables', () => {
-  it('takes what is authentic at the real route, once, as an event of ours', async () => {
+  it('accepts authentic deliveries at the real route, once, as one of our events', async () => {
     expect([await deliver(body), await deliver(body)]).toEqual([200, 200])
     expect(await events.find().toArray()).toMatchObject([
       {

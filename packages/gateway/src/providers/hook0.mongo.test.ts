@@ -45,7 +45,7 @@ describe('a delivery of Hook0 whose signature covers its own headers', () => {
     })
   })
 
-  it('is taken where it covers what lets somebody in, but that is not kept', async () => {
+  it('is accepted if it covers credentials, but these are not stored', async () => {
     const secretive = { authorization: 'Bearer canary', 'x-api-key': 'canary', 'x-auth-token': 'canary' }
     const record = await deliver('evt_2', { 'content-type': 'application/json', ...secretive })
     expect(JSON.stringify(record?.headers)).not.toContain('canary')

@@ -69,7 +69,7 @@ describe('a notification of Mercado Pago', () => {
     expect(api.requests.at(-1)?.headers.authorization).toBe('Bearer APP_USR-0001')
   })
 
-  it('is one event for each state of the payment, however often it comes', async () => {
+  it('is one event for each state of the payment, however often it is delivered', async () => {
     for (const state of [
       { status: 'pending' },
       { status: 'pending' },
@@ -124,7 +124,7 @@ describe('a notification of Mercado Pago', () => {
     expect(await storedOf('4')).toMatchObject([{ eventId: 'payment:4:pending', type: 'payment.pending' }])
   })
 
-  it('of another topic is kept without effect, once for what is signed', async () => {
+  it('of another topic is stored without effect, once for its signed content', async () => {
     const asked = api.requests.length
     expect(await notify({ id: '5', type: 'merchant_order', requestId: 'req-topic' })).toBe(200)
     expect(await notify({ id: '5', body: { type: 'payment.succeeded' }, requestId: 'req-topic' })).toBe(200)

@@ -56,7 +56,7 @@ describe('a call of Mollie', () => {
     })
   })
 
-  it('is one event for each state of the payment, however often it comes', async () => {
+  it('is one event for each state of the payment, however often it is delivered', async () => {
     for (const object of [
       { ...paid, status: 'open' },
       { ...paid, status: 'open' },
@@ -94,7 +94,7 @@ describe('a call of Mollie', () => {
     expect(await storedOf('tr_text')).toMatchObject([{ orderId: 'ord_0002' }])
   })
 
-  it('takes no amount for one that is none in its currency', async () => {
+  it('ignores an amount that is not valid in its currency', async () => {
     message('tr_yen', { ...paid, amount: { value: '500.50', currency: 'JPY' } })
     expect(await call('id=tr_yen')).toBe(200)
     expect(await storedOf('tr_yen')).toMatchObject([{ facts: { unreadable: 'amount_mismatch' } }])
@@ -126,7 +126,7 @@ describe('a call of Mollie', () => {
     expect(await call(`id=${id}`)).toBe(200)
   })
 
-  it('proves nothing itself: properties beside the id have no effect', async () => {
+  it('proves nothing: properties besides the id have no effect', async () => {
     message('tr_beside', { ...paid, status: 'open' })
     expect(await call('id=tr_beside&status=paid&type=payment.succeeded&amount=1')).toBe(200)
     expect(await storedOf('tr_beside')).toMatchObject([{ type: 'payment.open' }])

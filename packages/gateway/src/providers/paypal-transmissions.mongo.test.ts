@@ -91,7 +91,7 @@ describe('a transmission of PayPal', () => {
     expect(await events.countDocuments({ eventId })).toBe(1)
   })
 
-  it('is refused with another body of its checksum, whichever of its signatures somebody has caught', async () => {
+  it('is refused with another body of the same checksum, whichever of its signatures was intercepted', async () => {
     const id = randomUUID()
     const genuine = Buffer.from(payment())
     const rendered = Buffer.from(JSON.stringify(JSON.parse(genuine.toString()), null, 2))
@@ -127,7 +127,7 @@ describe('a transmission of PayPal', () => {
     }
   })
 
-  it('costs nothing in the records of events, and goes when its signature does not count any more', async () => {
+  it('adds nothing to the records of events, and is removed when its signature is no longer valid', async () => {
     const body = Buffer.from(payment())
     const id = randomUUID()
     await deliver(one, body, transmit(body, id))
@@ -194,7 +194,7 @@ describe('PayPal with fetch', () => {
   const token = { access_token: 'A21AAF', token_type: 'Bearer', expires_in: 32_400 }
   const path = '/v1/notifications/webhooks-events/'
 
-  it('gives only what PayPal itself says an effect', async () => {
+  it('only the copy that PayPal returns has an effect', async () => {
     await using api = await serveApi({ '/v1/oauth2/token': [200, token], [`${path}WH-real`]: [200, real] })
     const providers = { pal: { ...pal, fetch: { baseUrl: api.baseUrl, token: 'client:secret' } } }
     const gateway = stack.use(await startGateway({ database, providers }))

@@ -34,7 +34,7 @@ describe('the effects of a provider', () => {
     }
   })
 
-  it('must hold what the events are mapped to, and the refusal shows the line to add', () => {
+  it('must contain the types that the events are mapped to, and the refusal shows the line to add', () => {
     const github = { scheme: 'github', events: { sponsorship: 'payment.succeeded' }, secrets }
     const message = 'PROVIDERS.acme: events maps to a type of payment that has no effect here:'
     expect(problemsOf(github)).toEqual([`${message} add "effects": ["payment.succeeded"]`])
@@ -50,7 +50,7 @@ describe('the effects of a provider', () => {
     },
   )
 
-  it('are both or none by default, as the scheme knows payments or not', () => {
+  it('are both by default if the scheme has payments, otherwise none', () => {
     const none = ['adyen-platform', 'discord', 'fusionauth', 'github', 'gitlab', 'sendgrid', 'slack', 'x', 'zoom']
     const said = ['hmac', 'hook0', 'standard-webhooks']
     for (const [name, { permits }] of SCHEMES) {
@@ -105,7 +105,7 @@ describe.each(samples)('the payment in %s', (_, sample) => {
     for (const { facts } of events) expect(facts.withheld).toMatch(/^(effect_not_allowed|not_expected)$/)
   })
 
-  it('has none when it does not say what is expected', () => {
+  it('has none if it does not set `expect`', () => {
     const pointer = sample.scheme === 'adyen' ? '/merchantAccountCode' : '/nothing/of/the/kind'
     for (const { facts } of readSample(sample, { expect: { [pointer]: 'x' } }))
       expect(facts.withheld).toBe('not_expected')
@@ -150,7 +150,7 @@ describe('what is expected', () => {
     expect(problemsOf({ ...hmac, effects: [], expect: expected })[0]).toContain(named)
   })
 
-  it('may point only at what is signed', () => {
+  it('may refer only to signed properties', () => {
     const adyen = { scheme: 'adyen', secrets: [{ id: 'a', value: '44782DEF547AAA06C910C43932B1EB0C' }] }
     expect(problemsOf({ ...adyen, expect: { '/merchantAccountCode': 'Shop' } })).toEqual([])
     expect(problemsOf({ ...adyen, expect: { '/eventDate': 'x' } })[0]).toContain(
@@ -190,7 +190,7 @@ describe('a start', () => {
     expect(warnings({ scheme: 'stripe', expect: {}, secrets })).toEqual([])
   })
 
-  it('warns of the mode and the profile of what is read from Mollie', () => {
+  it('warns about the mode and the profile of objects that are read from Mollie', () => {
     const fetch = { baseUrl: 'https://api.mollie.com/v2', token: 'live_key_0001' }
     expect(warnings({ scheme: 'mollie-classic', fetch })).toEqual([
       expect.objectContaining({ level: 'warn', properties: ['/mode', '/profileId'] }),

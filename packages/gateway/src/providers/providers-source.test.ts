@@ -28,7 +28,7 @@ describe('the schemes of a start', () => {
     expect([...source.read().keys()]).toEqual(['one', 'two', 'three'])
   })
 
-  it('are none where no setting can be read', async () => {
+  it('are none if no setting can be read', async () => {
     const texts = [
       undefined,
       '',
@@ -44,7 +44,7 @@ describe('the schemes of a start', () => {
     expect((await loadSchemes(['toString', 'stripe'])).size).toBe(1)
   })
 
-  it('do not shorten the list of what a wrong name might have been', async () => {
+  it('do not shorten the list of suggestions for a wrong name', async () => {
     const { source } = await openSource({ acme: { scheme: 'strype', secrets }, shop: { scheme: 'slack', secrets } })
     const all = [...SCHEMES.keys()].map((name) => `'${name}'`).join(' | ')
     const message = `PROVIDERS.acme.scheme invalid discriminator value. Expected ${all}`

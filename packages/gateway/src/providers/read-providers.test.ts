@@ -50,17 +50,17 @@ describe('readProviders', () => {
     ])
   })
 
-  it('is a map: no name that nobody configured is there', () => {
+  it('is a map: it contains only configured names', () => {
     const providers = read({ acme: hmac })
     for (const name of ['constructor', '__proto__', 'toString', 'ACME', '']) expect(providers.get(name)).toBeUndefined()
   })
 
-  it('takes the gateway’s size and window where the provider says none', () => {
+  it('uses the gateway’s size and window if the provider sets none', () => {
     expect(read({ acme: hmac }).get('acme')?.maxBytes).toBe(1_000)
     expect(read({ acme: { ...hmac, maxBytes: 5 } }).get('acme')?.maxBytes).toBe(5)
   })
 
-  it('takes a secret from a variable or a file, its last line end left out', () => {
+  it('reads a secret from a variable or a file, without its last line break', () => {
     const header = ['x-signature', createHmac('sha256', secret).update('x').digest('hex')]
     const from = (value: object, sources: Parameters<typeof read>[1]) =>
       takes(read({ acme: { ...hmac, secrets: [{ id: 'a', value }] } }, sources), header)
@@ -116,7 +116,7 @@ describe('readProviders', () => {
     expect(problemsOf({ acme: { ...hmac, secrets: [{ id: 'a', value: 'éèêëàâäùûüîïôö'.slice(0, 8) }] } })).toEqual([])
   })
 
-  it('takes a short secret only where the provider’s settings say so, and never an empty one', () => {
+  it('accepts a short secret only if the provider’s settings allow it, and never an empty one', () => {
     const short = { ...hmac, secrets: [{ id: 'a', value: 'short' }] }
     expect(problemsOf({ acme: { ...short, acceptShortSecret: true } })).toEqual([])
     expect(problemsOf({ acme: { ...short, acceptShortSecret: false } })).toHaveLength(1)
@@ -164,7 +164,7 @@ describe('readProviders', () => {
     }
   })
 
-  it('takes a hexadecimal secret in capitals as the same key, but no signature in capitals', async () => {
+  it('accepts a hexadecimal secret in capitals as the same key, but no signature in capitals', async () => {
     const text = 'AB01'.repeat(8)
     const settings = {
       scheme: 'hmac',
@@ -236,7 +236,7 @@ describe('readProviders', () => {
     secrets: [{ id: 'a', value: '1JE4291016473214C' }],
   })
 
-  it('takes certificates from files, beside those in the settings', () => {
+  it('reads certificates from files, in addition to those in the settings', () => {
     const files = { '/run/leaf.pem': `${PAYPAL_CHAIN.leaf}\n`, '/run/none.pem': 'no certificate' }
     const file = (path: string) => ({ file: path })
     expect(problemsOf({ acme: pinning(file('/run/leaf.pem'), PAYPAL_CHAIN.stranger) }, { files })).toEqual([])

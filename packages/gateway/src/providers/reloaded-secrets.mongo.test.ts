@@ -63,7 +63,7 @@ describe('the secrets of a running gateway', () => {
       ])
   })
 
-  it('follow their file: a new one counts beside the old one, then alone', async () => {
+  it('follow their file: a new one is valid next to the old one, then alone', async () => {
     expect([await deliver(texts.older), await deliver(texts.newer)]).toEqual([200, 401])
     await configure([secretOf('newer'), secretOf('older')])
     await expect.poll(() => deliver(texts.newer), patient).toBe(200)

@@ -93,7 +93,7 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
     expect(sendable.filter(({ verdict }) => verdict === 'refused').length).toBeGreaterThanOrEqual(25)
   })
 
-  it('answers 401 to every refused one, all byte for byte alike, and stores none of them', async () => {
+  it('answers 401 to every refused one, with identical bytes, and stores none of them', async () => {
     const before = (await events.distinct('_id')).map(String)
     for (const vector of sendable.filter(({ verdict }) => verdict === 'refused')) {
       const answer = await send(scheme, vector)
@@ -128,7 +128,7 @@ describe.each(files)('the route with the vectors of $scheme', ({ scheme, cases }
     }
   })
 
-  it('keeps of every stored one what an operator needs to check it again', async () => {
+  it('keeps everything that an operator needs to check a stored one again', async () => {
     const own = new Set(sendable.map((vector) => pathOf(scheme, vector)))
     const stored = await events.find({ provider: { $in: [...own] } }).toArray()
     for (const record of stored) {

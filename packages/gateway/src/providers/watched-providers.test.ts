@@ -71,7 +71,7 @@ describe('watchProviders', () => {
     ])
   })
 
-  it('keeps the earlier settings while the file is wrong, logs why without a value, and takes the next file', async () => {
+  it('keeps the earlier settings while the file is wrong, logs why without a value, and uses the next valid file', async () => {
     const { write, watched, lines, names } = await watchFile({ acme: stripe(secret('one')) })
     await write(`{"acme": ${JSON.stringify(stripe(secret('one')))}, "half`)
     watched.check()

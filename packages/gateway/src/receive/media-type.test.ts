@@ -15,13 +15,13 @@ function refusalOf(...types: string[]): unknown {
 }
 
 describe('refuseMediaType', () => {
-  it('lets pass JSON, and what does not say what it is', () => {
+  it('accepts JSON, and bodies without a type', () => {
     expect(refusalOf()).toBeNull()
     expect(refusalOf('application/json')).toBeNull()
     expect(refusalOf('application/json; charset=utf-8')).toBeNull()
   })
 
-  it('refuses anything else and says what is taken', () => {
+  it('refuses other types and says which are accepted', () => {
     for (const type of ['text/plain', '', 'application/x-www-form-urlencoded']) {
       expect(refusalOf(type)).toMatchObject({
         ...{ code: unsupportedMediaType.code, status: 415, headers: { Accept: 'application/json' } },
@@ -37,7 +37,7 @@ describe('refuseMediaType', () => {
     expect(refusalOf(one, two)).toMatchObject({ code: badRequest.code, status: 400 })
   })
 
-  it('takes a form only from a provider that sends such', () => {
+  it('accepts a form only from a provider that sends forms', () => {
     const form = ['Content-Type', 'application/x-www-form-urlencoded; charset=utf-8']
     expect(() => refuseMediaType(form, true)).not.toThrow()
     expect(() => refuseMediaType(form, false)).toThrow(expect.objectContaining({ status: 415 }))

@@ -49,7 +49,7 @@ describe('receiveWebhook', () => {
     ])
   })
 
-  it('calls a duplicate a duplicate, and a type that nobody handles unhandled', async () => {
+  it('reports a duplicate as such, and a type without a handler as unhandled', async () => {
     expect(await receive(async () => 'duplicate')).toMatchObject({ events: [{ outcome: 'duplicate' }] })
     const text = body.replace('payment.succeeded', 'customer.created')
     expect(await receive(async () => 'recorded', { text })).toMatchObject({ events: [{ outcome: 'unhandled' }] })

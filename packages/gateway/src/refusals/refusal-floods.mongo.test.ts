@@ -79,7 +79,7 @@ describe('5,000 forgeries at once', () => {
 })
 
 describe('refusals of every kind for a long time', () => {
-  it('are never more than 1,000 records, of which no kind replaces another', async () => {
+  it('are never more than 1,000 records, and no kind replaces another', async () => {
     const before = open()
     const rare = before.refuse(null, { code: 'event_invalid' })
     await before.stop()

@@ -236,7 +236,7 @@ async function startStalled(path: string, keys: readonly string[]) {
 }
 
 describe('two processes on one file', () => {
-  it('write each key once through a stall of one of them, in which the other has its receipts to send', async () => {
+  it('write each key once if one of them stalls while the other sends the same receipts', async () => {
     const path = newPath()
     const keys = keysFrom(0, 40)
     const { child, goOn } = await startStalled(path, keys)
@@ -252,7 +252,7 @@ describe('two processes on one file', () => {
     expect((await keysIn(path)).toSorted()).toEqual([...keys, 'rcpt_40'].toSorted())
   }, 60_000)
 
-  it('write each key once, also where one takes over what the other has begun', async () => {
+  it('write each key once, even if one takes over receipts that the other has begun', async () => {
     const path = newPath()
     const script = `
       import { createFileSink } from './file-sink.ts'

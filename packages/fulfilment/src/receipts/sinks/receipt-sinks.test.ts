@@ -50,7 +50,7 @@ async function linesOf(path: string): Promise<string[]> {
 }
 
 describe('a sink of kind log:', () => {
-  it('has not sent a receipt whose line the log lost', async () => {
+  it('does not count a receipt as sent if its log line was lost', async () => {
     const output = { dropped: 0 }
     const full = {
       write() {
@@ -77,7 +77,7 @@ describe('a sink of kind log:', () => {
 })
 
 describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
-  it('takes each receipt once, in full but for what must not be shown', async () => {
+  it('accepts each receipt once, complete except for hidden data', async () => {
     const { sink, read } = open()
     await sink.send(receipt('rcpt_1'), attempt())
     await sink.send(receipt('rcpt_2'), attempt())
@@ -87,7 +87,7 @@ describe.each(KINDS)('a sink of kind $kind', ({ open }) => {
     expect(taken[0]).toMatchObject({ orderId: 'o1', paymentId: 'p1', amount: 300, currency: 'EUR' })
   })
 
-  it('takes many at once, each in one piece', async () => {
+  it('accepts many at once, each in one piece', async () => {
     const { sink, read } = open()
     const keys = Array.from({ length: 200 }, (_, index) => `rcpt_${index}`)
     await Promise.all(keys.map((key) => sink.send(receipt(key), attempt())))

@@ -49,7 +49,7 @@ describe('an smtp: sink', () => {
     expect(there.taken).toHaveLength(0)
   })
 
-  it('refuses permanently what the server refuses permanently', async () => {
+  it('refuses a receipt permanently if the server does', async () => {
     await using there = await mailServer({ recipient: 550 })
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptRefused.is)
   })
@@ -80,7 +80,7 @@ describe('an smtp: sink', () => {
     expect(there.taken).toHaveLength(0)
   })
 
-  it('does not know what became of a mail whose server went away before it answered', { timeout: 15_000 }, async () => {
+  it('reports an unknown outcome if the server disconnects before it answers', { timeout: 15_000 }, async () => {
     await using there = await mailServer({ data: 'hang up' })
     await expect(there.sink.send(receipt, attempt)).rejects.toSatisfy(receiptOutcomeUnknown.is)
   })
@@ -94,7 +94,7 @@ describe('an smtp: sink', () => {
     expect(there.taken).toHaveLength(0)
   })
 
-  it('gives no mail to a server whose certificate nobody vouches for', async () => {
+  it('sends no mail to a server with an untrusted certificate', async () => {
     await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
     await expect(there.sink.send(receipt, attempt)).rejects.toMatchObject({ code: 'mail_without_tls' })
     expect(there.taken).toHaveLength(0)

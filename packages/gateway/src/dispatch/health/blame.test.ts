@@ -66,7 +66,7 @@ describe('countFailedCall', () => {
     })
   })
 
-  it('ends a culprit whose budget is used up, with a reason', () => {
+  it('makes a culprit dead, with a reason, when its budget is used up', () => {
     expect(countFailedCall(putOff(2), culprit)).toMatchObject({
       settlement: { state: 'dead', reason: 'fulfilment_failed' },
       attempt: { outcome: 'dead', code: 'fulfilment_failed' },
@@ -81,7 +81,7 @@ describe('countFailedCall', () => {
 })
 
 describe('takeBackFailedCalls', () => {
-  it('leaves what was counted before the outage', () => {
+  it('keeps the counts from before the outage', () => {
     expect(takeBackFailedCalls(putOff(5), 2)).toMatchObject({
       claim: { failedCalls: 3 },
       settlement: { state: 'pending', delayMs: 7, failedCalls: 3 },

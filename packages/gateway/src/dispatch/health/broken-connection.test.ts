@@ -17,14 +17,14 @@ async function failureAt(answer: (end: () => void) => void, timeoutMs = 5_000): 
   }
 }
 
-it('knows a server that goes away in the middle of a call, however deep the error is', async () => {
+it('recognises a server that disappears during a call, however deep the error is', async () => {
   const cause = await failureAt((end) => end())
   expect(isBrokenConnection(cause)).toBe(true)
   expect(isBrokenConnection(unavailable({}, { cause: new Error('The call failed', { cause }) }))).toBe(true)
   expect(isBrokenConnection(unavailable({ status: 502 }))).toBe(true)
 })
 
-it('takes neither an answer, nor an endless wait, nor a closed port for one', async () => {
+it('does not mistake an answer, an endless wait or a closed port for one', async () => {
   expect(isBrokenConnection(unavailable({ status: 500 }))).toBe(false)
   expect(isBrokenConnection(await failureAt(() => undefined, 50))).toBe(false)
   const refused = await fetch('http://127.0.0.1:1/').catch((error: unknown) => error)

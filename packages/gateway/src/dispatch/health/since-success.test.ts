@@ -8,13 +8,13 @@ function dieAt(since: SinceSuccess, id: string): void {
 }
 
 describe('SinceSuccess', () => {
-  it('takes deaths at one event alone for no outage, however many', () => {
+  it('does not count deaths at one event as an outage, however many', () => {
     const since = new SinceSuccess()
     for (let times = 0; times < 9; times += 1) dieAt(since, 'a')
     expect(since.isOutage).toBe(false)
   })
 
-  it('takes a death at another event for an outage, until a call succeeds', () => {
+  it('counts a death at another event as an outage, until a call succeeds', () => {
     const since = new SinceSuccess()
     for (const id of ['a', 'b', 'b']) dieAt(since, id)
     expect(since.isOutage).toBe(true)
@@ -24,7 +24,7 @@ describe('SinceSuccess', () => {
     expect(since.isOutage).toBe(false)
   })
 
-  it('takes no outage from a call that was in progress when fulfilment died', () => {
+  it('sees no outage in a call that was in progress when fulfilment died', () => {
     const since = new SinceSuccess()
     const { sending } = since
     dieAt(since, 'a')
@@ -32,7 +32,7 @@ describe('SinceSuccess', () => {
     expect(since.isOutage).toBe(false)
   })
 
-  it('takes none from a call that was sent before the last success', () => {
+  it('sees none in a call that was sent before the last success', () => {
     const since = new SinceSuccess()
     dieAt(since, 'a')
     const { sending } = since
@@ -41,7 +41,7 @@ describe('SinceSuccess', () => {
     expect(since.isOutage).toBe(false)
   })
 
-  it('takes back once what it counted, and nothing that a success confirmed', () => {
+  it('reverts its counts once, except those that a success confirmed', () => {
     const since = new SinceSuccess()
     since.count('a', 'together')
     since.count('a', 'alone')

@@ -51,7 +51,7 @@ describe('BodyBudget', () => {
     expect(fits(budget, 1)).toBe(false)
   })
 
-  it('lets what has been arriving for a second give way to what is new, the oldest first', () => {
+  it('drops bodies that have been arriving for a second in favour of new ones, the oldest first', () => {
     const { budget, pass } = budgetOf(100_000)
     const [oldest, older] = [watched(budget), watched(budget)]
     oldest.share.onBytes(40_000)
@@ -101,7 +101,7 @@ describe('BodyBudget', () => {
       expect([first.ends, second.ends, own.ends]).toEqual([['overloaded'], [], []])
     })
 
-    it('lets nobody push out an address that holds less', () => {
+    it('lets no address push out another one that uses less', () => {
       const { budget } = budgetOf(100_000)
       const lesser = watched(budget, other)
       const own = watched(budget)

@@ -36,7 +36,7 @@ describe('CheckBudget', () => {
     expect(policyOf('198.51.100.1')).toBeUndefined()
   })
 
-  it('takes nothing from unknown addresses for what a known one costs, which has three times as much', () => {
+  it('does not charge unknown addresses for a known one, which may use three times as much', () => {
     const { budget, known, policyOf } = budgetOf()
     known.add('203.0.113.1')
     budget.charge('203.0.113.1', 299)

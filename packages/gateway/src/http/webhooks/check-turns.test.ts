@@ -60,7 +60,7 @@ describe('CheckTurns', () => {
     expect(order).toEqual(['answered', 'turn'])
   })
 
-  it('waits for no more than a moment: under load there is always a cheap one', async () => {
+  it('waits only for a moment: under load there is always a cheap one', async () => {
     const turns = new CheckTurns(now)
     turns.enter()
     turns.rest(0)
@@ -69,7 +69,7 @@ describe('CheckTurns', () => {
     turns.leave()
   })
 
-  it('lets known addresses pass strangers, who get one turn of four', async () => {
+  it('gives known addresses priority; strangers get one turn of four', async () => {
     const turns = new CheckTurns(now)
     const order: string[] = []
     const wait = (name: string, isKnown: boolean) => turnOf(turns, { isKnown }).then(() => order.push(name))

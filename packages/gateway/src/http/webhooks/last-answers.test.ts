@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 describe('LastAnswers', () => {
-  it('refuses what still waits when the process ends, and only that', async () => {
+  it('refuses only the requests that still wait when the process ends', async () => {
     const answers = new LastAnswers()
     const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
     const failed = answers.outcomeOf(Promise.reject(new Error('forged')), LATER)
@@ -25,7 +25,7 @@ describe('LastAnswers', () => {
     late.reject(new Error('nobody waits for this any more'))
     answers.end()
   })
-  it('refuses what still waits at its deadline, and only that', async () => {
+  it('refuses only the requests that still wait at their deadline', async () => {
     vi.useFakeTimers()
     const answers = new LastAnswers()
     const startedAt = performance.now()
@@ -42,7 +42,7 @@ describe('LastAnswers', () => {
     other.resolve('stored')
     expect(await waiting).toBe('stored')
   })
-  it('lets work that ends at the same deadline say itself what was late, even after a stall', async () => {
+  it('lets work that ends at the same deadline report itself what was late, even after a stall', async () => {
     const answers = new LastAnswers()
     const swept = Promise.withResolvers<void>()
     setTimeout(() => {
@@ -56,7 +56,7 @@ describe('LastAnswers', () => {
     await swept.promise
     await refused
   })
-  it('refuses at once what begins after its deadline, such as the last of many requests on one connection', async () => {
+  it('refuses a request at once that begins after its deadline, such as the last of many on one connection', async () => {
     const answers = new LastAnswers()
     const late = { startedAt: 9_500, endsAt: 9_500 }
     const failed = answers.outcomeOf(Promise.reject(new Error('forged')), late)
@@ -64,7 +64,7 @@ describe('LastAnswers', () => {
     await expect(failed).rejects.toThrow('forged')
     await expect(waiting).rejects.toMatchObject({ code: 'not_stored', details: { late: true } })
   })
-  it('refuses at once what begins after the end', async () => {
+  it('refuses a request at once that begins after the end', async () => {
     const answers = new LastAnswers()
     answers.end()
     const done = answers.outcomeOf(Promise.resolve('stored'), LATER)
@@ -72,7 +72,7 @@ describe('LastAnswers', () => {
     expect(await done).toBe('stored')
     await expect(waiting).rejects.toMatchObject({ code: 'not_stored', details: { stopping: true } })
   })
-  it('refuses exactly what still waits, in whatever order the rest was answered', async () => {
+  it('refuses exactly the requests that still wait, whatever the order of the other answers', async () => {
     const order = fc.uniqueArray(fc.nat({ max: 19 }))
     await fc.assert(
       fc.asyncProperty(order, async (answered) => {

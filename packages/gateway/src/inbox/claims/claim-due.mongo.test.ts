@@ -21,7 +21,7 @@ import type { Claim } from './claim.ts'
 const HOUR_MS = 3_600_000
 
 describe('claimDue', () => {
-  it('takes the longest due first, those without a time before all, and nothing that is due later', async () => {
+  it('takes the longest due first, records without a time before all others, and nothing that is due later', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b', 'c', 'd', 'later'])
     await changeRecord(open, 'a', { $set: { dueAt: fromNow(-1_000) } })
@@ -35,7 +35,7 @@ describe('claimDue', () => {
     expect(await open.record('later')).toMatchObject({ state: 'pending', fence: 0, starts: 0 })
   })
 
-  it('shares the places between records without a time and those whose time has come', async () => {
+  it('shares the slots between records without a time and due ones', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b', 'c', 'd', 'e', 'f', 'retry', 'later'])
     await changeRecord(open, 'retry', { $set: { dueAt: fromNow(-1_000) } })
@@ -145,7 +145,7 @@ describe('a record that something else wrote', () => {
     expect(await open.record('a')).toMatchObject({ starts: 3, lost: 0, failures: 1, attempts: [failed] })
   })
 
-  it('is claimed, taken over and settled beside the others also where its id is a text', async () => {
+  it('is claimed, taken over and settled like the others even if its id is text', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b'])
     const _id = '6741ac0fb7c9a2d1e8f00001' as never
@@ -196,7 +196,7 @@ describe('with a long list', () => {
     await open.events.insertMany(Array.from({ length: count }, () => sampleRecord(members)))
   }
 
-  it('of ten thousand records due later, looks at none of them', async () => {
+  it('examines none of ten thousand records that are due later', async () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() + HOUR_MS) })
     const claims = open.claims({ maxDelayMs: HOUR_MS })
@@ -206,7 +206,7 @@ describe('with a long list', () => {
     ])
   })
 
-  it('of ten thousand records due now, looks at as many as it takes', async () => {
+  it('examines only as many of ten thousand due records as it takes', async () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 10_000, { state: 'pending', dueAt: new Date(Date.now() - HOUR_MS) })
     const claims = open.claims()
@@ -225,7 +225,7 @@ describe('with a long list', () => {
     }
   })
 
-  it('of ten thousand settled records, a takeover looks at none of them', async () => {
+  it('examines none of ten thousand settled records in a takeover', async () => {
     await using open = await openFreshInbox(process.env)
     await storeMany(open, 10_000, { state: 'done' })
     await open.inbox.record(sampleArrival('a'))

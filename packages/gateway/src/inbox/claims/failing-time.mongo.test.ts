@@ -88,7 +88,7 @@ describe('after the clock of the database was ahead', () => {
     expect(idsOf(await open.claims({ maxDelayMs: 500_000 }).claimDue(10))).toEqual(['lost in time'])
   })
 
-  it('takes over what has a lease that is never given, and an initial claim from the future', async () => {
+  it('takes over records with a lease that is never granted, and an initial claim from the future', async () => {
     await using open = await openFreshInbox(process.env)
     for (const id of ['a', 'b', 'c']) await open.inbox.record(sampleArrival(id))
     await changeRecord(open, 'a', { $set: { leaseUntil: fromNow(HOUR_MS) } })

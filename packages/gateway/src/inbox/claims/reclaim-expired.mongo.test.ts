@@ -111,7 +111,7 @@ describe('reclaimExpired', () => {
     expect(await open.record('a')).toMatchObject({ state: 'processing', starts: 11, lost: 1 })
   })
 
-  it('counts a death for one that was being tried, and not for its next holder, who never came to it', async () => {
+  it('counts a death for an event that was being tried, but not for its next holder, which never tried it', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 3 })
@@ -145,7 +145,7 @@ describe('reclaimExpired', () => {
 })
 
 describe('a lease that runs out without a death', () => {
-  it('is no loss where the process takes over its own, as after an outage', async () => {
+  it('is not a loss if the process takes over its own claims, as after an outage', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims({ maxCrashes: 2 })
@@ -157,7 +157,7 @@ describe('a lease that runs out without a death', () => {
     }
   })
 
-  it('leaves the process what it still holds, with a new lease', async () => {
+  it('renews the leases of claims that the process still holds', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()

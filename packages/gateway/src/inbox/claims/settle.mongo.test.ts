@@ -76,7 +76,7 @@ describe('settle', () => {
     expect(record.failures).toBe(53)
   })
 
-  it('takes texts that begin with a dollar sign for nothing but texts', async () => {
+  it('treats texts that begin with a dollar sign only as texts', async () => {
     await using open = await openFreshInbox(process.env)
     await storePending(open, ['a', 'b', 'c'])
     const claims = open.claims()
@@ -94,7 +94,7 @@ describe('settle', () => {
     expect(await open.record('c')).toMatchObject({ state: 'pending', attempts: [texts], lastError })
   })
 
-  it('writes the outcomes of many claims by one command, each its own, and looks for those that were lost', async () => {
+  it('writes the outcomes of many claims with one command, and finds the lost ones', async () => {
     await using open = await openFreshInbox(process.env)
     const ids = Array.from({ length: 60 }, (_, index) => `e${index}`)
     await storePending(open, ids)
@@ -159,7 +159,7 @@ describe('release', () => {
     for (const member of ['leaseOwner', 'leaseUntil', 'claimedAt', 'begun']) expect(record).not.toHaveProperty(member)
   })
 
-  it('counts nothing for it either: what may kill its holder stays under suspicion', async () => {
+  it('does not count it either: an event that may kill its holder stays under suspicion', async () => {
     await using open = await openFreshInbox(process.env)
     await open.inbox.record(sampleArrival('a'))
     const claims = open.claims()

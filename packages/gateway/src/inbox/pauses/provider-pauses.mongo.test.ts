@@ -46,7 +46,7 @@ function idsOf(claims: readonly Claim[]): string[] {
 }
 
 describe('a paused provider', () => {
-  it('is paused once, with who, when and why, and resumed once', async () => {
+  it('is paused once, with the operator, the time and the reason, and resumed once', async () => {
     await using paused = await openPaused()
     const { pauses, database } = paused
     const other = createProviderPauses(database.db)
@@ -77,7 +77,7 @@ describe('a paused provider', () => {
     expect(pausedDueAt('acme')).toEqual(pausedDueAt('acme'))
   })
 
-  it('has its events stored as pending, and none of them claimed, whether they came before or after', async () => {
+  it('has its events stored as pending and not claimed, whether they arrived before or after the pause', async () => {
     await using paused = await openPaused()
     const { open, pauses, claims } = paused
     await store(paused, 'acme', ['before'])
@@ -152,7 +152,7 @@ describe('a paused provider', () => {
     expect(looks[0]?.keysExamined).toBeLessThanOrEqual(4)
   })
 
-  it('leaves a process that has not heard of the pause working, and does not lose what that one releases', async () => {
+  it('lets a process that has not yet read the pause continue, and does not lose the events that it releases', async () => {
     await using paused = await openPaused()
     const { open, pauses, claims } = paused
     await store(paused, 'acme', ['a'])

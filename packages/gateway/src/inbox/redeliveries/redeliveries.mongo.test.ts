@@ -70,7 +70,7 @@ describe('add', () => {
     await counts.stop()
   })
 
-  it('keeps what it cannot write for the next time, and says so', async () => {
+  it('keeps counts that it cannot write for the next time, and says so', async () => {
     const { logger, lines } = memoryLogger()
     const id = await storeDead()
     const { bodyHash } = await open.record(id)
@@ -90,7 +90,7 @@ describe('add', () => {
     await open.events.deleteOne({ eventId: id })
   })
 
-  it('counts all others beside a record that has no time of receipt', async () => {
+  it('counts all others if a record has no time of receipt', async () => {
     const [odd, dead] = [uniqueId(), await storeDead()]
     await open.inbox.record(sampleArrival(odd))
     const unreadable = { receivedAt: '2026-11-22T10:00:00.000Z' } as object
@@ -130,7 +130,7 @@ describe('add', () => {
     await open.events.deleteOne({ eventId: dead })
   })
 
-  it('keeps no more than ten thousand different events in memory', async () => {
+  it('keeps at most ten thousand different events in memory', async () => {
     const { logger } = memoryLogger()
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger })
     for (let index = 0; index < 10_100; index += 1) {
@@ -185,7 +185,7 @@ describe('a delivery of a dead event', () => {
     await open.events.deleteOne({ eventId: id })
   })
 
-  it('leaves it dead when it comes later than its provider delivers again, and says so', async () => {
+  it('leaves it dead if the redelivery comes after the horizon of its provider, and says so', async () => {
     const { logger, lines } = memoryLogger()
     const redeliveryMs = (provider: string): number => (provider === 'acme' ? HOUR_MS : 0)
     const counts = createRedeliveryCounter({ ...deps, db: open.db, logger, redeliveryMs })
@@ -203,7 +203,7 @@ describe('a delivery of a dead event', () => {
     await open.events.deleteOne({ eventId: timely })
   })
 
-  it('revives it up to the limit and no more, however often it fails again', async () => {
+  it('revives it only up to the limit, however often it fails again', async () => {
     const { logger, lines } = memoryLogger()
     const outcomes: string[] = []
     const onRedelivered = (_: string, outcome: string): void => void outcomes.push(outcome)
@@ -222,7 +222,7 @@ describe('a delivery of a dead event', () => {
     expect(outcomes).toEqual(['revived', 'revived', 'revived', 'too_often', 'too_often'])
   })
 
-  it('gives it what the settings of today read, to the letter', async () => {
+  it('gives it exactly the fields that the current settings read', async () => {
     const id = await storeDead()
     const event = { id, type: '$type', objectId: '$$NOW', facts: { orderId: '$orderId', currency: 'EUR' } }
     await open.inbox.record(sampleArrival(id, { event }))

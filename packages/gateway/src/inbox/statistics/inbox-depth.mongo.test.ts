@@ -32,7 +32,7 @@ describe('readInboxDepth', () => {
     expect(oldestUnsettledSeconds(depth, new Set())).toBe(depth.oldest?.get('acme'))
   })
 
-  it('shows the ages of all others beside records that have no time of receipt', async () => {
+  it('shows the ages of all others if some records have no time of receipt', async () => {
     for (const [id, state] of Object.entries({ odd1: 'pending', odd2: 'processing', young: 'processing' } as const)) {
       await open.inbox.record(sampleArrival(id, { provider: id === 'odd1' ? 'third' : 'fourth' }))
       const receivedAt = (id === 'young' ? new Date(Date.now() - 40_000) : '2026-11-22') as Date

@@ -19,7 +19,7 @@ async function countOf(name: string): Promise<number | undefined> {
 }
 
 describe('createProviderStats', () => {
-  it('adds up what several processes count, by provider, kind and name', async () => {
+  it('adds up the counts of several processes, by provider, kind and name', async () => {
     const processes = [open(), open(), open()]
     for (const stats of processes) {
       for (let times = 0; times < 5; times += 1) stats.add('acme', 'delivery', 'recorded')
@@ -63,7 +63,7 @@ describe('createProviderStats', () => {
     await stats.stop()
   })
 
-  it('keeps no more than two thousand names in memory', async () => {
+  it('keeps at most two thousand names in memory', async () => {
     const stats = open()
     for (let index = 0; index < 2_100; index += 1) stats.add('many', 'delivery', `name ${index}`)
     stats.add('many', 'delivery', 'name 0')
@@ -72,7 +72,7 @@ describe('createProviderStats', () => {
     expect(await countOf('name 0')).toBe(2)
   })
 
-  it('drops what it cannot write, and says so', async () => {
+  it('drops counts that it cannot write, and says so', async () => {
     const away = new MongoClient('mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50')
     const { logger, lines } = memoryLogger()
     const stats = createProviderStats(away.db('x'), logger, HOUR_MS)

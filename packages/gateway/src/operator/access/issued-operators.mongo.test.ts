@@ -56,7 +56,7 @@ describe('an operator with a token of the issuer', () => {
     expect(lines.at(-1)).toMatchObject({ operator: 'oidc:alice', issuer: issuer.issuer, status: 200 })
   })
 
-  it('is taken beside tokens of the settings', async () => {
+  it('is accepted in addition to tokens of the settings', async () => {
     await system.operator().overview.query()
     expect((await askWith(await issuer.token('bob'))).status).toBe(200)
   })
@@ -120,7 +120,7 @@ it('with a sign-in that is too weak, an operator is asked to sign in again', asy
   await strict.operator().overview.query()
 })
 
-it('without its issuer a gateway starts, takes the tokens of its settings, and answers 503 to the others', async () => {
+it('without its issuer, a gateway starts, accepts the tokens of its settings, and answers 503 to others', async () => {
   const token = await issuer.token('alice')
   await issuer.stop()
   await using other = await startOperatedSystem(database, {

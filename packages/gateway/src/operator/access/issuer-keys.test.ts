@@ -66,7 +66,7 @@ describe('with a real issuer', () => {
     expect(questions()).toEqual(ASKED)
   })
 
-  it('a new key counts as soon as a token names it, and the old one no more', async () => {
+  it('a new key is valid as soon as a token names it, and the old one no longer', async () => {
     const old = await issuer.token('alice')
     await tokens(old)
     pass(COOL_DOWN_MS + 1)
@@ -76,7 +76,7 @@ describe('with a real issuer', () => {
     expect(await codeOf(tokens(old))).toBe('unauthenticated')
   })
 
-  it('keys that nobody has are requested once in 30 seconds, whichever caller names them', async () => {
+  it('unknown keys are requested once in 30 seconds, whichever caller names them', async () => {
     await tokens(await issuer.token('alice'))
     const claims = { iss: issuer.issuer, aud: AUDIENCE }
     const ask = async () => {

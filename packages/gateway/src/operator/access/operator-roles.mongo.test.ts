@@ -65,7 +65,7 @@ describe('a role', () => {
     }
   })
 
-  it('to read shows an event without its body and what proves it, and changes nothing', async () => {
+  it('to read shows an event without its body and signature, and changes nothing', async () => {
     const { id, eventId } = await deadEvent()
     const reader = clientOf('reader')
     const before = await audit.countDocuments()
@@ -96,7 +96,7 @@ describe('a role', () => {
     expect(closed).toEqual({ id, state: 'closed' })
   })
 
-  it('for bodies shows them, and the audit log names whose it was before', async () => {
+  it('for bodies shows them, after the audit log has named the operator', async () => {
     const { id, eventId } = await deadEvent()
     const shown = await clientOf('auditor').events.get.query({ id, body: true, reason: 'a customer asks' })
     expect(JSON.parse(Buffer.from(shown.raw ?? '', 'base64').toString())).toMatchObject({ id: eventId })

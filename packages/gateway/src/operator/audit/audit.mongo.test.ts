@@ -121,7 +121,7 @@ describe('list', () => {
 })
 
 describe('an entry that is added again because the answer got lost', () => {
-  it('leaves its line in the log then, for the first call left none', async () => {
+  it('writes its log line then, because the first call wrote none', async () => {
     await using database = await auditedDatabase()
     const id = new ObjectId()
     await openAudit(database.db).audit.record({ ...entry, id, reason: 'order corrected' })
@@ -207,7 +207,7 @@ describe('the chain', () => {
     expect(lines.at(-1)).toMatchObject({ msg: 'audit.verified', ok: false, level: 'error' })
   })
 
-  it('shows that the newest entries are gone to a gateway that has seen them, and to anyone who has the log', async () => {
+  it('shows missing newest entries to a gateway that has seen them, and to anyone who has the log', async () => {
     await using database = await auditedDatabase()
     const chain = await chainOfFive(database.db)
     const { audit, lines } = openAudit(database.db)

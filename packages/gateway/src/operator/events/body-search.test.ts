@@ -42,7 +42,7 @@ it.each([
   expect(await finds(text, body)).toBe(false)
 })
 
-it('leaves out what other software wrote instead of a body', async () => {
+it('ignores other content that other software wrote instead of a body', async () => {
   const search = createBodySearch(source, 'text')
   expect(await search.matches(sampleRecord({ raw: 'text' as unknown as Binary }))).toBe(false)
   expect(search.notReadable).toBe(0)

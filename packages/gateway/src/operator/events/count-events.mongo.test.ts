@@ -50,7 +50,7 @@ it.each<[filter: EventFilter, expected: (record: EventDocument, index: number) =
   })
 })
 
-it('takes no text for a number', async () => {
+it('does not treat a text as a number', async () => {
   const counted = await countEvents(db, { orderId: 'ord_foreign' }, NO_END)
   expect(counted).toEqual({ events: 1, repeated: 0, changed: 0, cut: null })
 })

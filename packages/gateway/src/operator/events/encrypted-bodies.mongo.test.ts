@@ -45,7 +45,7 @@ describe('an operator', () => {
     expect(replayed.replays?.[0]).not.toHaveProperty('notRead')
   })
 
-  it('is shown the rest of an event whose body was altered', async () => {
+  it('sees the rest of an event whose body was altered', async () => {
     const { eventId, id } = await storeDead()
     const other = await storeDead()
     const records = database.db.collection<EventDocument>(EVENTS)
@@ -92,7 +92,7 @@ describe('an operator', () => {
     expect((await events.get.query({ id: String(_id), body: true })).notReadable).toBeNull()
   })
 
-  it('reads what was stored in plaintext beside it, and stores new events in plaintext without keys', async () => {
+  it('also reads records in plaintext, and without keys stores new events in plaintext', async () => {
     await using clear = await startOperatedSystem(database, { settings: { RETRY_MAX_AGE_MS: '1000' } })
     const eventId = randomUUID()
     await clear.deliver(paymentEvent(eventId, { orderId: await clear.order() }))

@@ -64,7 +64,7 @@ async function paidCustomer() {
 }
 
 describe('erase', () => {
-  it('leaves nothing of an order in either database nor in the file of receipts, and no event takes effect twice', async () => {
+  it('leaves nothing of an order in either database or in the file of receipts, and no event takes effect twice', async () => {
     const { mark, orderId, eventId, event } = await paidCustomer()
     const other = await paidCustomer()
     const before = await everything()
@@ -165,7 +165,7 @@ describe('erase', () => {
     expect(await everything()).not.toContain(`Name ${mark}`)
   })
 
-  it('takes one event by the id of its provider, dead ones too, and no delivery revives it', async () => {
+  it('erases one event by the id of its provider, even a dead one, and no delivery revives it', async () => {
     const eventId = randomUUID()
     const event = paymentEvent(eventId, { orderId: await system.order(), amount: 1, billing: `Name ${eventId}` })
     await system.deliver(event)

@@ -125,7 +125,7 @@ describe('events.release', () => {
     expect(system.gateway.logs).toContainEqual(expect.objectContaining({ msg: 'event.released', by: 'alice', id }))
   })
 
-  it('drops what the process that held it writes later', async () => {
+  it('ignores later writes of the process that held it', async () => {
     const claims = createClaims({
       ...{ db: database.db, owner: 'stuck', leaseMs: 3_600_000, maxCrashes: 8, maxDelayMs: 1_000 },
       ...{ retentionMs: DAYS_MS, bodyRetentionMs: DAYS_MS, paused: () => NO_PAUSES.current },
@@ -145,7 +145,7 @@ describe('events.release', () => {
     expect(await system.record(eventId)).toMatchObject({ state: 'unhandled', outcome: null })
   })
 
-  it('refuses what is not being processed', async () => {
+  it('refuses an event that is not being processed', async () => {
     const { id } = await deadEvent()
     const refusal = await refusalOf(operator.events.release.mutate({ id, reason }))
     expect(refusal).toMatchObject({ reason: 'event_not_processing', httpStatus: 409 })

@@ -77,7 +77,7 @@ describe('events.list', () => {
     expect(next).toBeNull()
   })
 
-  it('finds what another provider sent by that provider only', async () => {
+  it('finds events of another provider only by that provider', async () => {
     const { items } = await operator.events.list.query({ provider: 'other-listed' })
     expect(items).toHaveLength(1)
   })
@@ -116,7 +116,7 @@ describe('events.list', () => {
     expect(seen).toEqual(before.map(({ _id }) => String(_id)).reverse())
   })
 
-  it('shows a record that something else wrote, and the others beside it', async () => {
+  it('shows a record that other software wrote, and the others as well', async () => {
     const damage = { receivedAt: '2026-11-22', dueAt: 7, attempts: 'none', replays: 'none' } as object
     const made = [sampleRecord({ provider: 'imported' }), sampleRecord({ provider: 'imported' })]
     const [odd, whole] = made

@@ -61,7 +61,7 @@ it('keeps the last hour', async () => {
   expect(history.points.at(-1)?.at).toBe(1_000_000 + 401 * 10_000)
 })
 
-it('takes no span from a clock that was set back', async () => {
+it('records no span if the clock was set back', async () => {
   const { history, later } = open()
   await later(0)
   await later(-5_000)

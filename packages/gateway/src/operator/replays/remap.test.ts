@@ -35,7 +35,7 @@ describe('remap', () => {
     expect(await read(recordOf(body), makeProvider(mended))).toMatchObject({ members: { orderId: 'ord_ref' } })
   })
 
-  it('needs a secret that matches, for only what is proved authentic is read', async () => {
+  it('needs a matching secret, because only authentic bodies are read', async () => {
     expect(await read(recordOf(body, 'a secret that is known no more'))).toEqual({ failure: 'signature_mismatch' })
     const ended = { settings, secrets: [{ value: secret, notAfter: '2020-01-01T00:00:00Z' }] }
     expect(await read(recordOf(body), makeProvider(ended))).toEqual({ failure: 'signature_mismatch' })
@@ -43,7 +43,7 @@ describe('remap', () => {
     expect(await read(before, makeProvider(ended))).toMatchObject({ members: { orderId: 'ord_1' } })
   })
 
-  it('says why when the provider or the body is gone, or when the body holds another event or none', async () => {
+  it('says why if the provider or the body is missing, or if the body contains another event or none', async () => {
     expect(await remap(recordOf(body), { providers: () => new Map(), fetch })).toEqual({
       failure: 'provider_unknown',
     })

@@ -165,7 +165,7 @@ describe('events.replay', () => {
     expect((await alice.audit.list.query()).items).toHaveLength(2)
   })
 
-  it('takes done events too when asked, which has no second effect', async () => {
+  it('includes done events on request, without a second effect', async () => {
     const eventId = randomUUID()
     const orderId = await system.order()
     await system.deliver(paymentEvent(eventId, { orderId }))
@@ -178,7 +178,7 @@ describe('events.replay', () => {
     expect(await orders.get.query({ id: orderId })).toEqual(before)
   })
 
-  it('takes what a filter means and nothing else', async () => {
+  it('selects the events that match a filter and no others', async () => {
     const provider = 'filtered'
     const [meant] = await insertDead(1, { provider, reason: 'wanted' })
     const [other] = await insertDead(1, { provider, reason: 'unwanted' })
@@ -231,7 +231,7 @@ describe('events.replay', () => {
     await system.events.deleteOne({ _id: busy._id })
   })
 
-  it('leaves alone what a filter means while it is being processed', async () => {
+  it('skips matching events that are being processed', async () => {
     const provider = 'busy'
     const leaseUntil = new Date(Date.now() + 60_000)
     const busy = sampleRecord({ provider, state: 'processing', leaseOwner: 'another', leaseUntil })
@@ -253,7 +253,7 @@ describe('events.replay', () => {
     expect(await orders.get.query({ id: orderId })).toMatchObject({ status: 'paid' })
   })
 
-  it('keeps to the rate that was asked for', async () => {
+  it('keeps to the requested rate', async () => {
     const provider = 'rated'
     await insertDead(25, { provider })
     const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 10 })
@@ -266,7 +266,7 @@ describe('events.replay', () => {
     expect(times.at(-1)! - times[0]!).toBeLessThan(6_000)
   })
 
-  it('does not take what arrives after it was asked for', async () => {
+  it('does not include events that arrive after the request', async () => {
     const provider = 'growing'
     await insertDead(2, { provider })
     const { replayId } = await alice.events.replay.mutate({ filter: { provider }, reason, ratePerSecond: 1 })

@@ -132,7 +132,7 @@ it('fetches and reads a body that many events share once for a slice', async () 
   expect({ finds: finds.length, reads }).toEqual({ finds: 1, reads: 1 })
 })
 
-it('lets a small replay end beside a large one that was asked for before it', async () => {
+it('lets a small replay finish while an earlier large one continues', async () => {
   const large = await startReplay(1_500)
   const some = await events.find().sort({ _id: -1 }).limit(3).toArray()
   const small = new ObjectId()
@@ -157,7 +157,7 @@ it('continues in another process if the one that started it died between two sli
   for (const [index, at] of times.entries()) expect((times[index + 10] ?? Infinity) - at).toBeGreaterThanOrEqual(1_000)
 })
 
-it('hands nothing on twice where a process died before it could note what it had done', async () => {
+it('makes no event due twice if a process died before it recorded its progress', async () => {
   const id = await startReplay(25, 10)
   await makeRunner().tick()
   await events.updateOne({ state: 'pending' }, { $set: { state: 'dead' } })
@@ -219,7 +219,7 @@ it('keeps the newest 50 replays of an event', async () => {
   expect(record?.replays?.at(-1)?.reason).toBe('51')
 })
 
-it('takes texts that look like operators for texts', async () => {
+it('treats texts that look like query operators as texts', async () => {
   await events.insertOne(sampleRecord({ state: 'dead', reason: 'some', orderId: '$$ROOT', type: '$where' }))
   const request = { by: '$$NOW', reason: '$state', target: { filter: {} }, ratePerSecond: null, includeDone: false }
   await replays.start(new ObjectId(), request, 1)
@@ -295,7 +295,7 @@ it('ends in parts also where the last record is the last that was asked for', as
   expect(await handedOn()).toEqual([1])
 })
 
-it('forgets what counted toward the end of an event', async () => {
+it('resets everything that counted against an event', async () => {
   const id = await startReplay(1)
   const counted = { lost: 7, failures: 9, failedCalls: 7, internalErrors: 7 }
   const since = new Date(Date.now() - 7_200_000)
