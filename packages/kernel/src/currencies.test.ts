@@ -15,7 +15,7 @@ describe('CURRENCIES', () => {
 })
 
 describe('decimalsOf', () => {
-  it('differs from print only where print drops the minor unit of ISO 4217', () => {
+  it('differs from print only if print drops the minor unit of ISO 4217', () => {
     const different = CURRENCIES.filter((code) => decimalsOf(code) !== inPrint(code)).map((code) => [
       code,
       decimalsOf(code),

@@ -16,7 +16,7 @@ const keys = (value: unknown) => ({ ENCRYPTION_KEYS: JSON.stringify(value) })
 const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => read(env))
 
 describe('the keys of encryption', () => {
-  it('are none where the setting is not there', () => {
+  it('are none if the setting is not set', () => {
     expect(read({})).toBeNull()
   })
 
@@ -54,13 +54,13 @@ describe('the keys of encryption', () => {
     ['one twice', keys({ a: OLD, b: OLD }), 'ENCRYPTION_KEYS.b is the same as ENCRYPTION_KEYS.a'],
     ['a missing file', keys({ a: { file: '/nowhere' } }), 'ENCRYPTION_KEYS.a cannot be read'],
     ['a missing file as a whole', { ENCRYPTION_KEYS_FILE: '/nowhere' }, /^ENCRYPTION_KEYS_FILE cannot be read/],
-  ])('are refused where they are %s, without a value', (_, env, problem) => {
+  ])('are refused if they are %s, without a value', (_, env, problem) => {
     const problems = problemsOf(env)
     expect(problems).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)])
     expect(problems.join()).not.toContain(OLD.slice(0, 20))
   })
 
-  it('follow their file, and stay what they were while it is wrong', async () => {
+  it('follow their file, and do not change while it is wrong', async () => {
     const file = await files.write(JSON.stringify({ old: OLD }))
     const { logger, lines } = memoryLogger()
     let changes = 0

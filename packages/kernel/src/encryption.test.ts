@@ -63,7 +63,7 @@ describe('encryption at rest', () => {
     )
   })
 
-  it('refuses a value of which one bit was changed, or the end is gone', () => {
+  it('refuses a value with one changed bit, or without its end', () => {
     fc.assert(
       fc.property(anyBytes, fc.nat(), fc.nat({ max: 7 }), (plain, at, bit) => {
         const sealed = seal(plain)
@@ -78,7 +78,7 @@ describe('encryption at rest', () => {
     )
   })
 
-  it('refuses what something else has written instead of a value', () => {
+  it('refuses a value that other software has written', () => {
     const { key, wrapped, text } = seal(Buffer.from('a value'))
     for (const written of [
       null,
@@ -94,13 +94,13 @@ describe('encryption at rest', () => {
     }
   })
 
-  it('refuses a value whose data key was put in from another one', () => {
+  it('refuses a value with the data key of another one', () => {
     const [one, other] = [seal(Buffer.from('one')), seal(Buffer.from('other'))]
     const error = thrownBy(() => encryptionBy('old').open({ ...one, wrapped: other.wrapped }, PLACE))
     expect(recordAltered.is(error)).toBe(true)
   })
 
-  it('says that a key is unknown: where its id is, where its id has another key, and where encryption is off', () => {
+  it('says that a key is unknown: if its id is unknown, if its id has another key, and if encryption is off', () => {
     const sealed = seal(Buffer.from('body'))
     for (const by of [encryptionBy('new'), createEncryption(() => null)]) {
       const error = thrownBy(() => by.open(sealed, PLACE))

@@ -21,7 +21,7 @@ describe('defineError', () => {
     expect('cause' in error).toBe(false)
   })
 
-  it('adds what belongs to one occurrence', () => {
+  it('adds the details of one occurrence', () => {
     const cause = new Error('inner')
     const error = teapot({ spout: 1 }, { cause, headers: { Allow: 'BREW' }, message: 'No coffee here' })
     expect(error).toMatchObject({ message: 'No coffee here', details: { spout: 1 }, headers: { Allow: 'BREW' }, cause })
@@ -81,7 +81,7 @@ describe('error-codes', () => {
     expect(entry.status).toBeLessThan(600)
   })
 
-  it('promises that a later retry can help where the server or the moment is to blame, and only there', () => {
+  it('allows a later retry only if the server or the moment is to blame', () => {
     const later = entries.filter(({ retry }) => retry === 'later').map(({ status }) => status)
     expect(new Set(later)).toEqual(new Set([408, 429, 503]))
     expect(catalogue.preconditionFailed.retry).toBe('now')

@@ -79,7 +79,7 @@ describe.concurrent('runService', () => {
     },
   )
 
-  it('does not wait for a late stage, says so and exits with 1', async ({ expect }) => {
+  it('does not wait for a late stage, logs it and exits with 1', async ({ expect }) => {
     const service = runningService(`stage('database'); stage('stuck', () => new Promise(() => {}), 50)`)
     await service.logged('ready')
     service.kill('SIGTERM')
@@ -103,7 +103,7 @@ describe.concurrent('runService', () => {
     expect(JSON.stringify(ended)).not.toContain('canary')
   })
 
-  it('ends in order all the same when the signal comes again or another one follows', async ({ expect }) => {
+  it('ends in order even if the signal is repeated or another one follows', async ({ expect }) => {
     const service = runningService(`
       stage('database')
       // Its work is over when both have come again.
@@ -124,7 +124,7 @@ describe.concurrent('runService', () => {
     expect(messagesOf(ended).filter((msg) => msg === 'service.stopped')).toHaveLength(1)
   })
 
-  it('prints every problem of the settings, stops what runs already and exits with 78', async ({ expect }) => {
+  it('prints every problem of the settings, stops the running parts and exits with 78', async ({ expect }) => {
     const service = runningService(`stage('database'); throw new SettingsError(['PORT is taken', 'TOKEN is empty'])`)
     const ended = await service.ended
     expect(ended).toMatchObject({ code: 78, stderr: 'oncehook: PORT is taken\noncehook: TOKEN is empty\n' })
@@ -142,9 +142,7 @@ describe.concurrent('runService', () => {
     expect(JSON.stringify(ended)).not.toContain('canary')
   })
 
-  it('stops cleanly at a signal that comes while it starts, also when that makes the start fail', async ({
-    expect,
-  }) => {
+  it('stops cleanly at a signal during its start, even if that makes the start fail', async ({ expect }) => {
     const service = runningService(`
       const { promise, reject } = Promise.withResolvers()
       stage('database', async () => { reject(new Error('closed')); await sleep(50) })
@@ -194,7 +192,7 @@ describe('Lifecycle', () => {
     expect(lines).toMatchObject([{ stage: 'one', msg: 'service.stage-stopped' }])
   })
 
-  it('ends as a whole, whatever its stages take together, and begins each of them', async () => {
+  it('ends within its total time, whatever the stages take together, and begins each stage', async () => {
     const { logger, lines } = memoryLogger()
     const lifecycle = new Lifecycle(logger, 100)
     lifecycle.onStop({ name: 'quick', stop: () => undefined, withinMs: 60_000 })
@@ -221,7 +219,7 @@ describe('Lifecycle', () => {
     expect(ran).toEqual(['first', 'late'])
   })
 
-  it('takes each stage for as long as it may last, not longer', async () => {
+  it('waits for each stage up to its limit, not longer', async () => {
     const { logger, lines } = memoryLogger()
     const lifecycle = new Lifecycle(logger)
     const slow = sleep(20_000, undefined, { ref: false })

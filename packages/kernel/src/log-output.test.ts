@@ -102,7 +102,7 @@ describe('a log whose pipe nobody reads', () => {
     await logging.does('pool')
   }, 60_000)
 
-  it('gives all that waited once it is read, each line whole and in its place, and then the number of those lost', async () => {
+  it('writes all waiting lines once it is read, complete and in order, and then the number of lost lines', async () => {
     using pipe = openUnreadPipe()
     await using logging = await startLogging(pipe.writeEnd)
     const { dropped } = await logging.does('log', LINES)

@@ -63,7 +63,7 @@ describe('createLogger', () => {
     })
   })
 
-  it('leaves out what is below its level', () => {
+  it('omits lines below its level', () => {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push(line) }
     const logger = createLogger({ service: 'gateway', level: 'warn', destination })
@@ -138,7 +138,7 @@ describe('describeError', () => {
     })
   })
 
-  it('keeps name, code and message where a detail has the same name', () => {
+  it('keeps name, code and message if a detail has the same name', () => {
     const error = invalidBody({ name: 'x', code: 'y', message: 'z', reason: 'syntax' })
     expect(describeError(error)).toMatchObject({ name: 'AppError', code: 'invalid_body', reason: 'syntax' })
     expect(describeError(error)).toMatchObject({ message: 'The body is not valid JSON' })
@@ -159,14 +159,14 @@ describe('describeError', () => {
     })
   })
 
-  it('prints the parts of an error of several, no more than a few', () => {
+  it('prints the parts of an aggregate error, up to a few', () => {
     const error = new AggregateError(Array.from({ length: 50 }, () => new RangeError('x')))
     const parts = describeError(error).errors as unknown[]
     expect(parts[0]).toMatchObject({ name: 'RangeError' })
     expect(parts.length).toBeLessThan(10)
   })
 
-  it('comes to an end where errors cause each other', () => {
+  it('stops if errors cause each other', () => {
     const first = new Error('first')
     const second = new AggregateError([first], 'second', { cause: first })
     first.cause = second
@@ -179,7 +179,7 @@ describe('describeError', () => {
     expect(places).not.toContain('file:')
   })
 
-  it('says no more of what is no error than its type', () => {
+  it('shows only the type of a value that is not an error', () => {
     expect(describeError(CANARY)).toEqual({ name: 'string' })
     expect(describeError(null)).toEqual({ name: 'null' })
   })

@@ -12,7 +12,7 @@ async function samples(registry: Registry): Promise<string[]> {
 }
 
 describe('addPolledGauges', () => {
-  it('looks once whenever it is read, however many gauges there are', async () => {
+  it('queries once at each scrape, however many gauges there are', async () => {
     const registry = new Registry()
     let looks = 0
     addPolledGauges(registry, async () => ({ things: ++looks }), GAUGES)
@@ -20,7 +20,7 @@ describe('addPolledGauges', () => {
     expect(await samples(registry)).toEqual(['a_total_of_things 2', 'twice_the_things 4'])
   })
 
-  it('leaves out what is not known, and shows it again when it is', async () => {
+  it('omits unknown values, and shows them again when they are known', async () => {
     const registry = new Registry()
     let look: () => Promise<{ things: number | null }> = async () => ({ things: 1 })
     addPolledGauges(registry, () => look(), GAUGES)

@@ -14,7 +14,7 @@ describe('isWeakSecret', () => {
     expect(isWeakSecret(text)).toBe(true)
   })
 
-  it('says so of nothing that was drawn at random', () => {
+  it('says so of no random text', () => {
     for (let n = 0; n < 2_000; n += 1) {
       expect(isWeakSecret(randomBytes(16).toString('hex'))).toBe(false)
       expect(isWeakSecret(randomBytes(24).toString('base64'))).toBe(false)

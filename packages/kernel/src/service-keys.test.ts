@@ -37,7 +37,7 @@ describe('the keys of service tokens', () => {
     expect(read(whole)).toHaveLength(3)
   })
 
-  it('are an Ed25519 pair, of which fulfilment has the public key alone', async () => {
+  it('are an Ed25519 pair, and fulfilment has only the public key', async () => {
     const [signing, verifying] = [await files.write(PRIVATE), await files.write(PUBLIC)]
     expect(read(list({ file: signing }), 'sign')).toMatchObject([{ algorithm: 'EdDSA' }])
     expect(read(list({ file: verifying }, OLD))).toMatchObject([{ algorithm: 'EdDSA', signing: null }, {}])
@@ -70,19 +70,19 @@ describe('the keys of service tokens', () => {
     ['a missing variable', list({ env: 'NOBODY' }), 'SERVICE_TOKEN_SECRETS.0 cannot be read'],
     ['an RSA key', list(RSA), 'SERVICE_TOKEN_SECRETS.0 is not an Ed25519 key (openssl genpkey -algorithm ed25519)'],
     ['a broken key', list(PUBLIC.slice(0, 60)), /^SERVICE_TOKEN_SECRETS.0 is not an Ed25519 key/],
-  ])('are refused where they are %s, without a value', (_, env, problem) => {
+  ])('are refused if they are %s, without a value', (_, env, problem) => {
     const problems = problemsOf(env)
     expect(problems).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)])
     expect(problems.join()).not.toContain('canary')
   })
 
-  it('are refused where a file is no UTF-8 text', async () => {
+  it('are refused if a file is not UTF-8 text', async () => {
     const file = join(files.folder, 'bent')
     await writeFile(file, Buffer.concat([Buffer.from(OLD), Buffer.from([0xff])]))
     expect(problemsOf(list({ file }))).toEqual(['SERVICE_TOKEN_SECRETS.0 is not UTF-8 text'])
   })
 
-  it('follow their files, and stay what they were while a file is wrong', async () => {
+  it('follow their files, and do not change while a file is wrong', async () => {
     const [first, second] = [await files.write(OLD), await files.write(NEW)]
     const settings = await files.write(JSON.stringify([{ file: first }]))
     const { logger, lines } = memoryLogger()

@@ -77,14 +77,14 @@ function tokensOf(key: ServiceKey) {
 }
 
 describe('createServiceTokens', () => {
-  it('makes tokens that say who calls what with which input', async () => {
+  it('creates tokens that name the caller, the procedure and the input', async () => {
     const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
     await accept(`Bearer ${token}`)
     expect(decodeProtectedHeader(token)).toEqual(TYPED)
     expect(decodeJwt(token)).toEqual({ ...CLAIMS, jti: 'id_1' })
   })
 
-  it('makes another token for each call, and takes the input as text or bytes', async () => {
+  it('creates a new token for each call, and accepts the input as text or bytes', async () => {
     const tokens = tokensOf(keyOfSecret(secret))
     const [one, two] = [await tokens.issue(CALL), await tokens.issue({ ...CALL, input: Buffer.from(CALL.input) })]
     expect([decodeJwt(one).bsh, decodeJwt(two).bsh]).toEqual([BSH, BSH])
@@ -106,7 +106,7 @@ describe('createServiceTokens', () => {
     expect(await accept(unbound, { by, call: conditional })).toMatchObject({ isBound: false })
   })
 
-  it('names in a token for whom the call is, and nobody where it is for the caller itself', async () => {
+  it('names the principal of the call in the token, and none if the caller acts for itself', async () => {
     const tokens = tokensOf(keyOfSecret(secret))
     const [named, own] = [await tokens.issue({ ...CALL, subject: 'shop ü' }), await tokens.issue(CALL)]
     expect(decodeJwt(named)).toEqual({ ...CLAIMS, jti: 'id_1', sub: 'shop ü' })
@@ -114,7 +114,7 @@ describe('createServiceTokens', () => {
     expect(await accept(`Bearer ${own}`)).toMatchObject({ subject: null })
   })
 
-  it('makes tokens that fulfilment of release 0.1.0 takes: it knows HS256, the audience, iss, iat and exp', async () => {
+  it('creates tokens that fulfilment of release 0.1.0 accepts: it knows HS256, the audience, iss, iat and exp', async () => {
     const token = await tokensOf(keyOfSecret(secret)).issue(CALL)
     const { payload } = await jwtVerify(token, new TextEncoder().encode(SECRET), {
       ...{ algorithms: ['HS256'], audience: 'fulfilment', clockTolerance: 30, currentDate: new Date(NOW * 1_000) },
@@ -136,20 +136,20 @@ describe('a verifier of several keys', () => {
     ['the old secret', old],
     ['the new secret', next],
     ['the private key', own],
-  ])('takes a token by %s, so that callers can change over one by one', async (_, key) => {
+  ])('accepts a token by %s, so that callers can be switched one by one', async (_, key) => {
     const token = `Bearer ${await tokensOf(key).issue(CALL)}`
     expect(await accept(token, { by: by(next, published, old) })).toMatchObject({ isBound: true })
     await refusalOf(token, { by: by(...[old, next, published].filter(({ verifying }) => verifying !== key.verifying)) })
     await refusalOf(token, { by: by() })
   })
 
-  it('takes no secret made from a public key, and a public key signs nothing', async () => {
+  it('accepts no secret made from a public key, and a public key signs nothing', async () => {
     const pem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
     for (const key of [pem, pem.trim()]) await refusalOf(await forge(CLAIMS, { key }), { by: by(published) })
     await expect(tokensOf(published).issue(CALL)).rejects.toThrow('cannot sign')
   })
 
-  it('goes by the keys that count when the token comes', async () => {
+  it('uses the keys that are valid when the token arrives', async () => {
     let keys = [old]
     const verifier = createServiceTokenVerifier({ ...rules, keys: () => keys })
     const token = `Bearer ${await tokensOf(next).issue(CALL)}`
@@ -191,7 +191,7 @@ describe('the binding of a token', () => {
     ['no id', { ...CLAIMS, jti: undefined as never }, {}],
     ['an id that is no text', { ...CLAIMS, jti: 7 as never }, {}],
     ['a procedure that is no text', { ...CLAIMS, proc: [CALL.procedure] }, {}],
-  ])('is whole or none: refused with %s, also where unbound tokens are accepted', async (_, claims, header) => {
+  ])('is complete or missing: refused with %s, even if unbound tokens are accepted', async (_, claims, header) => {
     const token = await forge(claims, header)
     await refusalOf(token)
     await refusalOf(token, { by: createServiceTokenVerifier({ ...rules, binding: 'accepted' }) })
@@ -269,7 +269,7 @@ describe('createServiceTokenVerifier', () => {
     await refusalOf(`Bearer ${handmade(header)}`)
   })
 
-  it('refuses a token of which one part was changed', async () => {
+  it('refuses a token with one changed part', async () => {
     const [head = '', body = '', signature = ''] = (await forge(CLAIMS)).slice('Bearer '.length).split('.')
     const other = Buffer.from(JSON.stringify({ ...CLAIMS, iss: 'operator' })).toString('base64url')
     await refusalOf(`Bearer ${head}.${other}.${signature}`)
@@ -309,7 +309,7 @@ describe('createServiceTokenVerifier', () => {
     )
   })
 
-  it('takes the scheme in any case', async () => {
+  it('accepts the scheme in any case', async () => {
     const token = (await forge(CLAIMS)).slice('Bearer '.length)
     await accept(`bearer ${token}`)
     await refusalOf(`Bearer  ${token}`)

@@ -60,7 +60,7 @@ describe('readSettings', () => {
     expect(settings.MONGODB_URI.reveal()).toBe(GOOD.MONGODB_URI)
   })
 
-  it('hands out settings that nobody can change', () => {
+  it('returns settings that cannot be changed', () => {
     const settings = readSettings(schema, GOOD)
     expect(() => Object.assign(settings, { PORT: 1 })).toThrow(TypeError)
   })
@@ -101,7 +101,7 @@ describe('readSettings', () => {
     expect(readSettings(schema, env).NAME).toBe('two\nlines\n')
   })
 
-  it('takes an empty NAME_FILE for none, and an empty value beside a file for none', () => {
+  it('treats an empty NAME_FILE as not set, and an empty value beside a file as well', () => {
     using files = settingsFolder()
     expect(readSettings(schema, { ...GOOD, TOKEN_FILE: '' }).TOKEN.reveal()).toBe(CANARY)
     const env = { ...GOOD, TOKEN: '', TOKEN_FILE: files.write('token', CANARY) }
@@ -114,7 +114,7 @@ describe('readSettings', () => {
     expect(problemsOf(env)).toEqual(['TOKEN is set twice: as TOKEN and by TOKEN_FILE'])
   })
 
-  it('says which file setting cannot be read and why, and says it once', () => {
+  it('says once which file setting cannot be read, and why', () => {
     using files = settingsFolder()
     mkdirSync(join(files.folder, 'folder'))
     const missing = { ...GOOD, TOKEN: undefined, TOKEN_FILE: join(files.folder, 'canary') }
@@ -147,7 +147,7 @@ describe('readSettings', () => {
     )
   })
 
-  it('reports what settings do to each other beside what is wrong with each', () => {
+  it('reports conflicts between settings, and the problems of each', () => {
     const wanted = z.object({ SINK: textSetting('log:'), FROM: z.string().optional(), PORT: portSetting(0) })
     const check = ({ SINK, FROM }: Readonly<Record<string, string | undefined>>): string[] =>
       SINK === 'smtp:' && FROM === undefined ? ['FROM is needed for mail'] : []
@@ -219,7 +219,7 @@ describe('urlSetting', () => {
     expect(problemsOf({ URL: text }, one)).toEqual(['URL must be a URL that begins with https://'])
   })
 
-  it('is needed where there is no default', () => {
+  it('is required if there is no default', () => {
     expect(problemsOf({}, one)).toEqual(['URL is not set'])
     expect(readSettings(one, { URL: 'https://example.com/a' }).URL.pathname).toBe('/a')
   })

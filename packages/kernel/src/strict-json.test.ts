@@ -64,7 +64,7 @@ describe('parseStrictJson', () => {
     expect(({} as Record<string, unknown>).constructor).toBe(Object)
   })
 
-  it('takes the same name in different objects, and the same text as name and as value', () => {
+  it('accepts the same name in different objects, and the same text as name and as value', () => {
     const text = '[{"a":{"a":"a"}},{"a":["a","a","a:"]},{"a" \n:1,"b":"a"}]'
     expect(parse(text)).toEqual(JSON.parse(text))
   })
@@ -140,7 +140,7 @@ describe('parseStrictJson', () => {
   )
   const readings: readonly StrictJsonOptions[] = [{}, { exactNumbers: true }, { bigIntegers: true }, { maxDepth: 1 }]
 
-  it('refuses as no JSON exactly what JSON.parse refuses, whatever else is wrong with it', () => {
+  it('refuses as invalid JSON exactly the texts that JSON.parse refuses, whatever else is wrong with them', () => {
     const isJson = (text: string): boolean => {
       try {
         JSON.parse(text)
@@ -192,7 +192,7 @@ describe('parseStrictJson', () => {
     }
   })
 
-  it('takes the permitted depth and not one level more', () => {
+  it('accepts the permitted depth and no deeper', () => {
     const nested = (levels: number): string => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
     expect(() => parse(nested(64))).not.toThrow()
     expect(reasonOf(() => parse(`[${nested(64)}]`))).toBe('depth')
@@ -230,7 +230,7 @@ describe('parseStrictJson', () => {
     '5e-324',
     '1e-7',
     '12.3400',
-  ])('keeps %s where numbers must be exact', (literal) => {
+  ])('keeps %s if numbers must be exact', (literal) => {
     expect(exact(`{"n": ${literal} }`)).toEqual({ n: Number(literal) })
     expect(exact(literal)).toBe(Number(literal))
   })
@@ -253,12 +253,12 @@ describe('parseStrictJson', () => {
     '3e-324',
     '0.30000000000000000004',
     '9007199254740990.9999',
-  ])('refuses %s where numbers must be exact, and only there', (literal) => {
+  ])('refuses %s only if numbers must be exact', (literal) => {
     expect(reasonOf(() => exact(`[1,{"n":${literal}}]`))).toBe('number')
     expect(parse(literal)).toBe(Number(literal))
   })
 
-  it('leaves alone what looks like a number inside a text', () => {
+  it('ignores numbers inside a text', () => {
     const text = '{"12345678901234567890":"12345678901234567890 1e999","a":[true,false,null]}'
     expect(exact(text)).toEqual(JSON.parse(text))
   })
@@ -272,8 +272,8 @@ describe('parseStrictJson', () => {
     )
   })
 
-  describe('where large integers are kept digit by digit', () => {
-    it('takes the nearest double for integers of more than 255 digits, which takes no time', () => {
+  describe('if large integers are kept digit by digit', () => {
+    it('uses the nearest double for integers of more than 255 digits, without delay', () => {
       const read = (digits: number) => parse(`{"a":${'9'.repeat(digits)}}`, { bigIntegers: true })
       expect(read(255)).toEqual({ a: 10n ** 255n - 1n })
       expect(read(256)).toEqual({ a: 1e256 })
@@ -322,7 +322,7 @@ describe('parseStrictJson', () => {
     })
   })
 
-  it('refuses what has too many parts, unparsed', () => {
+  it('refuses a body with too many parts before parsing it', () => {
     expect(parse('{"a":[1,"x,y"]}', { maxParts: 4 })).toEqual({ a: [1, 'x,y'] })
     expect(reasonOf(() => parse('{"a":[1,"x,y"]}', { maxParts: 3 }))).toBe('parts')
     expect(reasonOf(() => parse('[,,', { maxParts: 2 }))).toBe('parts')

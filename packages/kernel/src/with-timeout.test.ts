@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { TIMED_OUT, withTimeout } from './with-timeout.ts'
 
 describe('withTimeout', () => {
-  it('yields the value that comes in time', async () => {
+  it('returns a value that arrives in time', async () => {
     await expect(withTimeout(sleep(5, 'value'), 1_000)).resolves.toBe('value')
     await expect(withTimeout(Promise.resolve(undefined), 0)).resolves.toBeUndefined()
   })
 
-  it('yields TIMED_OUT when the time runs out, and lets a later rejection pass in silence', async () => {
+  it('returns TIMED_OUT after the time limit, and ignores a later rejection', async () => {
     const fails = sleep(30).then(() => Promise.reject(new Error('too late')))
     await expect(withTimeout(fails, 5)).resolves.toBe(TIMED_OUT)
     await expect(fails).rejects.toThrow('too late')

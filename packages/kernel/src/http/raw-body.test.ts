@@ -63,7 +63,7 @@ async function settled({ outcome }: Reading): Promise<Buffer | AppError> {
 }
 
 describe('readRawBody', () => {
-  it('reads the exact bytes, whatever they are and however they are cut', async () => {
+  it('reads the exact bytes, whatever they are and however they are split', async () => {
     await using call = await reading(1_000)
     const bytes = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256))
     call.socket.write(announced(bytes.length))
@@ -95,7 +95,7 @@ describe('readRawBody', () => {
   it.each([
     ['in one piece', announced(1_000) + 'x'.repeat(1_000)],
     ['in chunks', CHUNKED + chunk(999) + chunk(1) + END],
-  ])('takes exactly the limit %s', async (_what, request) => {
+  ])('accepts exactly the limit %s', async (_what, request) => {
     await using call = await reading(1_000)
     call.socket.write(request)
     expect(await settled(call)).toHaveLength(1_000)
@@ -118,7 +118,7 @@ describe('readRawBody', () => {
     expect((await call.request).readableFlowing).toBeNull()
   })
 
-  it('stops reading what is beyond the limit', async () => {
+  it('stops reading beyond the limit', async () => {
     await using call = await reading(1_000)
     call.socket.write(CHUNKED)
     for (let at = 0; at < 50; at += 1) call.socket.write(chunk(100_000))
@@ -139,7 +139,7 @@ describe('readRawBody', () => {
     expect(refusal).toMatchObject({ status: 400, details: { reason: 'body broken off' } })
   })
 
-  it('refuses a body whose sender went away before it was read', async () => {
+  it('refuses a body whose sender disconnected before it was read', async () => {
     await using call = await reading(1_000, (request) => new Promise((gone) => request.once('close', gone)))
     call.socket.write(announced(100))
     await call.request

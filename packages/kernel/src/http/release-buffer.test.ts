@@ -8,7 +8,7 @@ describe('releaseBuffer', () => {
     expect(bytes.length).toBe(0)
   })
 
-  it('leaves alone what shares its memory with others, and what is small', () => {
+  it('does not touch small buffers, and those that share memory', () => {
     const whole = Buffer.alloc(65_536, 'x')
     const [part, small] = [whole.subarray(0, 32_768), Buffer.alloc(1_000, 'x')]
     releaseBuffer(part)

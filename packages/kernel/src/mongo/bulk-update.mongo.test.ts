@@ -27,7 +27,7 @@ async function things() {
 }
 
 describe('bulkUpdate', () => {
-  it('changes all in one command and counts what matched or was inserted', async () => {
+  it('changes everything in one command, and counts matched and inserted records', async () => {
     await using store = await things()
     const many = { q: {}, u: { $set: { note: 'all' } }, multi: true }
     const absent = { q: { _id: 9 }, u: { $set: { note: 'none' } } }
@@ -45,7 +45,7 @@ describe('bulkUpdate', () => {
     expect(await store.notes()).toEqual(['good', null, null])
   })
 
-  it('throws when no majority confirms, whatever was refused beside that', async () => {
+  it('throws if no majority confirms, whatever else was refused', async () => {
     await using store = await things()
     const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
     await using _ = await armFailPoint(store.uri, { commands: ['update'], appName: APP, times: 2, how })

@@ -45,7 +45,7 @@ describe('the gauge of clock skew', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is left out while the database does not answer, and comes back with it', async () => {
+  it('is omitted while the database does not answer, and returns with it', async () => {
     const { read } = gauge(0)
     {
       await using _ = await armFailPoint(database.uri, { commands: ['hello'], appName, how: { closeConnection: true } })

@@ -10,7 +10,7 @@ async function counted(registry: Registry): Promise<Record<string, number>> {
 }
 
 describe('createDatabaseErrors', () => {
-  it('counts by class what a driver throws, also behind another error', async () => {
+  it('counts errors of a driver by class, even as the cause of another error', async () => {
     const registry = new Registry()
     const { count } = createDatabaseErrors(registry)
     count(new MongoServerError({ code: 189, errmsg: 'stepped down' }))
@@ -20,7 +20,7 @@ describe('createDatabaseErrors', () => {
     expect(await counted(registry)).toEqual({ server_189: 2, MongoNetworkError: 1, MongoServerSelectionError: 1 })
   })
 
-  it('passes over what the database did not cause', async () => {
+  it('ignores errors that the database did not cause', async () => {
     const registry = new Registry()
     const { count } = createDatabaseErrors(registry)
     for (const other of [undefined, null, 'text', new Error('x'), unavailable()]) count(other)
@@ -30,7 +30,7 @@ describe('createDatabaseErrors', () => {
     expect(await counted(registry)).toEqual({})
   })
 
-  it('counts what a reply says, but no duplicate key', async () => {
+  it('counts errors in a reply, except duplicate keys', async () => {
     const registry = new Registry()
     const { countReply } = createDatabaseErrors(registry)
     countReply({ ok: 1, n: 1 })
@@ -38,7 +38,7 @@ describe('createDatabaseErrors', () => {
     expect(await counted(registry)).toEqual({ server_8000: 1, write_concern_64: 1 })
   })
 
-  it('counts what the methods of an object throw, and throws it again', async () => {
+  it('counts errors that methods of an object throw, and throws them again', async () => {
     const registry = new Registry()
     const broken = new MongoNetworkError('closed')
     const watched = createDatabaseErrors(registry).watch({

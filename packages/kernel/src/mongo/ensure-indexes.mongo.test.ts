@@ -38,7 +38,7 @@ describe('buildsIn', () => {
 })
 
 describe('ensureIndexes', () => {
-  it('makes what is missing, and finds it right the next time and by a name list in another order', async () => {
+  it('creates missing indexes, and finds them correct the next time, even with a name list in another order', async () => {
     await using database = await testDatabase(process.env)
     await ensure(database.db, ...SHAPES)
     const listed = await database.db.collection('events').indexes()
@@ -48,7 +48,7 @@ describe('ensureIndexes', () => {
     expect(await database.db.collection('events').indexes()).toEqual(listed)
   })
 
-  it('makes all that is missing by one command, and repeats none of it', async () => {
+  it('creates all missing indexes with one command, and repeats nothing', async () => {
     await using database = await testDatabase(process.env)
     await using client = await new MongoClient(database.uri.reveal(), { monitorCommands: true }).connect()
     const commands: unknown[] = []
@@ -126,7 +126,7 @@ describe('ensureIndexes', () => {
     expect(await database.db.collection('events').indexes()).toHaveLength(SHAPES.length + 1)
   })
 
-  it('takes an index that another version makes at the same time, with another wish to the storage engine', async () => {
+  it('accepts an index that another version creates at the same time, with other storage engine options', async () => {
     await using database = await testDatabase(process.env)
     const appName = `race-${database.name}`
     await using client = await new MongoClient(database.uri.reveal(), { appName, monitorCommands: true }).connect()
@@ -143,13 +143,13 @@ describe('ensureIndexes', () => {
     expect(await database.db.collection('events').indexes()).toHaveLength(3)
   })
 
-  it('takes a flag that is off and a flag that is absent for the same', async () => {
+  it('treats a flag that is off like one that is absent', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex({ a: 1 }, { name: 'by_a' })
     await ensure(database.db, { name: 'by_a', key: { a: 1 }, unique: false, sparse: false })
   })
 
-  it('takes a filter with its properties in another order for the same', async () => {
+  it('treats a filter with its properties in another order as equal', async () => {
     await using database = await testDatabase(process.env)
     const { status, 'payment.id': id } = PARTIAL.partialFilterExpression
     const options = { name: PARTIAL.name, unique: true, partialFilterExpression: { status, 'payment.id': id } }
@@ -207,7 +207,7 @@ describe('ensureIndexes', () => {
     expect((await database.db.collection('events').indexes()).map(({ name }) => name)).toContain('expiry')
   })
 
-  it('refuses an index whose key is taken under another name, and one that cannot be', async () => {
+  it('refuses an index whose key exists under another name, and one that is impossible', async () => {
     await using database = await testDatabase(process.env)
     await database.db.collection('events').createIndex(EXPIRING.key, { name: 'other' })
     const impossible = { name: 'impossible', key: { a: 1 }, sparse: true, partialFilterExpression: { a: 1 } }

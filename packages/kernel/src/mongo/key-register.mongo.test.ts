@@ -32,7 +32,7 @@ beforeEach(async () => {
   await db.collection('encryption_keys').deleteMany({})
 })
 
-it('lets a key go that every process has left before the rotation began', async () => {
+it('retires a key that every process had replaced before the rotation began', async () => {
   const [one, other] = [startProcess('one', 'old'), startProcess('other', 'old')]
   for (const { register } of [one, other]) await register.check()
   for (const process of [one, other]) {
@@ -103,7 +103,7 @@ it('keeps a key that another process has left after the rotation began, until th
   expect(await one.register.retire('new', 'first')).toEqual({ retired: ['old'], inUse: [] })
 })
 
-it('lets no key go for a process that encrypts by another one than the rotation', async () => {
+it('retires no key while a process encrypts with another key than the rotation', async () => {
   const one = startProcess('one', 'old')
   await one.register.check()
   one.use('newest', 'new', 'old')

@@ -52,7 +52,7 @@ describe('writeResultsOf', () => {
     expect(writeResultsOf(reply, 5)).toEqual(['stored', 'duplicate', 'stored', 'duplicate', 'duplicate'])
   })
 
-  it('calls unknown what was refused for another reason', async () => {
+  it('reports unknown if a write was refused for another reason', async () => {
     await using store = await things()
     await store.db.command({ collMod: 'things', validator: { note: { $ne: 'bad' } }, validationLevel: 'strict' })
     const reply = await store.insert([{ _id: 1 }, { _id: 2, note: 'bad' }, { _id: 1 }])
@@ -88,7 +88,7 @@ describe('writeResultsOf', () => {
 })
 
 describe('isDuplicateKey', () => {
-  it('recognises a clean duplicate, by whichever write and whichever index', async () => {
+  it('recognises a certain duplicate, whatever the write and the index', async () => {
     await using store = await things()
     await store.collection.insertMany([
       { _id: 1, name: 'a' },
@@ -164,7 +164,7 @@ describe('toUnavailable', () => {
     expect(refusal).toMatchObject({ status: 503, retry: 'later', details: { reason }, cause: error })
   })
 
-  it('leaves what is not of the driver to others', () => {
+  it('leaves other errors than the driver's to the caller', () => {
     expect(toUnavailable(new TypeError('x'))).toBeNull()
     expect(toUnavailable(undefined)).toBeNull()
   })

@@ -105,7 +105,7 @@ describe('every signer', () => {
     },
   )
 
-  it('gives for an item of adyen the value that other implementations give', () => {
+  it('returns for an item of adyen the value that other implementations return', () => {
     const item = {
       pspReference: '7914073381342284',
       merchantAccountCode: 'TestMerchant',
@@ -137,7 +137,7 @@ describe('every signer', () => {
     expect(() => sign(scheme, request)).not.toThrow(/test_secret|AAAA/)
   })
 
-  it('gives the same bytes for the same event', () => {
+  it('writes the same bytes for the same event', () => {
     for (const signer of signers.values()) {
       const write = () => Buffer.from(signer.writeEvent(event)).toString()
       expect(write()).toBe(write())
@@ -146,7 +146,7 @@ describe('every signer', () => {
     }
   })
 
-  it('writes one event as a batch of one, but for twilio, whose single event is a form', () => {
+  it('writes one event as a batch of one, except for twilio, whose single event is a form', () => {
     for (const [scheme, { batch, writeEvent }] of signers) {
       if (batch === undefined || scheme === 'twilio') continue
       expect(Buffer.from(batch.writeEvents([event])), scheme).toEqual(Buffer.from(writeEvent(event)))

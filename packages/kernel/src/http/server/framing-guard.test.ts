@@ -38,7 +38,7 @@ describe('pipelined requests', () => {
     expect(listener.refused).toEqual([])
   })
 
-  it('that are too many behind a slow one close their connection, whose memory is free again', async () => {
+  it('that are too many behind a slow one close their connection, and its memory is freed', async () => {
     let handled = 0
     await using listener = await opened(() => {
       handled += 1

@@ -46,7 +46,7 @@ function heldHandler() {
 }
 
 describe('listen', () => {
-  it('takes requests on a port that the system chooses', async () => {
+  it('accepts requests on a port that the system chooses', async () => {
     await using listener = await opened()
     using agent = keepAliveAgent()
     expect(listener.port).toBeGreaterThan(0)
@@ -98,7 +98,7 @@ describe('listen', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('lets the connection that has waited longest give way to one beyond its bound', async () => {
+  it('closes the connection that has been idle longest in favour of one beyond the limit', async () => {
     await using listener = await opened({ maxConnections: 2 })
     const [first, second] = [await rawSocket(listener.port), await rawSocket(listener.port)]
     first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -111,7 +111,7 @@ describe('listen', () => {
     first.destroy()
   })
 
-  it('lets a connection give way whose request does not come to its end, none that waits for its answer', async () => {
+  it('closes a connection whose request is incomplete, but none that waits for its answer', async () => {
     const held = heldHandler()
     const begun: unknown[] = []
     const prepare = (server: Server) => server.on('request', (request) => begun.push(request))
@@ -143,7 +143,7 @@ describe('listen', () => {
 })
 
 describe('close', () => {
-  it('lets a request in flight end, then frees the port at once', async () => {
+  it('completes a request in flight, then frees the port at once', async () => {
     const held = heldHandler()
     const listener = await opened({ handler: held.handler })
     using agent = keepAliveAgent()
@@ -157,7 +157,7 @@ describe('close', () => {
     await expect(rawSocket(listener.port)).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('takes no new connection while a request is in flight', async () => {
+  it('accepts no new connection while it closes and a request is in flight', async () => {
     const held = heldHandler()
     const listener = await opened({ handler: held.handler })
     using agent = keepAliveAgent()
@@ -185,7 +185,7 @@ describe('close', () => {
     expect(await milliseconds(() => listener.close(10_000))).toBeLessThan(5_000)
   })
 
-  it('takes a request whose first bytes came before, to its end', async () => {
+  it('completes a request whose first bytes arrived before', async () => {
     const accepted: Socket[] = []
     const listener = await opened({ prepare: (server) => server.on('connection', (one) => accepted.push(one)) })
     const socket = await rawSocket(listener.port)
@@ -200,7 +200,7 @@ describe('close', () => {
     await closed
   })
 
-  it('breaks off what is still in flight after the grace', async () => {
+  it('aborts requests that are still in flight after the grace period', async () => {
     const held = heldHandler()
     const listener = await opened({ handler: held.handler })
     using agent = keepAliveAgent()

@@ -70,7 +70,7 @@ async function opened(resources: AsyncDisposableStack, { headersTimeoutMs = 5_00
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
 describe('startOf', () => {
-  it('is when the first octet came of a head that takes its time, on a new connection and on a used one', async () => {
+  it('is the time of the first byte of a slow head, on a new connection and on a used one', async () => {
     await using resources = new AsyncDisposableStack()
     const { ages, send, untilAnswered } = await opened(resources)
     for (const count of [1, 2]) {
@@ -88,7 +88,7 @@ describe('startOf', () => {
     }
   })
 
-  it('does not count the rest between two requests, nor octets that belong to none', async () => {
+  it('does not count the pause between two requests, nor bytes that belong to none', async () => {
     await using resources = new AsyncDisposableStack()
     const { ages, send, untilAnswered } = await opened(resources, { headersTimeoutMs: 100 })
     // The body of the first request arrives after its response, followed by an empty line.

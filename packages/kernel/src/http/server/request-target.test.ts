@@ -52,7 +52,7 @@ describe('readTarget', () => {
     expect(read(`/${'x'.repeat(100)}`)).toMatchObject({ status: 414 })
   })
 
-  it('gives its own result the same result again', () => {
+  it('returns the same result for its own result', () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true, size: 'small' }), (url) => {
         const target = readTarget({ url, method: 'GET' } as IncomingMessage, 10_000)

@@ -11,7 +11,7 @@ const cut = `${authority.ca}${authority.ca.slice(0, 200)}`
 describe('the TLS settings of a listener', () => {
   const read = (env: NodeJS.ProcessEnv) => createServerTlsSource(env, 'A').read()
 
-  it('are none where nothing is set', () => {
+  it('are none if nothing is set', () => {
     expect(read({})).toBe(null)
   })
 
@@ -52,7 +52,7 @@ describe('the TLS settings of a listener', () => {
 describe('the TLS settings of a caller', () => {
   const read = (env: NodeJS.ProcessEnv) => createClientTlsSource(env, 'A').read()
 
-  it('are none where nothing is set, nor where only one half is set', () => {
+  it('are none if nothing is set, nor where only one half is set', () => {
     expect(read({})).toBe(null)
     expect(read({ A_CA: authority.ca })).toEqual({ ca: authority.ca, pair: null })
     expect(read({ A_CLIENT_CERT: first.cert, A_CLIENT_KEY: first.key })).toEqual({ ca: undefined, pair: first })
@@ -62,7 +62,7 @@ describe('the TLS settings of a caller', () => {
     ['broken', half],
     ['cut off', cut],
     ['a key', first.key],
-  ])('are refused with authorities of which one is %s', (_, ca) => {
+  ])('are refused if one of the authorities is %s', (_, ca) => {
     expect(() => read({ A_CA: ca })).toThrow(new SettingsError(['A_CA is not one or more certificates in PEM']))
   })
 

@@ -17,7 +17,7 @@ describe('a node that has just stepped down for another', () => {
     await expect(asked).rejects.not.toBeInstanceOf(SettingsError)
   })
 
-  it('ends the start where the connection is bound to it', async () => {
+  it('ends the start if the connection requires it', async () => {
     await expect(checkDeployment(answering(hello, true))).rejects.toBeInstanceOf(SettingsError)
   })
 })

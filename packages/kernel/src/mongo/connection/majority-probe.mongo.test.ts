@@ -55,7 +55,7 @@ describe('createMajorityProbe', () => {
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
   }, 90_000)
 
-  it('needs no more than readWrite, and sees that a user has lost it', async () => {
+  it('needs only readWrite, and notices that a user has lost it', async () => {
     await using server = await startSecuredMongod(process.env)
     const user = { name: 'service', password: 'canary-0b1c2d3e4f' }
     await server.createUser('own', user)

@@ -81,7 +81,7 @@ describe('createMongoConnection', () => {
     'w=majority&journal=true',
     'retryWrites=false',
     'readPreference=primary&readConcernLevel=majority',
-  ])('takes an address with %j, and keeps to its own reads and writes', async (query) => {
+  ])('accepts a URI with %j, and keeps its own read and write settings', async (query) => {
     await using made = connection(new Secret(`mongodb://127.0.0.1:9/?${query}`))
     const { writeConcern, readPreference, readConcern } = made.client.options
     expect(writeConcern).toMatchObject({ w: 'majority', journal: true })
@@ -155,7 +155,7 @@ describe.concurrent('open', () => {
     for (const { command } of writes) expect(command.writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 4_000 })
   })
 
-  it('tries again after a passing error of the preparation, and gives up on one that a person must fix', async ({
+  it('retries after a temporary error of the preparation, and gives up on one that a person must fix', async ({
     expect,
   }) => {
     await using database = await testDatabase(process.env)
@@ -204,7 +204,7 @@ describe.concurrent('open', () => {
     }
   })
 
-  it('refuses a standalone server, also where the address names a replica set', async ({ expect }) => {
+  it('refuses a standalone server, even if the URI names a replica set', async ({ expect }) => {
     const server = await MongoMemoryServer.create({
       binary: await mongodBinary(),
       instance: { ip: '127.0.0.1', storageEngine: 'wiredTiger', args: [...SMALL_SERVER] },
@@ -253,7 +253,7 @@ describe.concurrent('open', () => {
     ])
   }, 60_000)
 
-  it('still takes a mongos for one while its address names a deployment that it refuses', async ({ expect }) => {
+  it('still uses a mongos while its URI names a deployment that it refuses', async ({ expect }) => {
     await using database = await testDatabase(process.env)
     await using mongos = await startOldMongos(Number(new URL(database.uri.reveal()).port))
     const { logger, lines } = memoryLogger()

@@ -93,7 +93,7 @@ describe.concurrent('a connection whose credentials change', () => {
     expect(JSON.stringify(made.lines)).not.toContain('canary')
   }, 60_000)
 
-  it('is reported once for all connections of a service, whichever sees it and whatever changes', async ({
+  it('is reported once for all connections of a service, whichever notices it and whatever changes', async ({
     expect,
   }) => {
     using file = uriFile()
@@ -123,7 +123,7 @@ describe.concurrent('a connection whose credentials change', () => {
     ])
   }, 60_000)
 
-  it('sees it by what a cursor throws too', async ({ expect }) => {
+  it('is also noticed by an error of a cursor', async ({ expect }) => {
     const { database, uri } = await ownDatabase()
     await using made = await openConnection(uri)
     await dropAndMakeAnew(database, PASSWORD)
@@ -138,7 +138,7 @@ describe.concurrent('a connection whose credentials change', () => {
     await expect.poll(made.messages).toHaveLength(4)
   }, 60_000)
 
-  it('follows the file of its address, keeps what works until the new one does, and breaks nothing off', async ({
+  it('follows the file of its URI, keeps the old connections until the new ones work, and interrupts nothing', async ({
     expect,
   }) => {
     using file = uriFile()
@@ -196,7 +196,7 @@ describe.concurrent('a connection whose credentials change', () => {
     },
   )
 
-  it('takes the password that was corrected while it still tries to open', async ({ expect }) => {
+  it('uses a password that is corrected while it still tries to connect', async ({ expect }) => {
     using file = uriFile()
     const { database, user, uri } = await ownDatabase()
     const wrong = server.uriOf(database, { ...user, password: NEW_PASSWORD })
@@ -249,7 +249,7 @@ async function startTlsFront(port: number, certificateFile: string) {
 }
 
 describe('a connection whose TLS files change', () => {
-  it('takes the new ones without a restart, also where the address stays the same', async () => {
+  it('uses the new files without a restart, even if the URI stays the same', async () => {
     using files = folder()
     const { uri } = await ownDatabase()
     for (const name of ['old.pem', 'new.pem']) makeCertificate(files.path(name))

@@ -37,7 +37,7 @@ describe('standardWebhooks', () => {
     }
   })
 
-  it('takes a secret with and without its prefix for the same', () => {
+  it('treats a secret with and without its prefix as equal', () => {
     const request = { body, now: 0, eventId: 'evt_1' }
     expect(standardWebhooks.sign({ ...request, secret: secret.slice('whsec_'.length) })).toEqual(
       standardWebhooks.sign({ ...request, secret }),
